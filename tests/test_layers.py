@@ -127,7 +127,8 @@ INSIDE = {
     "gate": [
         {"gate"},
         {"files", "report"},
-        {"weakened_config", "command_checks", "enforcement"},
+        {"ledger"},
+        {"weakened_config", "command_checks", "enforcement", "approved_state"},
         {"registry"},
         {"checks"},
         {"languages"},

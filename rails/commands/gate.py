@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,10 +12,10 @@ from rails.core import limits
 from rails.core import paths as workspace
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
-from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, CheckError, Refusal, UsageError
-from rails.core.paths import WorkspacePath
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
 from rails.core.text import one_line, printable
 from rails.gate.languages.python.ruff_client import head_start
+from rails.gate.ledger import read_ledger
 
 if TYPE_CHECKING:
     import argparse
@@ -30,8 +29,6 @@ _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
 _PROFILES: Final = ("import", "api", "publish", "strict")
 #: One line of ``--jsonl``: two sides of a file of the largest size.
 _LINE_BYTES: Final = 4 * limits.FILE_BYTES
-# Listing files must not run what a repository's own configuration names.
-_SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--literal-pathspecs")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -77,18 +74,12 @@ def run(options: argparse.Namespace) -> int:
         return _from_input(options, project)
     if options.trust:
         _trust(project)
-    base = "HEAD" if options.staged and not options.diff else options.diff
-    first = bool(base) and base == "HEAD" and not _git_knows(project, "HEAD")
-    if first:  # nothing was committed yet, so everything is new
-        from rails.git.revisions import EMPTY_TREE
-
-        base = EMPTY_TREE
-    chosen, deleted = _chosen(project, options, base), _deleted(project, options, base) if base else []
-    if first:
-        base = None
-    if not chosen and not deleted:
+    base, compared = _base(project, options)
+    ledger = read_ledger(project, _named(project, options), base=base, staged=options.staged)
+    if not ledger.chosen and not ledger.deleted and not ledger.missed:
         print("gate: no file to check", file=sys.stderr)
-        return EXIT_OK if base or first else EXIT_BROKEN
+        return EXIT_OK if base else EXIT_BROKEN
+    chosen = list(ledger.chosen)
     ruff = head_start(project, chosen)
     # Only now, while ruff reads its configuration on the other core.
     from rails.gate.gate import Gate
@@ -97,13 +88,33 @@ def run(options: argparse.Namespace) -> int:
     with Gate(project, strict=options.strict, profile=options.profile, ruff=ruff) as gate:
         unsafe = options.fix and options.unsafe_fixes
         verdict = gate.check_files(
-            chosen, base=base, fix=options.fix, unsafe_fixes=unsafe, staged=options.staged, deleted=deleted
+            chosen,
+            base=compared,
+            fix=options.fix,
+            unsafe_fixes=unsafe,
+            staged=options.staged,
+            deleted=ledger.deleted,
+            missed=ledger.missed,
         )
     if options.fix:
         _write(project, verdict)
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"))
     return _EXIT[verdict.status]
+
+
+def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str | None]:
+    """Return the revision that says which files differ, and the one to compare them with: none where all is new."""
+    from rails.git import listing
+    from rails.git.revisions import EMPTY_TREE
+
+    asked = "HEAD" if options.staged and not options.diff else options.diff
+    if not asked:
+        return None, None
+    if asked == "HEAD" and not listing.knows(project, "HEAD"):  # nothing was committed yet
+        return EMPTY_TREE, None
+    base = asked if asked == "HEAD" else listing.merge_base(project, asked)
+    return base, base
 
 
 def _from_input(options: argparse.Namespace, project: Path) -> int:
@@ -236,78 +247,20 @@ def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
     yield ChangeSet(tuple(part))
 
 
-def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> list[WorkspacePath]:
-    """The files that the command line means, in order and without doubles."""
-    names: list[str] = []
+def _named(project: Path, options: argparse.Namespace) -> list[str]:
+    """Return the files and folders of the command line, from the project; links stay what they are."""
+    names = []
     for name in options.paths:
-        target = (Path.cwd() / name).resolve()
+        place = Path.cwd() / name
+        target = place.parent.resolve() / place.name if place.name not in ("", "..") else place.resolve()
         if not target.is_relative_to(project):
             raise UsageError(f"{one_line(name)} is outside the project {project}. Name the project with --project DIR.")
-        if target.is_dir():
-            names += [known for known in known_files(project) if (project / known).is_relative_to(target)]
-        elif target.is_file():
-            names.append(target.relative_to(project).as_posix())
-        else:
+        if not target.is_symlink() and not target.exists():
             raise UsageError(f"{one_line(name)} does not exist.")
-    if base:
-        changed = _changed(project, base, staged=options.staged)
-        names = [name for name in changed if not options.paths or name in set(names)]
-    elif options.all or not options.paths:
-        names = known_files(project)
-    parsed = [workspace.parse_path(name) for name in dict.fromkeys(names)]
-    return [path for path in parsed if not isinstance(path, Refusal)]
+        names.append("" if target == project else target.relative_to(project).as_posix())
+    return list(dict.fromkeys(names))
 
 
 def known_files(project: Path) -> list[str]:
     """Every file that git knows or would take; without git, every file that is not hidden."""
-    if (project / ".git").exists() and _which_git():
-        names = _git(project, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    else:
-        found = (path.relative_to(project) for path in sorted(project.rglob("*")) if path.is_file())
-        names = [path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)]
-    return [name for name in names if (project / name).is_file()]
-
-
-def _changed(project: Path, base: str, *, staged: bool) -> list[str]:
-    """The files that differ from ``base`` (and, unless only staged ones count, the untracked ones)."""
-    diff = ["diff", "-z", "--name-only", "--no-ext-diff", "--diff-filter=d", "--relative"]
-    names = _git(project, *diff, *(["--cached"] if staged else []), base, "--")
-    if not staged:
-        names += _git(project, "ls-files", "-z", "--others", "--exclude-standard")
-    return [name for name in names if (project / name).is_file()]
-
-
-def _deleted(project: Path, options: argparse.Namespace, base: str) -> list[WorkspacePath]:
-    """The files of ``base`` that are gone: configuration among them is a check that disappears."""
-    diff = ["diff", "-z", "--name-only", "--no-ext-diff", "--no-renames", "--diff-filter=D", "--relative"]
-    names = _git(project, *diff, *(["--cached"] if options.staged else []), base, "--")
-    parsed = [workspace.parse_path(name) for name in names]
-    return [path for path in parsed if not isinstance(path, Refusal)]
-
-
-def _git_knows(project: Path, revision: str) -> bool:
-    try:
-        return bool(_git(project, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
-    except UsageError:
-        return False
-
-
-def _which_git() -> str | None:
-    import shutil  # which brings three libraries of compression along
-
-    return shutil.which("git")
-
-
-def _git(project: Path, *words: str) -> list[str]:
-    git = _which_git()
-    if git is None:
-        raise CheckError("git is not installed, so there is nothing to compare with.")
-    command = [git, "-C", str(project), *_SAFE, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode != 0:
-        if not (project / ".git").exists() and "ot a git repository" in done.stderr:
-            raise UsageError(
-                f"{project} is not in a git repository, so there is nothing to compare with: git init makes one."
-            )
-        raise UsageError(f"git {words[0]} failed: {one_line(done.stderr.strip(), 300)}")
-    return [name for name in done.stdout.split("\0") if name]
+    return [str(path) for path in read_ledger(project, ()).chosen]

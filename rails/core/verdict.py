@@ -76,12 +76,21 @@ class CheckRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """Which checks looked at a file."""
+
+    path: str
+    checks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """pass: every required check ran and found nothing new. fail: new findings. error: something
     required could not be checked; this is never the agent's fault and never a pass.
 
     ``proposal`` is the change set with safe fixes and formatting applied: what a human is asked about.
-    ``outlines`` say in words what it means in files whose lines say little (n8n workflows).
+    ``outlines`` say in words what it means in files whose lines say little (n8n workflows); ``evidence`` says of each
+    file which checks looked at it.
     """
 
     status: Status
@@ -91,6 +100,7 @@ class Verdict:
     not_checked: tuple[NotChecked, ...] = ()
     checks: tuple[CheckRun, ...] = ()
     outlines: tuple[ChangeSummary, ...] = field(default=(), repr=False, compare=False)
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def blocking(self) -> tuple[Finding, ...]:

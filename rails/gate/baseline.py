@@ -22,7 +22,8 @@ from rails.core.text import plain_text
 from rails.core.verdict import Finding
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_NUMBER: Final = re.compile(r"\d+")
+#: A number, or a name between quotes: another name is another finding, whatever digits it has.
+_NUMBER: Final = re.compile(r"(`[^`]*`|'[^']*'|\"[^\"]*\")|\d+")
 _HELP_TAIL: Final = re.compile(r"\s*\bhelp: .*", re.S)
 #: Below this share of equal characters a changed line is another line, not a touched one.
 _TOUCHED: Final = 0.6
@@ -41,7 +42,13 @@ def split_lines(text: str) -> list[str]:
 @lru_cache(4096)
 def without_numbers(message: str) -> str:
     """Return a message without its numbers and help tail: "defined on line 12" is the same at line 14."""
-    return _NUMBER.sub("#", _HELP_TAIL.sub("", message)).strip()
+    return _NUMBER.sub(lambda found: found[1] or "#", _HELP_TAIL.sub("", message)).strip()
+
+
+@lru_cache(4096)
+def count_in(message: str) -> int:
+    """Return the first number of a message that stands outside of a name; -1 where there is none."""
+    return next((int(found[0]) for found in _NUMBER.finditer(message) if not found[1]), -1)
 
 
 @dataclass(frozen=True, slots=True)

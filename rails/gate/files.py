@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +13,23 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.diff import line_map
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import TextFindings, identity, lines_of, which_are_new, with_new
+from rails.gate.baseline import (
+    TextFindings,
+    count_in,
+    identity,
+    lines_of,
+    which_are_new,
+    with_new,
+    without_numbers,
+)
 from rails.gate.support.check import CheckJob, CheckResult
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
+#: Rules that count: how complex, how deep, how long, how many. More than before is worse than before.
+_COUNTED: Final = re.compile(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|noExcessive")
 
 
 @dataclass(slots=True)
@@ -35,14 +46,17 @@ class File:
     outcomes: list[CheckResult] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
+    looked: dict[str, None] = field(default_factory=dict)
 
     @property
     def job(self) -> CheckJob:
         """The file as a check receives it."""
         return CheckJob(self.path, self.before, self.after)
 
-    def take(self, outcome: CheckResult) -> None:
-        """Keep what a check said; the next one sees the text as this one left it."""
+    def take(self, outcome: CheckResult, ran: Iterable[str] = ()) -> None:
+        """Keep what a check said, by which tools; the next one sees the text as this one left it."""
+        missed = {miss.check for miss in outcome.not_checked}
+        self.looked.update((name, None) for name in outcome.ran or ran if name not in missed)
         self.after = outcome.after
         self.outcomes.append(outcome)
         self.fixed += outcome.fixed
@@ -60,7 +74,8 @@ class File:
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             fresh = which_are_new(self.old, TextFindings(lines, findings), old_is_broken=broken, moved=moved)
-            findings = [with_new(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
+            judged = [with_new(found, new) for found, new in zip(findings, fresh, strict=True)]
+            findings = [found for found in _grown(judged, self.old.findings) if found.new or keep_old]
         if self.compared:
             from rails.gate import weakened_config
             from rails.gate.support import suppressions
@@ -74,6 +89,21 @@ class File:
         """The old text and what was found in it."""
         before = [finding for outcome in self.outcomes for finding in outcome.before]
         return TextFindings(lines_of(self.before or b""), before)
+
+
+def _grown(findings: Iterable[Finding], old: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings; one that was there before and whose count has grown is worse than before, and counts."""
+    most: dict[tuple[str, str], int] = {}
+    for found in old:
+        if _COUNTED.search(found.rule):
+            key = found.rule, without_numbers(found.message)
+            most[key] = max(most.get(key, -1), count_in(found.message))
+    for found in findings:
+        was = most.get((found.rule, without_numbers(found.message))) if most and not found.new else None
+        if was is not None and count_in(found.message) > was:
+            yield replace(found, new=True, message=f"worse than before ({was}): {found.message}")
+        else:
+            yield found
 
 
 def fresh(files: Sequence[File]) -> list[File]:
@@ -109,9 +139,14 @@ def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
     for change in changes.changes:
         before = change.before
         if before is None and change.after is not None:
-            before = next((old for old in gone if _alike(old, change.after)), None)
+            before = moved_from(gone, change.after)
         pairs.append((change, before))
     return pairs
+
+
+def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
+    """Return the content of the deleted file that a new one is, moved; ``None`` where it is no such file."""
+    return next((old for old in gone if _alike(old, data)), None)
 
 
 def _alike(old: bytes, new: bytes) -> bool:

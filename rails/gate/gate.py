@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -21,9 +21,9 @@ from rails.core.dataclass import replace
 from rails.core.errors import CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
-from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
+from rails.core.verdict import CheckRun, Evidence, Finding, NotChecked, Status, Verdict
 from rails.gate.enforcement import Modes
-from rails.gate.files import File, change_summaries, fresh, left_elsewhere, taken_away, with_baselines
+from rails.gate.files import File, change_summaries, fresh, left_elsewhere, moved_from, taken_away, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob
@@ -74,6 +74,7 @@ class Gate:
         self._turn = threading.RLock()
         self._trusted = trusted
         self._waits = wait
+        self._approved: Mapping[str, bytes | None] = {}
         self._begun: set[tuple[str, str | None]] = set()
         self._modes = Modes()
         self._context = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
@@ -130,6 +131,7 @@ class Gate:
         unsafe_fixes: bool = False,
         staged: bool = False,
         deleted: Sequence[WorkspacePath] = (),
+        missed: Sequence[NotChecked] = (),
     ) -> Verdict:
         """Judge files as they are on disk, or, if ``staged``, as git's index has them.
 
@@ -137,7 +139,8 @@ class Gate:
         be known to be new of comments and configuration that switch checks off. ``fix`` puts safe
         fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones),
         ``unsafe_fixes`` also what n8n workflows are likely to mean; nothing is written here. ``deleted`` are files
-        that ``base`` had: what they configured is gone. Raises UsageError for an unknown revision.
+        that ``base`` had: what they configured is gone, and a new file that is like one of them is that file, moved.
+        ``missed`` is what the caller knows cannot be checked. Raises UsageError for an unknown revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
@@ -147,39 +150,56 @@ class Gate:
 
             old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
             index = revisions.contents(self.project, revisions.INDEX, names) if staged else {}
-        files, not_checked = [], []
+        then = {name for name, was in old.items() if was is not None}
+        left = [was for path in deleted if (was := old.get(str(path)))]
+        files, not_checked = [], [*missed]
         for path in paths:
             read = read_from_disk(self.project, path)
-            if isinstance(read, tuple) and (content := index.get(str(path))) is not None:
-                read = content, read[1]
+            if (content := index.get(str(path))) is not None:
+                read = content, 0o644 if isinstance(read, str) else read[1]
             if isinstance(read, str):
                 not_checked.append(NotChecked(str(path), "read", read))
             else:
                 data, mode = read
                 change = FileChange(path, data, data, mode)
-                files.append(File(str(path), change, old.get(str(path)), data, mode, compared=base is not None))
+                before = old.get(str(path)) if str(path) in then or not data else moved_from(left, data)
+                files.append(File(str(path), change, before, data, mode, compared=base is not None))
         with self._turn:
             self._context.fix, self._context.unsafe_fixes = fix or unsafe_fixes, unsafe_fixes
             self._context.deadline = Deadline()
-            self._context.exclusions_stand = base is None or not self._reconfigured(base, names)
+            self._context.exclusions_stand = True
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
-            verdict = self._verdict(files, gone, not_checked)
+            with self._as_approved(base, names) as gate:
+                verdict = gate._verdict(files, gone, not_checked)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
-    def _reconfigured(self, base: str, names: Sequence[str]) -> bool:
-        """Whether the configuration of the checks on disk, which counts here, is another one than at ``base``."""
-        from rails.gate import weakened_config
-        from rails.gate.languages.python import config
-        from rails.git import revisions
+    @contextlib.contextmanager
+    def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
+        """Give the gate that judges by the configuration of ``base``: this one where that is what is on disk."""
+        from rails.gate.approved_state import approved_state
 
-        now = {name: config.read_config_file(self.project / name) for name in weakened_config.config_places(names)}
-        then = revisions.contents(self.project, base, list(now))
-        return any(
-            next(weakened_config.findings(name, then[name], data or None), None)
-            for name, data in now.items()
-            if (then[name] or b"") != data
+        state = approved_state(self.project, base, names) if base is not None and names else None
+        if state is None:
+            yield self
+            return
+        gate = Gate(
+            state.folder, strict=self.strict, keep_old=self.keep_old, commands=self.commands, pool=self._context.pool
         )
+        mine, theirs = self._context, gate._context
+        theirs.home, theirs.profile, theirs.trusted, gate._trusted = (
+            self.project,
+            mine.profile,
+            mine.trusted,
+            self._trusted,
+        )
+        theirs.fix, theirs.unsafe_fixes, theirs.deadline = mine.fix, mine.unsafe_fixes, mine.deadline
+        gate._approved = state.changed
+        try:
+            with gate:
+                yield gate
+        finally:
+            state.close()
 
     def prefetch(self, path: str, content: str | None = None) -> None:
         """Begin with a file that an edit is being written for; returns at once, decides nothing, never fails.
@@ -245,7 +265,7 @@ class Gate:
         self._context.overlay = self._overlay.folder
         by_path = {file.path: file for file in files}
         for name in (*CHECKS, FALLBACK):
-            jobs = [file.job for file in files if name in checks_for(file.path)]
+            jobs = [file.job for file in files if name in checks_for(file.path, file.after)]
             if jobs:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
@@ -268,12 +288,13 @@ class Gate:
             tuple(fixed for file in files for fixed in file.fixed),
             tuple(missed),
             tuple(runs),
+            evidence=tuple(Evidence(file.path, tuple(file.looked)) for file in files),
         )
 
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""
         try:
-            found = settings.read_gate_settings(self.project)
+            found = settings.read_gate_settings(self.project, self._context.home)
         except CheckError as error:
             self._context.options = settings.GateSettings()
             return [NotChecked(settings.PROJECT_FILE, "settings", str(error))]
@@ -297,6 +318,12 @@ class Gate:
         after: dict[str, bytes | None] = {file.path: file.after for file in files}
         for change in gone:
             before[str(change.path)], after[str(change.path)] = change.before, None
+        # A command finds the configuration of the approved state, too.
+        home, before, after = (
+            self._context.home or self.project,
+            {**before, **self._approved},
+            {**after, **self._approved},
+        )
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
@@ -311,7 +338,7 @@ class Gate:
                 continue
             start = time.perf_counter()
             try:
-                findings += findings_of_command(command, self.project, before, after)
+                findings += findings_of_command(command, home, before, after)
             except CheckError as error:
                 missed.append(NotChecked(".", command.name, str(error), command.blocking))
             runs.append(
@@ -328,7 +355,7 @@ class Gate:
             return _all_missed(name, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
         answered = set()
         for outcome in report.outcomes:
-            files[outcome.path].take(outcome)
+            files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
             answered.add(outcome.path)
         silent = [job for job in jobs if job.path not in answered]
         _all_missed(name, silent, files, "the check did not answer for this file")

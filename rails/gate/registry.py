@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from rails.gate.support.check import Check
+from rails.gate.support.read_file import run_by_python
 
 #: Every check: the module of this folder and the endings of the files it wants, in the order of running.
 CHECKS: Final[Mapping[str, frozenset[str]]] = {
-    "python": frozenset({".py", ".pyi"}),
+    "python": frozenset({".py", ".pyi", ".pyw"}),
+    "notebook": frozenset({".ipynb"}),
     "javascript": frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"}),
     "markdown": frozenset({".md", ".markdown", ".mdx"}),
     "data": frozenset(
@@ -39,10 +41,15 @@ CHECKS: Final[Mapping[str, frozenset[str]]] = {
 FALLBACK: Final = "text"
 
 
-def checks_for(path: str) -> list[str]:
-    """Return the names of the checks for ``path``; at least one for every file."""
+def checks_for(path: str, data: bytes = b"") -> list[str]:
+    """Return the names of the checks for ``path``; at least one for every file.
+
+    What has no ending is what the first line of ``data`` says that runs it.
+    """
     stem, dot, ending = path.rpartition("/")[2].rpartition(".")
     suffix = f".{ending.lower()}" if dot and stem else ""
+    if not suffix and run_by_python(data):
+        return ["python"]
     return [name for name, suffixes in CHECKS.items() if suffix in suffixes] or [FALLBACK]
 
 

@@ -7,7 +7,7 @@ finding: an ignored rule more, a selected rule less, a longer line, a table take
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from rails.core.errors import CheckError
@@ -57,13 +57,6 @@ _LENIENT: Final = re.compile(r"(?:^|[._-])(?:ignore[-_](?:errors|missing[-_]impo
 _EXCLUDES: Final = re.compile(r"(?:^|[._-])(?:extend[-_]|force[-_])?exclude$")
 
 Flat = dict[str, Json]
-
-
-def config_places(paths: Iterable[str]) -> list[str]:
-    """Return where configuration that excludes one of ``paths`` from its checks could be."""
-    folders = {path[: n + 1] for path in paths for n, sign in enumerate(path) if sign == "/"}
-    nested = (f"{folder}{name}" for folder in ("", *sorted(folders)) for name in _RUFF)
-    return [*nested, *sorted(_INI & {"setup.cfg", "tox.ini", ".flake8"}), *sorted(_IGNORE_FILES)]
 
 
 def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:

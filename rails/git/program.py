@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -67,6 +66,8 @@ def run_git(
     ``keep`` are descriptors that stay open in git until it ends. Raises WorkspaceError if git cannot be run.
     """
     options = [word for pair in _OVERRIDES for word in ("-c", pair)]
+    if Path(_git_program()).resolve().is_relative_to(folder.resolve()):
+        raise WorkspaceError(f"git would be {_git_program()}, which is inside {folder}. It was not run.")
     try:
         ran = programs.run_tool(
             [_git_program(), *options, *arguments],
@@ -84,8 +85,11 @@ def run_git(
 
 @cache
 def _git_program() -> str:
-    """Return the absolute path of git, found once."""
-    found = shutil.which("git")
+    """Return the absolute path of git, found once: the system's, else one of the absolute folders of PATH."""
+    import shutil  # which brings three libraries of compression along
+
+    folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
+    found = shutil.which("git", path=os.defpath) or shutil.which("git", path=os.pathsep.join(folders))
     if found is None:
         raise WorkspaceError("git is not installed, and the history needs it.")
     return str(Path(found).absolute())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
@@ -26,13 +25,15 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
 
     Raises UsageError when there is no repository or no such revision, CheckError when git fails.
     """
-    root, git_dir = _repository(project)
+    root, git_dir = repository(project)
     prefix = project.resolve().relative_to(root).as_posix()
     prefix = "" if prefix == "." else f"{prefix}/"
     if revision != INDEX and (not revision or "\n" in revision):
         raise UsageError(f"{one_line(revision)!r} is not a git revision.")
     tree = "" if revision == INDEX else revision
     names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
+    import shutil  # which brings three libraries of compression along
+
     git = shutil.which("git", path=os.defpath)
     if git is None:
         raise CheckError("git is not installed, so there is nothing to compare with.")
@@ -48,7 +49,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     return dict(zip(paths, objects[1:], strict=True))
 
 
-def _repository(project: Path) -> tuple[Path, Path]:
+def repository(project: Path) -> tuple[Path, Path]:
     """Return the work tree and git folder that ``project`` belongs to."""
     for folder in (project.resolve(), *project.resolve().parents):
         entry = folder / ".git"
@@ -57,7 +58,7 @@ def _repository(project: Path) -> tuple[Path, Path]:
         if entry.is_file():
             target = entry.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
             return folder, (folder / target).resolve()
-    raise UsageError(f"{project} is not in a git repository, so there is no revision to compare with.")
+    raise UsageError(f"{project} is not in a git repository, so there is nothing to compare with: git init makes one.")
 
 
 def _objects(out: bytes, count: int) -> list[bytes | None]:
@@ -85,7 +86,7 @@ def ignored(project: Path, names: Collection[str]) -> set[str]:
     from rails.git.program import CLEAN, run_git
 
     try:
-        _repository(project)
+        repository(project)
     except UsageError:
         return set()
     code, out, complaint = run_git(

@@ -26,6 +26,7 @@ from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 
 SELECT = "E,W,F,I,UP"
+_AT_ONCE = 200
 CONFIG = f"[tool.ruff]\ntarget-version = 'py310'\n[tool.ruff.lint]\nselect = {SELECT.split(',')}\n"
 CONFIG += "[tool.ruff.format]\nquote-style = 'double'\n"
 IMPORTS = [
@@ -81,10 +82,15 @@ def count(folder: Path, texts: dict[str, str]) -> Counter[str]:
 
 def by_gate(folder: Path, texts: dict[str, str]) -> dict[str, str]:
     """Return what the gate proposes for new files."""
+    made: dict[str, str] = {}
+    names = list(texts)
     with Gate(folder) as gate:
-        changes = tuple(FileChange(WorkspacePath(name), None, text.encode()) for name, text in texts.items())
-        verdict = gate.judge(ChangeSet(changes))
-        return {str(change.path): (change.after or b"").decode() for change in verdict.proposal.changes}
+        for at in range(0, len(names), _AT_ONCE):
+            some = names[at : at + _AT_ONCE]
+            changes = tuple(FileChange(WorkspacePath(name), None, texts[name].encode()) for name in some)
+            proposal = gate.judge(ChangeSet(changes)).proposal
+            made |= {str(change.path): (change.after or b"").decode() for change in proposal.changes}
+    return made
 
 
 def by_ruff(folder: Path, texts: dict[str, str]) -> dict[str, str]:
@@ -121,7 +127,8 @@ def main() -> int:
     chance = random.Random(options.seed)
     # A piece that was cut out of a module lacks names that its __all__ and its star imports speak of.
     whole = [text for text in pieces(2 * options.files) if "__all__" not in text and "import *" not in text]
-    texts = {f"m{n}.py": degrade(text, chance) for n, text in enumerate(whole[: options.files])}
+    # Where there are fewer pieces than files, each is degraded again, in another way.
+    texts = {f"m{n}.py": degrade(whole[n % len(whole)], chance) for n in range(options.files)}
     texts = {name: text for name, text in texts.items() if not broken({name: text})}
     folder = Path(tempfile.mkdtemp(prefix="autofix-"))
     (folder / "pyproject.toml").write_text(CONFIG)

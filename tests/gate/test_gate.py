@@ -173,12 +173,12 @@ def test_the_json_report_has_the_documented_form(world):
     verdict = world.judge(("a.py", "import os\nprint(x)\n"), ("b.go", "package main\n"))
     shape = report.verdict_as_json(verdict)
     assert json.loads(json.dumps(shape)) == shape
-    assert list(shape) == ["verdict", "findings", "fixed", "not_checked", "checks"]
+    assert list(shape) == ["verdict", "findings", "fixed", "not_checked", "evidence", "checks"]
     assert shape["verdict"] == "fail"
     keys = {"path", "line", "column", "end_line", "end_column", "rule", "message", "severity", "tool", "fixable", "new"}
     keys |= {"remedy", "json_path"}
     assert set(shape["findings"][0]) == keys
-    assert set(shape["not_checked"][0]) == {"path", "check", "reason"}
+    assert set(shape["not_checked"][0]) == {"path", "check", "reason", "required"}
     assert set(shape["checks"][0]) == {"name", "version", "duration_ms"}
 
 

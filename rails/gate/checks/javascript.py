@@ -20,7 +20,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     config = jssettings.read_script_settings(context.project)
     if config.eslint_code and not context.trusted:
         context.trusted = executed_config.may_execute(
-            context.project, settings.read_config_file(context.project / PROJECT_FILE)
+            context.project, settings.read_config_file(context.project / PROJECT_FILE), context.home
         )
     tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
     clocks: dict[str, list[float]] = {}

@@ -6,7 +6,6 @@ text file this module is the check.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,10 +17,14 @@ from rails.gate.support.parse_hints import marker_blocks, wrapping_fence
 
 #: Files whose meaning is prose: a fence in them is content.
 _PROSE: Final = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt"})
-#: Code that no check of ours parses; said so in the verdict.
-_UNPARSED: Final = re.compile(
-    r"\.(c|cc|cpp|cs|css|go|h|hpp|html?|java|kt|less|lua|php|pl|r|rb|rs|s[ac]ss|scala|sh|bash|sql|svelte|swift|vue|xml)$",
-    re.I,
+#: Text without a syntax that a check could look at. Of every other kind the verdict says that nothing parsed it.
+_PLAIN: Final = _PROSE | {".text", ".log", ".csv", ".tsv", ".diff", ".patch", ".lock", ".env", ".example", ".sample"}
+_PLAIN_NAMES: Final = frozenset(
+    (
+        *("license", "licence", "copying", "notice", "authors", "contributors", "changelog", "changes", "readme"),
+        *("version", "py.typed", ".gitignore", ".gitattributes", ".gitkeep", ".keep", ".dockerignore", ".nvmrc"),
+        *(".eslintignore", ".prettierignore", ".npmignore", ".agent-restrictions", ".mailmap", "codeowners"),
+    )
 )
 
 
@@ -37,8 +40,11 @@ def _outcome(job: CheckJob) -> CheckResult:
             job.path, job.after, not_checked=(NotChecked(job.path, "text", why_not_text(job.after), False),)
         )
     missing: tuple[NotChecked, ...] = ()
-    if ending := _UNPARSED.search(job.path):
-        missing = (NotChecked(job.path, "syntax", f"there is no check for {ending[0].lower()} files", False),)
+    name = job.path.rpartition("/")[2].lower()
+    stem, dot, ending = name.rpartition(".")
+    if name not in _PLAIN_NAMES and f".{ending}" not in _PLAIN:
+        what = f".{ending} files" if dot and stem else "files of this name"
+        missing = (NotChecked(job.path, "syntax", f"there is no check for {what}", False),)
     old = decode_text(job.before) if job.before is not None else None
     before = tuple(marker_findings(job.path, old.text)) if old else ()
     return CheckResult(job.path, job.after, tuple(marker_findings(job.path, decoded.text)), before, not_checked=missing)

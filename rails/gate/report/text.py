@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
-from rails.core.verdict import Finding, Fixed, Verdict
+from rails.core.verdict import Finding, Fixed, NotChecked, Verdict
 from rails.gate.baseline import split_lines
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
         "verdict": verdict.status,
         "findings": [{name: getattr(f, name) for name in _SHOWN} for f in verdict.findings],
         "fixed": [{name: getattr(fixed, name) for name in Fixed.__match_args__} for fixed in verdict.fixed],
-        "not_checked": [{"path": m.path, "check": m.check, "reason": m.reason} for m in verdict.not_checked],
+        "not_checked": [{name: getattr(m, name) for name in NotChecked.__match_args__} for m in verdict.not_checked],
+        "evidence": [{"path": one.path, "checks": list(one.checks)} for one in verdict.evidence],
         "checks": [{"name": r.name, "version": r.version, "duration_ms": r.duration_ms} for r in verdict.checks],
     }
 

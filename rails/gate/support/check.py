@@ -40,7 +40,8 @@ class CheckResult:
 
     ``after`` is the content with safe fixes and formatting. ``found`` is about ``after``, ``before`` is
     what the same check finds in the old content; ``before_is_broken`` says that the old content did not
-    parse, so that nothing is known of it. A file with something required in ``not_checked`` never passes.
+    parse, so that nothing is known of it. A file with something required in ``not_checked`` never passes. ``ran``
+    are the tools that looked at it, where not all of the report did.
     """
 
     path: str
@@ -50,6 +51,7 @@ class CheckResult:
     before_is_broken: bool = False
     fixed: tuple[Fixed, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
+    ran: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class CheckReport:
 @dataclass(slots=True)
 class CheckContext:
     """What checks share: the project, warm tools, and answers that are already known.
+
+    ``home`` is the project itself where ``project`` is a folder that only stands for it, with other configuration.
 
     ``fix`` is whether fixes and formatting may change the text, ``unsafe_fixes`` whether also by what is likely to be
     meant (n8n workflows). ``deadline`` is how long slow tools are waited
@@ -78,6 +82,7 @@ class CheckContext:
 
     project: Path
     pool: PythonPool
+    home: Path | None = None
     fix: bool = True
     unsafe_fixes: bool = False
     deadline: Deadline = field(default_factory=Deadline)

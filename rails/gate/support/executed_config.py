@@ -26,9 +26,12 @@ def programs(project: Path) -> dict[str, bytes]:
     return {name: data for name in _PROGRAMS if (data := config.read_config_file(project / name))}
 
 
-def may_execute(project: Path, own: bytes = b"") -> bool:
-    """Whether a human agreed to all of it as it is now. ``own`` is the content of the project's ``.rails.toml``."""
-    return consent.has_consent(project, digest_of(project, own))
+def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> bool:
+    """Whether a human agreed to all of it as it is now. ``own`` is the content of the project's ``.rails.toml``.
+
+    ``home`` is the project where ``folder`` only stands for it.
+    """
+    return consent.has_consent(home or folder, digest_of(folder, own))
 
 
 def agree(project: Path, own: bytes) -> None:

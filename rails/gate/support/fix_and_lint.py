@@ -82,6 +82,7 @@ class FixAndLint:
     prefetch: Callable[[str, bytes, bool], None] = _nothing
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
+    ran: dict[str, None] = field(default_factory=dict)
 
     def outcome(self) -> CheckResult:
         """Run all steps."""
@@ -132,7 +133,8 @@ class FixAndLint:
 
     def _result(self, data: bytes, found: tuple[Finding, ...], before: tuple[Finding, ...]) -> CheckResult:
         fixed, missed = tuple(self.fixed), tuple(self.not_checked)
-        return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed)
+        ran = tuple(name for name in self.ran if name not in {miss.check for miss in missed})
+        return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed, ran=ran)
 
     # -- repairs ----------------------------------------------------------------------------------
 
@@ -195,11 +197,11 @@ class FixAndLint:
         counts: Counter[str] = Counter()
         for _ in range(_FIX_ROUNDS):
             chosen = self._new_and_safe(data, brought)
-            text, applied = self._applied(plain_text(data) or "", chosen) if chosen else ("", [])
+            made, applied = self._applied(data, decoded, chosen) if chosen else (data, [])
             if not applied:
                 break
             counts.update(diagnostic.rule for diagnostic in applied)
-            data, was = decoded.encode(text), data
+            data, was = made, data
             yield from self._begun(data, known=was, to_format=True)
         self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
         return data
@@ -235,13 +237,30 @@ class FixAndLint:
         self.fixed.append(Fixed(self.job.path, _LONG, "ai-rails", less))
         return made
 
-    def _applied(self, text: str, chosen: list[Diagnostic]) -> tuple[str, list[Diagnostic]]:
-        """Apply fixes; when all together break the file (an emptied block), apply the first that does not."""
-        for some in (chosen, *([diagnostic] for diagnostic in chosen)):
-            fixed, applied = apply_fixes(text, some)
-            if fixed != text and not self._unreadable(fixed.encode()):
-                return fixed, applied
-        return text, []
+    def _applied(self, data: bytes, decoded: Decoded, chosen: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
+        """Apply the fixes that do no harm together; those that do wait for the next round, where they are others.
+
+        Two fixes may be right alone and wrong together: of a name that is imported twice and used, each of the two
+        rules takes one import away. Halving finds the group; all that is outside of it is applied.
+        """
+        text, good = plain_text(data) or "", list[Diagnostic]()
+        parts, result = [chosen], (data, list[Diagnostic]())
+        while parts:
+            part = parts.pop()
+            fixed, applied = apply_fixes(text, [*good, *part])
+            made = decoded.encode(fixed)
+            if fixed != text and not self._does_harm(data, made):
+                good, result = [*good, *part], (made, applied)
+            elif len(part) > 1:
+                parts += [part[len(part) // 2 :], part[: len(part) // 2]]
+        return result
+
+    def _does_harm(self, data: bytes, made: bytes) -> bool:
+        """Whether a text does not parse, or has something that keeps it from working and that ``data`` has not."""
+        return self._unreadable(made) or bool(self._breaks(made) - self._breaks(data))
+
+    def _breaks(self, data: bytes) -> Counter[tuple[str, str]]:
+        return Counter(_meaning(found) for found in self._lint(data).diagnostics if found.rule in _BREAKS)
 
     def _formatted(self, data: bytes) -> bytes:
         wanted = self._wanted(data)
@@ -322,7 +341,9 @@ class FixAndLint:
     def _timed(self, name: str, work: Callable[[], T]) -> T:
         start = time.perf_counter()
         try:
-            return work()
+            made = work()
+            self.ran[name] = None
+            return made
         finally:
             self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from rails.core import limits
 from rails.core.paths import WorkspacePath
 from rails.core.scratch import kept_folder
+
+_RUN_BY_PYTHON: Final = re.compile(rb"\b(?:python[0-9.]*|pypy[0-9.]*|uv run)\b")
+_LINE: Final = 300
 
 
 def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
@@ -30,6 +35,11 @@ def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | st
         if facts.st_size > limits.FILE_BYTES:
             return f"it is larger than {limits.FILE_BYTES} bytes"
         return file.read(), stat.S_IMODE(facts.st_mode)
+
+
+def run_by_python(data: bytes) -> bool:
+    """Whether the first line of a file says that Python runs it."""
+    return data.startswith(b"#!") and _RUN_BY_PYTHON.search(data[:_LINE].split(b"\n", 1)[0]) is not None
 
 
 class Overlay:

@@ -125,14 +125,18 @@ _BLOCKING: Final = Mode("blocking")
 _NOTHING: Final = GateSettings()
 
 
-def read_gate_settings(project: Path) -> GateSettings:
-    """Return what counts for ``project`` now. Raises CheckError that names a mistake and its place."""
-    own = config.read_config_file(project / PROJECT_FILE)
+def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
+    """Return what counts for a project now. Raises CheckError that names a mistake and its place.
+
+    ``home`` is the project where ``folder`` only stands for it: a person's own settings and agreements name that.
+    """
+    project = home or folder
+    own = config.read_config_file(folder / PROJECT_FILE)
     users = config.read_config_file(config_folder() / USER_FILE)
     if not own and not users:
         return _NOTHING
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
-    agreed = not mine.commands or executed_config.may_execute(project, own)
+    agreed = not mine.commands or executed_config.may_execute(folder, own, project)
     return GateSettings(
         (*mine.modes, *theirs.modes),
         (*theirs.schemas, *mine.schemas),

@@ -11,16 +11,20 @@ from typing import Final
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
+from rails.gate.support.read_file import run_by_python
 
 _PYTHON: Final = (
-    r"#\s*(?:(?:ruff|flake8)\s*:\s*(?:noqa|disable|ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
+    r"#\s*(?:(?:ruff|flake8)\s*[:=]\s*(?:noqa|disable|ignore|file-ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
     r"|pyright:\s*(?:ignore|basic|off)|pyre-(?:ignore|fixme)|pylint:\s*(?:disable|skip)|fmt:\s*(?:off|skip)|yapf:\s*disable"
-    r"|isort:\s*(?:skip|off)|nosec\b|bandit:\s*skip)"
+    r"|isort:\s*(?:skip|off|split|dont-add)|autopep8:\s*off|pyrefly:\s*ignore|pytype:\s*(?:disable|skip)|nosec\b"
+    r"|bandit:\s*skip|pragma:\s*no\s*(?:cover|branch))"
 )
 _SCRIPT: Final = (
-    r"(?:eslint-disable(?:-next-line|-line)?|eslint-env\b|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|biome-ignore(?:-all)?"
+    r"(?:eslint-disable(?:-next-line|-line)?|eslint-env\b|/\*\s*(?:eslint\s+\S|globals?\s+\S|exported\s+\S)|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|biome-ignore(?:-all)?"
     r"|oxlint-disable|jshint\s+ignore|istanbul\s+ignore)"
 )
+#: In every other text: what Prettier leaves as it is.
+_ELSEWHERE: Final = r"(?:<!--|#|/\*|\{\{!--|//)\s*prettier-ignore(?:-start|-attribute)?\b"
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _FILE_LEVEL: Final = re.compile(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
 
@@ -68,12 +72,14 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
     text = plain_text(data)
     if text is None:
         return
-    suffix = f".{path.rpartition('.')[2].lower()}"
-    if suffix in (".py", ".pyi"):
+    suffix = f".{ending.lower()}" if (ending := path.rpartition("/")[2].rpartition(".")[2]) else ""
+    if suffix in (".py", ".pyi", ".pyw") or run_by_python(data):
         yield from _python(text)
-    elif suffix in _SCRIPTS and re.search(_SCRIPT, text, re.I):
+        return
+    pattern = _SCRIPT if suffix in _SCRIPTS else _PYTHON if suffix == ".ipynb" else _ELSEWHERE
+    if re.search(pattern, text, re.I):
         for number, line in enumerate(split_lines(text), 1):
-            for found in re.finditer(_SCRIPT, line, re.I):
+            for found in re.finditer(pattern, line, re.I):
                 yield number, found.start() + 1, line[found.start() :].rstrip("*/ ")
 
 

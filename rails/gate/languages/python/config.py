@@ -224,7 +224,7 @@ class _Reader:
             section, flake8_file = {}, ".pre-commit-config.yaml"
         requires = table(pyproject, "project").get("requires-python")
         common = {
-            "target": _oldest(requires),
+            "target": _target(ruff_table) or _oldest(requires),
             "requires_python": requires if isinstance(requires, str) else "",
             "digest": self.seen.digest(),
         }
@@ -321,12 +321,18 @@ def _patterns(section: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(part for value in found for part in re.split(r"[,\s]+", _without_comments(value)) if part)
 
 
+def _target(ruff: Mapping[str, Json]) -> tuple[int, int] | None:
+    """Return the Python that ruff is told to read for, which goes before what the package requires."""
+    found = re.fullmatch(r"py3(\d+)", str(ruff.get("target-version", "")))
+    return (3, int(found[1])) if found else None
+
+
 def _oldest(requires: Json) -> tuple[int, int] | None:
-    """Return the oldest Python that a ``requires-python`` allows (a lower bound only)."""
+    """Return the oldest Python that a ``requires-python`` allows (a lower bound only), as ruff counts it."""
     if not isinstance(requires, str):
         return None
-    found = re.search(r"(?:>=|~=|==)\s*3\.(\d+)", requires)
-    return (3, int(found[1])) if found else None
+    bounds = re.findall(r"(>=|~=|={2,3}|>)\s*3\.(\d+)", requires)
+    return (3, max(int(minor) for _, minor in bounds)) if bounds else None
 
 
 def _hooks(data: bytes) -> set[str]:

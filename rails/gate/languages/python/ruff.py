@@ -41,6 +41,13 @@ class RuffCli:
             raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
         return parse_diagnostics(ran.out)
 
+    def lint_cells(self, path: str, data: bytes, settings: RuffSettings) -> list[tuple[int, Diagnostic]]:
+        """Return what ruff finds in a notebook, with the number of the cell, counted from 1. Raises CheckError."""
+        ran = self._run("check", path, data, settings, "--output-format=json")
+        if ran.code not in (0, 1):
+            raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
+        return [(cell, found) for cell, found in zip(_cells(ran.out), parse_diagnostics(ran.out), strict=True)]
+
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
         """Return ``data`` formatted. Raises CheckError, also when the text does not parse."""
         ran = self._run("format", path, data, settings)
@@ -109,3 +116,7 @@ def _codes(tool: programs.Tool) -> Mapping[str, str]:
         return {rule["name"]: rule["code"] for rule in json.loads(ran.out) if rule["code"]}
     except (ValueError, KeyError, TypeError) as error:
         raise CheckError("ruff did not list its rules as JSON.") from error
+
+
+def _cells(out: bytes) -> list[int]:
+    return [cell if isinstance(cell := item.get("cell"), int) else 1 for item in json.loads(out)]

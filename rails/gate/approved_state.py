@@ -1,0 +1,138 @@
+"""The project as it was last approved, as far as configuration goes: nothing in a change can excuse itself.
+
+Both sides of a comparison are judged by the configuration of the base: what the checks read of it, in every folder
+above a file that is judged, and whatever it extends, by content. Where all of that is on disk as the base has it, there
+is nothing to do. Else a folder outside the project stands for it: links to what is there, and in place of the
+configuration the files of the base. Covered: files that changed, came, went, are ignored or untracked. Not covered:
+what configuration that is a program imports, and what is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.scratch import kept_folder
+from rails.gate.languages.python.config import read_config_file
+from rails.git import listing, revisions
+
+#: Files that checks read beside the one that they check, at the top of a project or in any folder on the way to a file.
+_NAMES: Final = (
+    *("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", ".flake8", ".pre-commit-config.yaml"),
+    *("mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", ".pylintrc", "pylintrc", ".coveragerc", "conftest.py"),
+    *("package.json", "biome.json", "biome.jsonc", ".editorconfig", ".eslintignore", ".prettierignore", ".eslintrc"),
+    *(f".eslintrc.{end}" for end in ("json", "yaml", "yml", "js", "cjs", "mjs")),
+    *(f"eslint.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts")),
+    *(f".prettierrc{end}" for end in ("", ".json", ".json5", ".yaml", ".yml", ".toml", ".js", ".cjs", ".mjs", ".ts")),
+    *(f"prettier.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts")),
+    *("tsconfig.json", "jsconfig.json", ".rails.toml", ".markdownlint.json", ".markdownlint.yaml"),
+)
+#: What a configuration file extends, or names as a schema: quoted, one or several.
+_EXTENDS: Final = re.compile(rb"""["']?\b(?:extends?|schema)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*')""")
+_QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
+_ROUNDS: Final = 10
+_MOST: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedState:
+    """``folder`` stands for the project. ``changed`` are the configuration files that differ, as the base has them."""
+
+    folder: Path
+    changed: Mapping[str, bytes | None]
+
+    def close(self) -> None:
+        """Remove the folder; what its links lead to stays."""
+        import shutil
+
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def approved_state(project: Path, base: str, paths: Iterable[str]) -> ApprovedState | None:
+    """Return the project with the configuration that ``base`` has for ``paths``; ``None`` where nothing differs."""
+    now, then = _both(project, base, paths)
+    changed = {name: then[name] for name in now if (then[name] or None) != now[name]}
+    if not changed:
+        return None
+    folder = kept_folder("approved").resolve()
+    try:
+        _mirror(project, folder, {name: data for name, data in then.items() if name in changed or data is not None})
+    except BaseException:
+        ApprovedState(folder, changed).close()
+        raise
+    return ApprovedState(folder, changed)
+
+
+def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
+    """Return the configuration on disk and that of ``base``, with all that either extends."""
+    now: dict[str, bytes | None] = {}
+    then: dict[str, bytes | None] = {}
+    places = set(_places(paths))
+    tree = listing.files_at(project, base)
+    for _ in range(_ROUNDS):
+        wanted = sorted(places - now.keys())[:_MOST]
+        if not wanted:
+            break
+        here = {name: _on_disk(project, name) for name in wanted}
+        held = revisions.contents(project, base, [name for name in wanted if name in tree])
+        now |= here
+        then |= {name: held.get(name) for name in wanted}
+        sides = [(name, data) for found in (here, held) for name, data in found.items() if data]
+        places |= {other for name, data in sides for other in _extended(name, data)}
+    return now, then
+
+
+def _on_disk(project: Path, name: str) -> bytes | None:
+    return read_config_file(project / name) or None
+
+
+def _places(paths: Iterable[str]) -> Iterator[str]:
+    """Yield where configuration could be that speaks about one of ``paths``."""
+    folders = {""} | {path[: n + 1] for path in paths for n, sign in enumerate(path) if sign == "/"}
+    for folder in sorted(folders):
+        yield from (f"{folder}{name}" for name in _NAMES)
+
+
+def _extended(name: str, data: bytes) -> Iterator[str]:
+    """Yield the paths within the project that a configuration file may mean by what it extends."""
+    folder = name.rpartition("/")[0]
+    for found in _EXTENDS.finditer(data):
+        for quoted in _QUOTED.findall(found[1]):
+            text = quoted.decode("utf-8", "replace")
+            path = os.path.normpath(f"{folder}/{text}" if folder else text).replace(os.sep, "/")
+            if not path.startswith(("/", "../")) and path not in ("..", ".") and "\0" not in path and ":" not in path:
+                yield path
+                yield from (f"{path}{end}" for end in (".json", ".jsonc", ".toml") if not path.endswith(end))
+
+
+def _mirror(project: Path, folder: Path, files: Mapping[str, bytes | None]) -> None:
+    """Fill ``folder`` with links to what ``project`` holds, and with ``files`` (``None``: no file)."""
+    inner: dict[str, dict[str, bytes | None]] = {}
+    for name, data in files.items():
+        first, _, rest = name.partition("/")
+        inner.setdefault(first, {})[rest] = data
+    with os.scandir(project) as entries:
+        for entry in entries:
+            below = inner.get(entry.name, {})
+            if below and "" not in below and entry.is_dir(follow_symlinks=False):
+                (folder / entry.name).mkdir()
+                _mirror(project / entry.name, folder / entry.name, below)
+            elif "" not in below and entry.name != ".git":
+                (folder / entry.name).symlink_to(entry.path)
+    for name, data in files.items():
+        place = folder / name
+        if (
+            data is not None
+            and not os.path.lexists(place)
+            and not any(one.is_symlink() for one in _above(place, folder))
+        ):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+
+
+def _above(place: Path, folder: Path) -> Iterator[Path]:
+    return (parent for parent in place.parents if parent != folder and folder in parent.parents)

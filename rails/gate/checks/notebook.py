@@ -1,0 +1,61 @@
+"""The code cells of Jupyter notebooks, linted by ruff, which reads them as they are; nothing in them is changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from rails.core.errors import CheckError
+from rails.core.text import plain_text
+from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
+from rails.gate.languages.python import config as settings
+from rails.gate.languages.python.config import PythonSettings
+from rails.gate.languages.python.ruff import RuffCli
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.processes import programs
+
+
+def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
+    """Check all notebooks. Raises CheckError for unreadable configuration."""
+    config = settings.read_python_settings(context.project)
+    tool, started = programs.find_ruff(), time.perf_counter()
+    if tool is None:
+        missing = "ruff is not installed, and nothing else reads the cells"
+        return CheckReport(tuple(CheckResult(job.path, job.after, not_checked=_miss(job, missing)) for job in jobs))
+    cli = RuffCli(tool, context.project)
+    outcomes = tuple(_outcome(job, context, cli, config) for job in jobs)
+    spent = round((time.perf_counter() - started) * 1000, 2)
+    return CheckReport(outcomes, (CheckRun("ruff", tool.version, spent, "notebook cells", len(jobs)),))
+
+
+def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonSettings) -> CheckResult:
+    try:
+        found = tuple(_findings(job.path, job.after, context, cli, config))
+        before = tuple(_findings(job.path, job.before, context, cli, config)) if job.before else ()
+    except CheckError as error:
+        return CheckResult(job.path, job.after, not_checked=_miss(job, str(error)))
+    except JsonError:
+        return CheckResult(job.path, job.after)  # the check of data says so
+    return CheckResult(job.path, job.after, found, before)
+
+
+def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, config: PythonSettings) -> Iterator[Finding]:
+    """Yield what ruff finds in the cells, at their lines of the file. Raises CheckError, JsonError."""
+    text = plain_text(data)
+    if text is None:
+        raise CheckError("it is not UTF-8 text")
+    document = parse_document(text)
+    how = settings.ruff_for(context.project, path, config)
+    for cell, found in cli.lint_cells(path, data, how):
+        line = _line(document, cell - 1, found.start[0] - 1)
+        words = f"cell {cell}, line {found.start[0]}: {found.message}"
+        yield Finding(path, line, 1, found.rule, words, "ruff", end_line=line, remedy=found.remedy)
+
+
+def _line(document: JsonDocument, cell: int, row: int) -> int:
+    return document.line(("cells", cell, "source", row))
+
+
+def _miss(job: CheckJob, reason: str) -> tuple[NotChecked, ...]:
+    return (NotChecked(job.path, "ruff", reason),)

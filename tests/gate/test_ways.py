@@ -1,0 +1,142 @@
+"""0 silent: each way to pass unseen is a finding, a note or a refusal by name: turn, --diff, --staged and plain."""
+
+import importlib.util
+import inspect
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rails.cli import main
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.paths import WorkspacePath
+
+SPEC = importlib.util.spec_from_file_location("ways", Path(__file__).parent / "ways.py")
+ways = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(ways)
+
+
+@pytest.fixture
+def planted(world):
+    def plant(way, *, change=True):
+        for path, text in {**ways.BASE, **way.base}.items():
+            world.put(path, text)
+        world.git("init", "-q")
+        world.git("add", "-A")
+        world.git("commit", "-qm", "base")
+        if not change:
+            return world
+        if callable(way.change):
+            wanted = [world.project, world.git][: len(inspect.signature(way.change).parameters)]
+            way.change(*wanted)
+        else:
+            for path, text in way.change.items():
+                world.put(path, text) if text is not None else (world.project / path).unlink()
+        return world
+
+    return plant
+
+
+def seen(report, path):
+    """What a report says of a path, or of one above or below it."""
+    said = [*report["findings"], *report["not_checked"]]
+    return [one for one in said if one["path"].startswith(path.rstrip("/")) or f"{one['path']}/".startswith(f"{path}/")]
+
+
+def gate(project, monkeypatch, capsys, *words):
+    monkeypatch.chdir(project)
+    code = main(["gate", "--format", "json", *words])
+    return code, json.loads(capsys.readouterr().out or '{"findings": [], "not_checked": []}')
+
+
+@pytest.mark.parametrize("way", ways.WAYS, ids=repr)
+def test_nothing_passes_unseen(way, planted, monkeypatch, capsys):
+    world = planted(way)
+    runs = [("--diff", "HEAD")]
+    runs += [()] if way.plain and way not in [*ways.COMMENTS, *ways.CONFIGURATION] else []
+    for words in runs:
+        code, report = gate(world.project, monkeypatch, capsys, *words)
+        found = seen(report, way.path)
+        assert found, (words, code, report)
+        judged = [one for one in found if one.get("severity") == "error" or one.get("required")]
+        assert bool(judged) <= (code != 0), (words, code, report)
+    if way.staged:
+        world.git("add", "-A")
+        code, report = gate(world.project, monkeypatch, capsys, "--staged")
+        assert seen(report, way.path), ("--staged", code, report)
+
+
+@pytest.mark.parametrize("way", [way for way in ways.WAYS if way.turn], ids=repr)
+def test_nothing_passes_unseen_in_a_turn(way, planted):
+    world, changes = planted(way, change=False), []
+    for path, text in way.change.items():
+        place = world.project / path
+        before = place.read_bytes() if place.exists() else None
+        after = text.encode() if isinstance(text, str) else text
+        changes.append(FileChange(WorkspacePath(path), before, after))
+    verdict = world.gate.judge(ChangeSet(tuple(changes)))
+    said = [one for one in (*verdict.findings, *verdict.not_checked, *verdict.fixed) if one.path == way.path]
+    assert said, verdict
+
+
+@pytest.mark.parametrize("way", [*ways.CONFIGURATION, ways.KINDS[0]], ids=repr)
+def test_code_findings_stand_beside_the_weakening(way, planted, monkeypatch, capsys):
+    world = planted(way)
+    code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
+    assert code != 0
+    assert any(one["path"] == way.path and one["rule"] not in ("gate-config-weakened",) for one in report["findings"])
+
+
+def test_no_program_that_the_repository_names_is_run(planted, monkeypatch, capsys):
+    world = planted(ways.KINDS[0])
+    marker = world.project.parent / "ran"
+    program = world.project.parent / "evil"
+    program.write_text(f"#!/bin/sh\ntouch {marker}\ncat\n")
+    program.chmod(0o755)
+    (world.project / "bin").mkdir()
+    (world.project / "bin" / "git").write_text(program.read_text())
+    (world.project / "bin" / "git").chmod(0o755)
+    for key in (
+        "core.fsmonitor",
+        "diff.external",
+        "filter.x.clean",
+        "filter.x.smudge",
+        "filter.x.process",
+        "core.pager",
+    ):
+        subprocess.run(["git", "-C", world.project, "config", key, str(program)], check=True)
+    (world.project / ".git" / "info" / "attributes").write_text("* filter=x diff=x\n")
+    monkeypatch.setenv("PATH", f"bin{os.pathsep}{world.project / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    for words in (["--diff", "HEAD"], ["--staged"], []):
+        gate(world.project, monkeypatch, capsys, *words)
+    assert not marker.exists()
+
+
+def test_what_differs_counts_from_where_the_branches_parted(planted, monkeypatch, capsys):
+    world = planted(ways.KINDS[0], change=False)
+    world.git("checkout", "-qb", "mine")
+    world.put("mine.py", "x = 1\n")
+    world.git("add", "-A")
+    world.git("commit", "-qm", "mine")
+    world.git("checkout", "-q", "-")
+    world.put("a.py", "x = 1\nprint(undefined)\n")
+    world.git("commit", "-qam", "theirs")
+    asked = ["git", "-C", world.project, "branch", "--show-current"]
+    trunk = subprocess.run(asked, capture_output=True, text=True, check=True)
+    world.git("checkout", "-q", "mine")
+    assert gate(world.project, monkeypatch, capsys, "--diff", trunk.stdout.strip())[0] == 0
+
+
+def test_a_file_that_was_moved_keeps_its_old_findings(planted, monkeypatch, capsys):
+    world = planted(ways.Way("x", {}, "", {"old.py": "import os\n" + "x = 1\n" * 5}), change=False)
+    (world.project / "old.py").rename(world.project / "sub.py")
+    assert gate(world.project, monkeypatch, capsys, "--diff", "HEAD")[0] == 0
+
+
+def test_an_ignored_file_that_is_named_is_checked(planted, monkeypatch, capsys):
+    world = planted(ways.Way("x", {}, "", {".gitignore": "build/\n*.log\n"}), change=False)
+    world.put("build/c.py", ways.BAD)
+    assert seen(gate(world.project, monkeypatch, capsys, "build/c.py")[1], "build/c.py")
+    assert seen(gate(world.project, monkeypatch, capsys, "build")[1], "build")
