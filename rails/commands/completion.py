@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rails.cli import VERBS
 from rails.commands.options import verb_parser
+from rails.commands.verbs import VERBS
 from rails.core.errors import EXIT_OK
 
 SHELLS: Final = ("bash", "zsh", "fish")
