@@ -1,5 +1,5 @@
 // Runs the JavaScript of one Code node: {code, items, index, nodes} as JSON on standard input, {ok, value} on standard
-// output. It has the rights of whoever started it: Node's vm is no boundary, which is why a person is asked first.
+// output. It has the rights of whoever started it: Node's vm is no boundary, so it is started in the sandbox.
 const { code, items, index, nodes } = JSON.parse(require('fs').readFileSync(0, 'utf8'));
 const list = (found) => ({
   all: () => found,

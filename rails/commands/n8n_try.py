@@ -13,6 +13,7 @@ from typing import Any, Final
 from rails.commands import common
 from rails.core import limits
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, CheckError, UsageError
+from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.n8n import model
 from rails.n8n.model import Workflow
@@ -22,7 +23,9 @@ from rails.n8n.try_run.dates import DateTime
 from rails.n8n.try_run.durations import zone
 from rails.n8n.try_run.engine import TrySetting, start_of, try_workflow
 from rails.n8n.try_run.values import NodeFault, NotModelled, OverBudget
-from rails.processes import programs
+from rails.sandbox import probe
+from rails.sandbox.run import run
+from rails.sandbox.view import SandboxLimits, SandboxView
 
 #: Files beside the workflow among which another is looked for.
 _MOST_FILES: Final = 500
@@ -117,7 +120,10 @@ def _other(file: Path, name: str) -> Workflow | None:
 
 
 def _runner(workflow: Workflow, file: Path) -> CodeRunner | None:
-    """Return what runs Code nodes with Node, once a person has agreed; ``None`` where there is none."""
+    """Return what runs Code nodes with Node in the sandbox; a person has to agree where that does not hold.
+
+    ``None`` where there is no such node.
+    """
     from rails.gate.languages.javascript.node_worker import find_node
 
     names = [node.name for node in workflow.nodes if node.type == "n8n-nodes-base.code" and not node.disabled]
@@ -126,36 +132,41 @@ def _runner(workflow: Workflow, file: Path) -> CodeRunner | None:
     node = find_node(Path.cwd())
     if node is None:
         raise UsageError("Node.js is not installed. Leave --run-code out: Code nodes are then modelled.")
-    print(
-        f"The code of {len(names)} Code nodes of {one_line(file.name)} ({one_line(', '.join(names), 200)}) runs with "
-        "your rights, in a process of Node bounded to 10 seconds and 256 MB.\nType yes to run it: ",
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
-    if sys.stdin.readline().strip() != "yes":
-        raise UsageError("Nothing was run. Leave --run-code out: Code nodes are then modelled, without Node.")
+    here = probe.label()
+    if not here.contained:
+        print(
+            f"The code of {len(names)} Code nodes of {one_line(file.name)} ({one_line(', '.join(names), 200)}) runs "
+            f"in a process of Node bounded to 10 seconds and 256 MB. Here that is {here}.\nType yes to run it: ",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
+        if sys.stdin.readline().strip() != "yes":
+            raise UsageError("Nothing was run. Leave --run-code out: Code nodes are then modelled, without Node.")
     until = time.monotonic() + _ALL_CODE_SECONDS
 
-    def run(code: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    def run_one(code: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
         if time.monotonic() >= until:
             raise OverBudget(f"{_ALL_CODE_SECONDS:g} seconds for all Code nodes")
         return _run_code(node, code, given)
 
-    return run
+    return run_one
 
 
 def _run_code(node: str, code: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    script = str(Path(__file__).with_name("n8n_code.cjs"))
+    script = Path(__file__).with_name("n8n_code.cjs").read_text("utf-8")
     asked = str(values.stringified({"code": code, **given})).encode("utf-8", "surrogatepass")
-    argv = [node, "--max-old-space-size=256", script]
+    bounds = SandboxLimits(seconds=_CODE_SECONDS, output=limits.FILE_BYTES)
     try:
-        ran = programs.run_tool(argv, data=asked, timeout=_CODE_SECONDS, most=limits.FILE_BYTES)
-        answer = json.loads(ran.out)
+        with scratch_folder("n8n-code") as folder:  # it sees nothing of the project
+            argv = [node, "--max-old-space-size=256", "-e", script]
+            ran = run(argv, SandboxView(Path(folder)), limits=bounds, stdin=asked)
     except CheckError as error:
-        raise NodeFault(f"the code did not end well: {error}") from None
+        raise NodeFault(f"the code could not be run: {error}") from None
+    try:
+        answer = json.loads(ran.out)
     except ValueError:
-        raise NodeFault(f"the code ended without an answer: {ran.complaint}") from None
+        raise NodeFault(f"the code ended without an answer: {ran.status}. {one_line(ran.err, 300)}") from None
     if answer["ok"] is not True:
         raise NodeFault(str(answer["said"]))
     return answer["value"]

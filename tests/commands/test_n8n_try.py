@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from rails.cli import main
+from rails.sandbox import probe
+from rails.sandbox.view import Label
 
 PAGE = (Path(__file__).parents[2] / "docs/n8n-try.md").read_text("utf-8")
 FILES = re.findall(r"`(\w+\.json)`[^`]*```json\n(.*?)\n```", PAGE, re.DOTALL)
@@ -86,7 +88,8 @@ def with_code(folder, written):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-def test_code_runs_with_node_only_after_a_typed_yes(folder, capsys, monkeypatch):
+def test_where_nothing_contains_it_code_runs_with_node_only_after_a_typed_yes(folder, capsys, monkeypatch):
+    monkeypatch.setattr("rails.sandbox.probe.label", lambda **_: Label(0, why="this test says so"))
     command = with_code(folder, "class A { get n() { return $input.all().length } }; return [{json: {n: new A().n}}]")
     for answer in ("", "y\n", "\n"):
         monkeypatch.setattr("sys.stdin", io.StringIO(answer))
@@ -95,6 +98,15 @@ def test_code_runs_with_node_only_after_a_typed_yes(folder, capsys, monkeypatch)
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     assert main(command) == 0
     assert '{"n":2}' in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@pytest.mark.skipif(not probe.label().contained, reason="nothing contains commands here")
+def test_code_runs_contained_and_sees_nothing_of_the_project(folder, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    looks = "const fs = typeof require === 'undefined' ? process.getBuiltinModule('fs') : require('fs');"
+    main(with_code(folder, f"{looks} return [{{json: {{seen: fs.existsSync({json.dumps(str(folder))})}}}}]"))
+    assert '"seen":false' in capsys.readouterr().out
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
