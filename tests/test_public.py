@@ -32,7 +32,8 @@ SIGNATURES = {
     "Gate.check_contents": "(self, contents: 'Mapping[str, str | bytes | None]') -> 'Verdict'",
     "Gate.check_files": (
         "(self, paths: 'Sequence[WorkspacePath]', *, base: 'str | None' = None, fix: 'bool' = False, "
-        "staged: 'bool' = False, deleted: 'Sequence[WorkspacePath]' = ()) -> 'Verdict'"
+        "unsafe_fixes: 'bool' = False, staged: 'bool' = False, deleted: 'Sequence[WorkspacePath]' = (), "
+        "missed: 'Sequence[NotChecked]' = ()) -> 'Verdict'"
     ),
     "Gate.judge": "(self, changes: 'ChangeSet', *, agent: 'str' = '') -> 'Verdict'",
     "AppliedAnswer": (

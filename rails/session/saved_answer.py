@@ -138,7 +138,10 @@ def apply_answer(
         approver = approve if isinstance(approve, Approver) else AskFunction(approve)
         proposals = Proposals(job, log, registry_of(folder), agents, approver, Gate(folder))
         with proposals.open():
-            return proposals.apply(answer)
+            result = proposals.apply(answer)
+    if isinstance(approver, AskFunction) and approver.failed:
+        raise approver.failed[0]
+    return result
 
 
 def _folder(project: Path | str) -> Path:
@@ -276,13 +279,22 @@ class DryRunApprover:
 
 @dataclass(frozen=True)
 class AskFunction:
-    """Asks a function of the program that called us; nothing but ``True`` is a yes."""
+    """Asks a function of the program that called us; nothing but ``True`` is a yes.
+
+    An exception of the function is the caller's own, not a fault of ours: it ends the answer, and stands in ``failed``.
+    """
 
     ask: Callable[[ApprovalRequest], bool]
+    failed: list[Exception] = field(default_factory=list)
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask about ``request``."""
-        if self.ask(request) is True:
+        try:
+            agreed = self.ask(request) is True
+        except Exception as error:
+            self.failed.append(error)
+            return Decision("abort", "The program that was asked failed.", "a program")
+        if agreed:
             return Decision("approve", "", "a program")
         return Decision("deny", "The program that was asked did not approve it.", "a program")
 
