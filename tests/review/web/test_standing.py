@@ -54,7 +54,7 @@ def test_a_window_says_what_the_whole_session_has_used(served, priced, state, lo
     assert part["step"] == "Step 1 of 2"
     assert part["meter"].startswith("1,000 tokens in, 100 out · 0.0045 USD · Left: 8,900 of 10,000 tokens, ")
     assert part["meter"].endswith(" of 15 min, 0.4955 of 0.5000 USD")
-    for words in ("<dt>Cost</dt><dd>0.0045 USD</dd>", "<dt>Budget left</dt>", "At work", "Running", "0 of 2 done"):
+    for words in ("<dt>Cost</dt><dd><p>0.0045 USD</p></dd>", "<dt>Budget left</dt>", "At work", "Running", "0 of 2 done"):
         assert words in part["head"], words
     writer.close()
     part = priced.json(f"/api/session/{writer.session_id}")
@@ -69,7 +69,7 @@ def test_sums_of_a_log_that_is_still_being_read_say_so(served, priced, state, lo
         fcntl.flock(lock, fcntl.LOCK_EX)  # as another process does that takes the logs in
         part = priced.json(address)
         assert part["meter"].endswith("USD (so far: the log is still being read)")
-        assert "<dt>Cost</dt><dd>0.0045 USD (so far" in part["head"]
+        assert "<dt>Cost</dt><dd><p>0.0045 USD (so far" in part["head"]
         for page in ("/api/list?q=role:coder", "/api/report/models?q=is:unfinished", "/api/sessions"):
             assert "still being read" in priced.ask(page)[2].decode(), page
     assert "so far" not in priced.json(address)["meter"]
