@@ -42,6 +42,11 @@ def call(*arguments):
     return True
 
 
+def write_same(path):
+    """Write what is there already: if that can be done at all, nothing of the machine has changed."""
+    return write(path, data=Path(path).read_bytes())
+
+
 def write(path, flags=os.O_WRONLY, data=b"out"):
     descriptor = os.open(path, flags, 0o600)
     os.write(descriptor, data)
@@ -118,10 +123,10 @@ several(
         "read the folder of a process": lambda: bool(os.listdir(f"/proc/{F['victim']}/cwd")),
         "read the descriptors of a process": lambda: bool(os.readlink(f"/proc/{F['victim']}/fd/0")),
         "choose a process for the killer": lambda: write(f"/proc/{F['victim']}/oom_score_adj", data=b"1000"),
-        "set the handler of cores": lambda: write("/proc/sys/kernel/core_pattern", data=b"|/bin/true"),
-        "set a limit of the kernel": lambda: write("/proc/sys/kernel/panic", data=b"0"),
+        "set the handler of cores": lambda: write_same("/proc/sys/kernel/core_pattern"),
+        "set a limit of the kernel": lambda: write_same("/proc/sys/kernel/panic"),
         "pull the system's trigger": lambda: write("/proc/sysrq-trigger", data=b"?"),
-        "write into /sys": lambda: write("/sys/kernel/uevent_helper", data=b"/bin/true"),
+        "write into /sys": lambda: write_same("/sys/kernel/uevent_helper"),
         "join a control group": lambda: (
             write("/sys/fs/cgroup/cgroup.procs", data=b"0") if os.path.exists("/sys/fs/cgroup/cgroup.procs") else 0
         ),
