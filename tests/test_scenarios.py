@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -100,7 +101,7 @@ def scrub(value):
         return {name: scrub(item) for name, item in value.items() if name not in VOLATILE}
     if isinstance(value, list):
         return [scrub(item) for item in value]
-    return value
+    return re.sub(r"bubblewrap [0-9.]+", "bubblewrap 0.8", value) if isinstance(value, str) else value
 
 
 def golden(records):
@@ -110,7 +111,9 @@ def golden(records):
         if record.event_type == "GATE_VERDICT":
             details["checks"] = sorted(check["name"] for check in details["checks"])
         message = record.message if record.event_type not in ("LLM_CALL", "LLM_RESPONSE") else ""
-        kept.append({"event": record.event_type, "agent": record.agent_role, "message": message, "details": details})
+        kept.append(
+            {"event": record.event_type, "agent": record.agent_role, "message": scrub(message), "details": details}
+        )
     return kept
 
 
