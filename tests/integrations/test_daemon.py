@@ -89,6 +89,9 @@ def test_ten_calls_at_once_are_all_answered_right_also_when_none_is_running_yet(
     assert {number: f"f{number}.py:1:5 F821" in out for number, out in answers.items()} == {
         number: bool(number % 2) for number in range(10)
     }
+    until = time.monotonic() + 60  # those that found another at work are still going
+    while len(gates(runtime)) > 1 and time.monotonic() < until:
+        time.sleep(0.05)
     assert len(gates(runtime)) == 1
 
 

@@ -46,4 +46,7 @@ def test_a_thousand_calls_with_kills_are_answered_right(project, runtime):  # no
     assert wrong == []
     assert said <= CALLS // 50
     assert kills > CALLS // 100
+    until = time.monotonic() + 60
+    while len(gates(runtime)) > 1 and time.monotonic() < until:
+        time.sleep(0.05)
     assert len(gates(runtime)) <= 1
