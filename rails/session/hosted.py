@@ -213,6 +213,7 @@ class HostedSession:
                 exists = (state / "sessions" / self.name).is_dir()
                 if time.monotonic() > until:
                     raise
+                time.sleep(0.05)
 
     def _begun(self) -> _State:
         self._state = _State(start=self._disk.take())

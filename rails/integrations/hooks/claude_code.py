@@ -12,12 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.diff import line_diff
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
-from rails.gate.support.read_file import read_from_disk
 from rails.integrations.hooks.contract import (
     HookAnswer,
     HookCall,
@@ -27,6 +25,8 @@ from rails.integrations.hooks.contract import (
     as_json,
     host_object,
     host_text,
+    now_on_disk,
+    path_in_project,
 )
 
 NAME: Final = "claude-code"
@@ -73,29 +73,18 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
     """Return what the tool would write, ``None`` for a tool that writes no file by itself or outside the project."""
     if call.tool not in _WRITES:
         return None
-    path = _path(call, project)
+    name = host_text(call.input.get("file_path")) or host_text(call.input.get("notebook_path"))
+    path = path_in_project(name, call, project)
     if path is None or isinstance(path, Unjudged):
         return path
-    place = project.joinpath(*path.parts)
-    read = read_from_disk(project, path) if place.is_symlink() or place.exists() else (None, 0o644)
-    if isinstance(read, str):
-        return Unjudged(f"{path}: {read}")
+    read = now_on_disk(path, project)
+    if isinstance(read, Unjudged):
+        return read
     before, mode = read
     after = _after(call, before)
     if isinstance(after, Unjudged):
         return after
     return ChangeSet((FileChange(path, before, after, mode),)) if after != before else None
-
-
-def _path(call: HookCall, project: Path) -> paths.WorkspacePath | Unjudged | None:
-    name = host_text(call.input.get("file_path")) or host_text(call.input.get("notebook_path"))
-    place = Path(name) if Path(name).is_absolute() else call.folder / name
-    try:  # the folder may be named through a link; the file itself may be one, which is the gate's to refuse
-        inside = (place.parent.resolve() / place.name).relative_to(project.resolve())
-    except (ValueError, OSError):
-        return None
-    path = paths.parse_path(inside.as_posix())
-    return path if isinstance(path, paths.WorkspacePath) else Unjudged(str(path))
 
 
 def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:

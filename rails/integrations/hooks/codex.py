@@ -15,7 +15,6 @@ from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
-from rails.gate.support.read_file import read_from_disk
 from rails.integrations.hooks import codex_patch
 from rails.integrations.hooks.codex_patch import FilePatch, PatchError
 from rails.integrations.hooks.contract import (
@@ -27,6 +26,8 @@ from rails.integrations.hooks.contract import (
     as_json,
     host_object,
     host_text,
+    now_on_disk,
+    path_in_project,
 )
 
 NAME: Final = "codex"
@@ -68,7 +69,7 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
     if not patch:
         return None
     try:
-        found = [_change(one, call.folder, project) for one in codex_patch.read_patch(patch)]
+        found = [_change(one, call, project) for one in codex_patch.read_patch(patch)]
     except PatchError as error:
         return Unjudged(f"the patch cannot be applied here: {error}")
     wrong = next((one for one in found if isinstance(one, Unjudged)), None)
@@ -80,15 +81,14 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
     return ChangeSet(changes) if changes else None
 
 
-def _change(patch: FilePatch, folder: Path, project: Path) -> tuple[FileChange, ...] | Unjudged:
+def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange, ...] | Unjudged:
     """Return what a patch does to one file; nothing for one outside the project. Raises PatchError."""
-    path = _path(patch.path, folder, project)
+    path = path_in_project(patch.path, call, project)
     if path is None or isinstance(path, Unjudged):
         return () if path is None else path
-    there = project.joinpath(*path.parts)
-    read = read_from_disk(project, path) if there.is_symlink() or there.exists() else (None, 0o644)
-    if isinstance(read, str):
-        return Unjudged(f"{path}: {read}")
+    read = now_on_disk(path, project)
+    if isinstance(read, Unjudged):
+        return read
     before, mode = read
     if patch.kind == "add":
         return (FileChange(path, before, codex_patch.added_text(patch).encode(), mode),)
@@ -98,22 +98,12 @@ def _change(patch: FilePatch, folder: Path, project: Path) -> tuple[FileChange, 
     if decoded is None:
         return Unjudged(f"{path} is not UTF-8 text")
     after = decoded.encode(codex_patch.apply_hunks(decoded.text, patch.hunks))
-    moved = _path(patch.moved, folder, project) if patch.moved else path
+    moved = path_in_project(patch.moved, call, project) if patch.moved else path
     if not isinstance(moved, paths.WorkspacePath):
         return moved or Unjudged(f"{path} is moved out of the project")
     if moved == path:
         return (FileChange(path, before, after, mode),)
     return FileChange(path, before, None, mode), FileChange(moved, None, after, mode)
-
-
-def _path(name: str, folder: Path, project: Path) -> paths.WorkspacePath | Unjudged | None:
-    place = Path(name) if Path(name).is_absolute() else folder / name
-    try:
-        inside = (place.parent.resolve() / place.name).relative_to(project.resolve())
-    except (ValueError, OSError):
-        return None
-    path = paths.parse_path(inside.as_posix())
-    return path if isinstance(path, paths.WorkspacePath) else Unjudged(str(path))
 
 
 def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:

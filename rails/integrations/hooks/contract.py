@@ -15,8 +15,10 @@ from typing import Literal, Protocol
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.gate.support.read_file import read_from_disk
 
 #: When a host calls: its session begins, a person has typed, before and after a tool, after all tools of an answer, at
 #: the end of an answer, its session ends.
@@ -101,6 +103,27 @@ class Host(Protocol):
     def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
         """Return what is printed."""
         ...
+
+
+def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | Unjudged | None:
+    """Return the path that a host names as one of ``project``, ``None`` for one outside it.
+
+    The folder may be named through a link; the file itself may be one, which is the gate's to refuse.
+    """
+    place = Path(name) if Path(name).is_absolute() else call.folder / name
+    try:
+        inside = (place.parent.resolve() / place.name).relative_to(project.resolve())
+    except (ValueError, OSError):
+        return None
+    path = parse_path(inside.as_posix())
+    return path if isinstance(path, WorkspacePath) else Unjudged(str(path))
+
+
+def now_on_disk(path: WorkspacePath, project: Path) -> tuple[bytes | None, int] | Unjudged:
+    """Return a file's bytes (``None``: there is none) and permission bits, or why it cannot be judged."""
+    place = project.joinpath(*path.parts)
+    read = read_from_disk(project, path) if place.is_symlink() or place.exists() else (None, 0o644)
+    return Unjudged(f"{path}: {read}") if isinstance(read, str) else read
 
 
 def host_text(value: Json | None) -> str:
