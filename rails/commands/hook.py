@@ -25,7 +25,7 @@ _TRUST: Final = {
 
 
 def without_options(words: Sequence[str]) -> int | None:
-    """HookAnswer a host's call, which is two words; ``None`` for anything else. A host waits: little is imported."""
+    """Answer a host's call, which is two words; ``None`` for anything else. A host waits: little is imported."""
     if not words or words[0] not in HOSTS or not set(words[1:]) <= set(_SWITCHES):
         return None
     from rails.integrations.daemon.client import answer_call

@@ -132,7 +132,7 @@ def tool_object(definition: Definition) -> dict[str, Json]:
 
 
 def serve(server: McpServer, lines: Iterable[bytes], output: BinaryIO) -> None:
-    """HookAnswer line after line until the input ends. Nothing else may be written to ``output``."""
+    """Answer line after line until the input ends. Nothing else may be written to ``output``."""
     for line in lines:
         if not line.strip():
             continue

@@ -83,7 +83,7 @@ class WarmGate:
 
 
 def serve(project: Path, *, idle: float = IDLE_SECONDS) -> None:
-    """HookAnswer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already."""
+    """Answer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already."""
     file = place.socket_of(project)
     with held(file.with_suffix(".lock")) as mine:
         if not mine:

@@ -1,6 +1,6 @@
-"""JavaScript run in Python over the tree that the rules read: bounded_list, with nothing of the machine in reach.
+"""JavaScript run in Python over the tree that the rules read: bounded, with nothing of the machine in reach.
 
-Why not CodePart's ``vm``: it is no boundary, needs CodePart and a person's consent, and knows neither luxon nor n8n's
+Why not Node's ``vm``: it is no boundary, needs Node and a person's consent, and knows neither luxon nor n8n's
 methods. Here a step is counted for every part of the code, so that each loop ends; what is missing raises
 :class:`~rails.n8n.try_run.values.NotModelled` with its name. ``await`` waits for nothing, since nothing is ever late.
 """
