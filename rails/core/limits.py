@@ -84,6 +84,8 @@ PAGE_CONNECTIONS: Final = 2_048
 PAGE_REQUEST_SECONDS: Final = 10.0
 PAGE_IDLE_SECONDS: Final = 30
 PAGE_UNREAD_SECONDS: Final = 30.0
+#: How long a connection that was answered is read to its end, so that the answer arrives.
+PAGE_LINGER_SECONDS: Final = 1.0
 
 # -- time, in seconds -----------------------------------------------------------------------------
 CHECK_SECONDS: Final = 60.0

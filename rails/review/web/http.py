@@ -14,7 +14,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Final
+from typing import Final, cast
 
 import h11
 import uvicorn
@@ -159,21 +159,55 @@ class _Room:
         self._waiting.pop(connection, None)
 
 
+class _LingeringTransport:
+    """A transport that, when it is closed, ends its own side and goes on reading until the other side ends too.
+
+    A socket that is closed with bytes in it that nobody has read resets the connection, and whoever is still sending
+    the rest of a refused request loses the answer that says why (RFC 9112, section 9.6).
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._lingering = False
+        self.close_now = transport.close
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        """Say whether nothing more is sent."""
+        return self._lingering or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Send what is to be sent, end our side, and close a little later at the latest."""
+        if self.is_closing():
+            return
+        self._lingering = True
+        with contextlib.suppress(OSError, RuntimeError):  # the other side has gone
+            self._transport.write_eof()
+            self._transport.resume_reading()
+        self._loop.call_later(limits.PAGE_LINGER_SECONDS, self._transport.close)
+
+
 class _Connection(H11Protocol):
     """A connection whose request has to come, and whose answer has to be read, within a time."""
 
     config: _Config
+    _lingering: _LingeringTransport
     _coming: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, if need be in the place of another one."""
-        super().connection_made(transport)
+        self._lingering = _LingeringTransport(transport, self.loop)
+        super().connection_made(cast("asyncio.Transport", self._lingering))
         self._expect()
         self.config.room.wait(self, len(self.connections))
 
     def data_received(self, data: bytes) -> None:
         """Take what has come; a request that is whole is no longer waited for."""
+        if self.transport.is_closing():
+            return  # the rest of a request that has its answer
         super().data_received(data)
         if self.cycle and not self.cycle.response_complete and not self.cycle.more_body:
             self._forget()
@@ -211,6 +245,7 @@ class _Connection(H11Protocol):
         """End, for one that came later."""
         if self._coming and self.conn.our_state is h11.IDLE:
             self._refuse(503, "Too many connections are open.")
+            self._lingering.close_now()  # its file is needed
         else:
             self.transport.abort()
 

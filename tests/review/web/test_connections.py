@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import resource
+import select
 import socket
 import subprocess
 import sys
@@ -68,6 +69,31 @@ def test_a_body_that_does_not_come_is_not_waited_for(served, monkeypatch):
     with trickling(served.port, 1, head.encode()) as [connection], contextlib.suppress(ConnectionResetError):
         assert connection.recv(100) == b""
     assert served.ask("/")[0] == 200
+
+
+@pytest.mark.parametrize("length", ["100000", "-1", "99999999", None], ids=["body", "no HTTP", "too large", "unknown"])
+def test_who_sends_on_after_a_refusal_still_reads_why(served, length):
+    stated = f"Content-Length: {length}\r\n" if length else ""
+    head = f"POST /api/decide HTTP/1.1\r\nHost: evil.example\r\n{stated}\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(head.encode())
+        assert select.select([connection], [], [], 20)[0], "the answer comes before the body"
+        for _ in range(10):
+            connection.sendall(b"x" * 10_000)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_who_never_ends_after_a_refusal_is_ended(served, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_LINGER_SECONDS", 0.05)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(b"POST /api/decide HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 9\r\n\r\n")
+        until = time.monotonic() + 20
+        while served.server._http._server.server_state.connections:
+            assert time.monotonic() < until, "it is kept"
+            time.sleep(0.01)
 
 
 def test_an_answer_that_nobody_reads_is_not_kept(served, monkeypatch):
