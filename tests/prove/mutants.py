@@ -91,7 +91,8 @@ def install_inherited():
 class Recorder:
     """A pytest plugin: which tests reach which lines of the modules, how long each takes, and what failed."""
 
-    def __init__(self, modules=()):
+    def __init__(self, modules=(), wanted=()):
+        self.rank = {test: at for at, test in enumerate(wanted) if "::" in test}
         self.files = {str(ROOT / module): module for module in modules}
         self.reached, self.times, self.failed, self.now = defaultdict(set), {}, "", ""
 
@@ -109,6 +110,10 @@ class Recorder:
         phases = (Phase.explicit, Phase.generate)
         settings.register_profile("mutants", derandomize=True, database=None, phases=phases, deadline=None)
         settings.load_profile("mutants")
+
+    def pytest_collection_modifyitems(self, items):
+        if self.rank:
+            items[:] = sorted((one for one in items if one.nodeid in self.rank), key=lambda one: self.rank[one.nodeid])
 
     def pytest_runtest_logstart(self, nodeid, location):
         self.now = nodeid
@@ -167,8 +172,8 @@ def _child(answer, home, chosen, tests, modules, bounded):
             os.dup2(quiet, stream)
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(home / "hypothesis")
         install(chosen)
-        recorder = Recorder(modules)
-        code = pytest.main([*OPTIONS, "--basetemp", str(home / "t"), *tests], plugins=[recorder])
+        recorder, files = Recorder(modules, tests), dict.fromkeys(test.partition("::")[0] for test in tests)
+        code = pytest.main([*OPTIONS, "--basetemp", str(home / "t"), *files], plugins=[recorder])
         sys.settrace(None)
         answer.write_text(json.dumps(recorder.told()))
         os._exit(int(code))
@@ -201,10 +206,16 @@ def _test_files(tests):
         yield from place.parent.glob("*.py")
 
 
-def tests_for(mutant, facts, one):
+def tests_for(mutant, facts, one, seconds):
     """Return the tests that reach a mutant's line, quick ones first; all where no line was seen to be reached."""
     reached = facts["reached"].get(f"{mutant.module}:{mutant.line}", []) if not mutant.at_import else []
-    return sorted(reached, key=lambda test: facts["times"].get(test, 0)) or one["tests"]
+    taken, left = [], seconds
+    for test in sorted(reached, key=lambda test: facts["times"].get(test, 0)):
+        left -= facts["times"].get(test, 0)
+        if left < 0 and taken:
+            break
+        taken.append(test)
+    return taken or one["tests"]
 
 
 def equivalent():
@@ -248,6 +259,8 @@ def main(words=None):
     parser.add_argument("--seed", default="1")
     parser.add_argument("--together", action="store_true", help="all of them at once")
     parser.add_argument("--list", action="store_true", help="name the mutants and stop")
+    parser.add_argument("--seconds", type=float, default=60, help="so long, traced, may the tests of one mutant take")
+    parser.add_argument("--verbose", action="store_true", help="name those that are noticed, too, and by which test")
     parser.add_argument("--cache", type=Path, help="keep there which tests reach which lines")
     options = parser.parse_args(words)
     if not (options.sample or options.each or options.all or options.digest):
@@ -281,9 +294,11 @@ def run(scratch, by_set, listed, options):
     for name, chosen in by_set.items():
         facts = recorded(scratch, SETS[name], options.cache)
         for one in chosen:
-            told = in_child(scratch, [one], tests_for(one, facts, SETS[name]))
+            told = in_child(scratch, [one], tests_for(one, facts, SETS[name], options.seconds))
             counts[name, one.module][0] += 1
             counts[name, one.module][1] += bool(told["failed"])
+            if told["failed"] and options.verbose:
+                print(f"noticed: {one}  by {told['failed']}", flush=True)
             if not told["failed"]:
                 survivors.append(one)
                 print(f"survives: {one}", flush=True)
