@@ -30,10 +30,11 @@ from rails.session import plan_files
 from rails.session.ask_user import Unattended
 from rails.session.escalation import RUNGS, Escalate
 from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
+from rails.session.opened import both
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import ResumeState
-from rails.session.run import Session, both, where
+from rails.session.run import Session, where
 
 _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."
