@@ -1,4 +1,4 @@
-"""``[run]`` of the settings files: what a run takes where the command line says nothing, and what a project may not say."""
+"""``[run]`` of the settings files: what a run takes where the command line says nothing, and what no project says."""
 
 import json
 
@@ -87,7 +87,7 @@ def test_a_mistake_has_its_place_and_the_nearest_name(folders):
 
 
 def run_with(folders, *words, code=0):
-    own, project = folders
+    _, project = folders
     result = rails("run", "Look around.", *words, "--project", project)
     assert code is None or result.code == code, result
     logs = sorted((project / ".rails/sessions").glob("*/log.jsonl"))
@@ -103,7 +103,7 @@ def test_a_run_takes_model_agent_and_bounds_from_the_files_and_says_so(folders, 
     (project / ".rails.toml").write_text("[run]\nmax_tokens = 70000\n")
     result, start = run_with(folders, code=None)  # a reviewer has more to hand over than that
     assert "as configured: --agent reviewer (config.toml), --max-tokens 70000 (.rails.toml)" in result.out
-    assert '"reviewer"' in json.dumps(start)
+    assert '"agent_role": "code-review"' in json.dumps(start), start
     assert '"max_tokens": 70000' in json.dumps(start)
 
 
