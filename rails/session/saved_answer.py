@@ -7,20 +7,21 @@ the model again; what its author should read is in the result.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile
 from rails.core.conversation import Delta, Message, ModelAnswer, NativeCall, StopReason, TextPart, ToolSpec
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError, Refusal, UsageError
 from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
@@ -39,25 +40,25 @@ from rails.core.events.values import to_json, verdict_to_json
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
-from rails.edits.checkpoints import History, in_effect
 from rails.edits.plan_result import Plan
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
 from rails.parsing.parse import parse, with_proposals
-from rails.parsing.proposals import FORMS
 from rails.parsing.results import ParsedAnswer
-from rails.sandbox.view import Result
 from rails.session.answer_reader import AnswerReader
 from rails.session.contained import ran_contained
 from rails.session.feedback import RequestResult
 from rails.session.job import SessionJob, log_session_start
+from rails.session.opened import OpenSession, both
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
-from rails.session.run import Session, both
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction, TurnContext, ms_since
 from rails.tools.registry import Registry
 from rails.tools.validate import validate
+
+if TYPE_CHECKING:
+    from rails.sandbox.view import Result
 
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
@@ -142,7 +143,7 @@ def apply_answer(
     Raises RailsError when the project, its settings or the log cannot be used.
     """
     folder = _folder(project)
-    agents = agents_of(folder)
+    agents = agents_of(folder, agent)
     job = SessionJob(
         folder, ((agent, "apply an answer"),), approve="program", correction=correction, dialects=tuple(dialects)
     )
@@ -164,7 +165,7 @@ def _folder(project: Path | str) -> Path:
     return folder
 
 
-@dataclass
+@dataclasses.dataclass
 class Proposals:
     """Answers from outside, one after the other, in a session of their own with one log.
 
@@ -178,17 +179,19 @@ class Proposals:
     agents: dict[str, Agent]
     approver: Approver
     gate: Gate
-    watch: Callable[[Record], object] = field(default=lambda _: None)
+    watch: Callable[[Record], object] = dataclasses.field(default=lambda _: None)
     author: str = "saved answer"
-    session: Session = field(init=False)
-    became: list[ApplyStatus] = field(default_factory=list, init=False)
-    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1), init=False)
+    session: OpenSession = dataclasses.field(init=False)
+    became: list[ApplyStatus] = dataclasses.field(default_factory=list, init=False)
+    _numbers: Iterator[int] = dataclasses.field(default_factory=lambda: itertools.count(1), init=False)
 
     def __post_init__(self) -> None:
         """Begin the session's log."""
         log_session_start(self.job, self.log, self.author)
         model_for = SavedAnswer(self.author).for_agent
-        self.session = Session(self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate)
+        self.session = OpenSession(
+            self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate
+        )
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -222,6 +225,8 @@ class Proposals:
 
     def undo(self) -> str:
         """Take back the last step of this session; return what was restored. Raises RailsError."""
+        from rails.edits.checkpoints import History, in_effect
+
         history = History(self.job.project)
         if not in_effect(history.steps(self.log.session_id), undone=False):
             raise UsageError(
@@ -290,7 +295,7 @@ def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:
     return next(status for status in ("error", "denied", "refused") if status in became)
 
 
-@dataclass
+@dataclass(slots=True)
 class Collector:
     """Folds the records of one answer into what its result says."""
 
@@ -319,7 +324,7 @@ class Collector:
                 pass
 
 
-@dataclass
+@dataclass(slots=True)
 class DryRunApprover:
     """Approves nothing: shows what a human would be asked, remembers that it came so far, and says no."""
 
@@ -334,7 +339,7 @@ class DryRunApprover:
         return Decision("dry_run", "This is a dry run; nothing was written.", "dry run", of=request.digest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AskFunction:
     """Asks a function of the program that called us; nothing but ``True`` is a yes.
 
@@ -390,7 +395,7 @@ def applied_answer(turn: Turn, collected: Collector, approver: Approver, session
         collected.planned if dry and status == "applied" else collected.written,
         collected.refusals if turn.outcomes else (_nothing_found(),),
         collected.verdict,
-        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. What is read: {FORMS}."),
+        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. What is read: {_forms()}."),
         session_id,
     )
 
@@ -403,8 +408,14 @@ def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
     return "error" if collected.verdict and collected.verdict.status == "error" else "refused"
 
 
+def _forms() -> str:
+    from rails.parsing.proposals import FORMS
+
+    return FORMS
+
+
 def _nothing_found() -> Refusal:
-    hint = f"What is read: {FORMS}. ai-rails prompt prints what to tell a chat first."
+    hint = f"What is read: {_forms()}. ai-rails prompt prints what to tell a chat first."
     return Refusal("no_request", NOTHING_FOUND, hint)
 
 

@@ -126,7 +126,7 @@ class ProjectTools:
         session = self.session()
         with self._turn:
             turn, _ = session.call(calls, why)
-            given = next((one.event for one in reversed(session.session.state.records) if _is_result(one)), None)
+            given = next((one.event for one in reversed(session.session.records) if _is_result(one)), None)
         text, ok = "\n\n".join(outcome.text for outcome in turn.outcomes), all(one.ok for one in turn.outcomes)
         definition = self.registry.get(calls[0][0])
         if ok and definition and isinstance(definition.response_format, dict):
