@@ -136,7 +136,7 @@ class SessionStats:
                 self._use(record.llm_model_used, usage)
             case GateVerdict(verdict=verdict):
                 self._verdict(verdict)
-            case HumanDecision(answer=answer):
+            case HumanDecision(answer=answer) if answer != "dry_run":  # nobody was asked
                 self._decision(agreed=answer == "approve")
             case CheckpointEvent(paths=paths):
                 for path in paths:

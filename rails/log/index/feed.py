@@ -21,7 +21,7 @@ from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail, session_i
 from rails.log.session_stats import SessionStats
 
 #: Changes with every change of the tables, of the stats or of what is searchable; another version is built again.
-VERSION: Final = 2
+VERSION: Final = 3
 #: A row's number is its session's number, shifted by so many bits, and its record's number.
 SHIFT: Final = 32
 _BATCH: Final = 1_000
