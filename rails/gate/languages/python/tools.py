@@ -204,7 +204,7 @@ class PythonTools:
         found = syntax.error_in(path, data)
         if found is None:
             self.context.known[key] = Compiled(data)
-        if found is None or not self._newer():
+        if found is None or not self._newer(path):
             return found
         return None if self._read_by_ruff(path, data) else found
 
@@ -253,8 +253,9 @@ class PythonTools:
         """Blank lines, imports and quotes have fixes of their own."""
         return False
 
-    def _newer(self) -> bool:
-        target = self.config.target
+    def _newer(self, path: str) -> bool:
+        how = self.ruff_settings(path)
+        target = how.target_of(path) if how.project else self.config.target
         return target is not None and target > sys.version_info[:2]
 
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
@@ -397,7 +398,7 @@ class PythonTools:
 
     def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
-        if self._newer() and syntax.error_in(path, data):
+        if self._newer(path) and syntax.error_in(path, data):
             raise NotCheckedError(
                 f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
             )
