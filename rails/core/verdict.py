@@ -18,7 +18,8 @@ Status = Literal["pass", "fail", "error"]
 class Finding:
     """One problem at one place. Lines and columns are 1-based and count characters; 0 means unknown.
 
-    ``new`` is whether this change set introduced it: only new findings count. ``remedy`` is the rule's
+    ``new`` is whether this change set introduced it: only new findings count. ``worse_than`` is what it counted before
+    (complexity, length) where the change made it grow: it counts as a new one. ``remedy`` is the rule's
     own one-sentence advice. ``json_path`` is set where the place is inside a JSON document. ``source`` is
     the line of text the finding is on, for showing.
     """
@@ -37,6 +38,7 @@ class Finding:
     remedy: str = ""
     json_path: str = ""
     source: str = ""
+    worse_than: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +108,8 @@ class Verdict:
     def blocking(self) -> tuple[Finding, ...]:
         """The new findings that keep the verdict from "pass"."""
         return tuple(f for f in self.findings if f.new and f.severity == "error")
+
+    @property
+    def worse(self) -> tuple[Finding, ...]:
+        """The findings that were there before and whose count the change made grow."""
+        return tuple(f for f in self.findings if f.worse_than is not None)

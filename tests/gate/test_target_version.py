@@ -35,7 +35,10 @@ def test_a_file_is_read_for_the_python_that_its_configuration_names(world, files
     "files",
     [
         {"pyproject.toml": f"[tool.ruff]\ntarget-version = '{NEXT}'\n", "pkg/ruff.toml": "target-version = 'py39'\n"},
-        {"base.toml": f"target-version = '{NEXT}'\n", "pkg/ruff.toml": "extend='../base.toml'\ntarget-version='py39'\n"},
+        {
+            "base.toml": f"target-version = '{NEXT}'\n",
+            "pkg/ruff.toml": "extend='../base.toml'\ntarget-version='py39'\n",
+        },
         {"ruff.toml": f"target-version = 'py39'\n[per-file-target-version]\n'old.py' = '{NEXT}'\n"},
     ],
     ids=["nearer-is-older", "own-goes-before-extended", "another-file"],
