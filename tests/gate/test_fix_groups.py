@@ -1,8 +1,8 @@
 """One harmful fix gives back only its group; a count that grew is worse than before; digits hide no name."""
 
-import pytest
-
 import json
+
+import pytest
 
 from rails.gate.report.text import render, verdict_as_json, verdict_as_text
 from rails.session import feedback
@@ -57,7 +57,8 @@ def test_worse_than_before_is_a_class_of_its_own_for_programs_people_and_models(
     states = [one["baselineState"] for one in json.loads(render(verdict, "sarif"))["runs"][0]["results"]]
     assert sorted(states) == ["new", "updated"]
     told = feedback.gate(("e1",), verdict).text
-    assert "worse than before (6): " in told and "Bring it back to 6 or below." in told
+    assert "worse than before (6): " in told
+    assert "Bring it back to 6 or below." in told
 
 
 def test_another_undefined_name_is_another_finding_whatever_its_digits(world):

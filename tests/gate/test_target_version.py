@@ -1,4 +1,4 @@
-"""Syntax newer than the Python that runs AI-Rails counts as ruff counts it: by the configuration nearest to the file."""
+"""Syntax newer than our own Python counts as ruff counts it: by the configuration nearest to the file."""
 
 import sys
 
