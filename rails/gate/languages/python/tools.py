@@ -249,7 +249,7 @@ class PythonTools:
         """Ask ruff's formatter, which agrees with black about nearly every file and takes a hundredth of its time."""
         return self.ruff_tool is None or self._ruff_format(path, data) == data
 
-    def fixes_outlive_layout(self, _data: bytes) -> bool:
+    def fixes_outlive_layout(self, _path: str, _data: bytes) -> bool:
         """Blank lines, imports and quotes have fixes of their own."""
         return False
 
@@ -404,7 +404,7 @@ class PythonTools:
             )
         return self.in_workers.flake8(path, data)
 
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self, _path: str) -> tuple[tuple[str, str], ...]:
         """Say what of the project's flake8 configuration cannot be honoured here, and why."""
         has_something = self.config.flake8 is not None or self.config.flake8_notes
         return self.in_workers.left_out() if has_something else ()
