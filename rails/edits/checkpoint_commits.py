@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
@@ -21,6 +20,7 @@ from typing import Final, Literal
 from rails.core import paths
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, replace
+from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
 
 CheckpointKind = Literal["change", "undo", "redo"]
@@ -28,7 +28,7 @@ _KINDS: Final[tuple[CheckpointKind, ...]] = ("change", "undo", "redo")
 
 #: How ``git log`` prints a step so that :func:`parse_checkpoint` can read it.
 FORMAT: Final = "--format=%H%n%ct%n%B"
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_NAME: Final = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 #: How the names begin under which the steps of ``gate --fix`` are kept, which belong to no session.
