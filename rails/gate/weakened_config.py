@@ -63,14 +63,7 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
     """Yield what the change of ``path`` does to the checks' configuration; nothing for any other file."""
     name = path.rpartition("/")[2].lower()
     if name in _IGNORE_FILES:
-        old, new = _lines(before), _lines(after)
-        taken = {line for line in new if line not in old and not line.startswith("!")}
-        taken |= {line for line in old if line not in new and line.startswith("!")}
-        if taken:
-            words = f"It takes files out of the checks: {one_line(', '.join(sorted(taken)), 80)}"
-            yield _finding(path, after, "", words, weaker=True)
-        elif old != new:
-            yield _finding(path, after, "", "It changes which files are checked.", weaker=False)
+        yield from _ignored(path, before, after)
         return
     if _CODE.fullmatch(name):
         yield _finding(
@@ -93,6 +86,18 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         )
         return
     yield from _compared(path, after, old, new)
+
+
+def _ignored(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield what an ignore file takes out of the checks: patterns more, or exceptions less."""
+    old, new = _lines(before), _lines(after)
+    taken = {line for line in new if line not in old and not line.startswith("!")}
+    taken |= {line for line in old if line not in new and line.startswith("!")}
+    if taken:
+        words = f"It takes files out of the checks: {one_line(', '.join(sorted(taken)), 80)}"
+        yield _finding(path, after, "", words, weaker=True)
+    elif old != new:
+        yield _finding(path, after, "", "It changes which files are checked.", weaker=False)
 
 
 def _gate_settings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:

@@ -90,7 +90,7 @@ def digest_of(project: Path, own: bytes = b"") -> str:
 
     gate = config.table(config.parse_toml(own, ".rails.toml"), "gate")
     seen = hashlib.sha256(json.dumps(gate.get("command", []), sort_keys=True, default=str).encode())
-    known, fresh = {}, programs(project)
+    known, fresh = dict[str, bytes](), programs(project)
     for _ in range(_ROUNDS):
         known |= fresh
         named = {path for name, data in fresh.items() for path in named_by(name, data)} - known.keys()
