@@ -157,7 +157,9 @@ function goTo(element) {
   page.querySelector(".current")?.classList.remove("current");
   if (!element) return;
   element.classList.add("current");
-  element.scrollIntoView({ block: "start" });
+  // Far away, without passing what lies between.
+  const far = Math.abs(element.getBoundingClientRect().top) > 2 * innerHeight;
+  element.scrollIntoView({ block: "start", behavior: far ? "instant" : "auto" });
   if (element.tabIndex < 0) element.tabIndex = -1;
   element.focus({ preventScroll: true });
 }
