@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rails.core.errors import CheckError
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
@@ -30,9 +31,7 @@ _TOOLS: Final = (
     "bandit",
     "yapf",
 )
-_SECTIONS: Final = re.compile(
-    r"(?:tool:)?(?:flake8|pycodestyle|isort|mypy|pylint|pytest|coverage|yapf|bandit)\b.*", re.I
-)
+_SECTIONS: Final = lazy(r"(?:tool:)?(?:flake8|pycodestyle|isort|mypy|pylint|pytest|coverage|yapf|bandit)\b.*", re.I)
 _INI: Final = frozenset(
     {"setup.cfg", "tox.ini", ".flake8", "mypy.ini", ".mypy.ini", "pytest.ini", ".pylintrc", ".coveragerc"}
 )
@@ -40,21 +39,21 @@ _INI: Final = frozenset(
 _FINDERS: Final = frozenset({"ruff", "flake8", "mypy", "pylint", "pyright", "pytest", "bandit"})
 _RUFF: Final = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 _IGNORE_FILES: Final = frozenset({".eslintignore", ".prettierignore"})
-_CODE: Final = re.compile(
+_CODE: Final = lazy(
     r"\.?(?:eslint|prettier)(?:rc)?(?:\.config)?\.[cm]?[jt]s|\.(?:eslint|prettier)rc(?:\.\w+)?|biome\.jsonc?"
 )
-_LOOSER_LISTS: Final = re.compile(
+_LOOSER_LISTS: Final = lazy(
     r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skip|unfixable|unsafe)\b"
 )
-_TIGHTER_LISTS: Final = re.compile(r"(?:^|[._-])(?:extend[-_])?(?:select|enable|fixable|testpaths)\b")
-_LIMITS: Final = re.compile(r"(?:^|[._-])(?:max[-_][\w-]+|line[-_]length)$")
-_STRICT: Final = re.compile(
+_TIGHTER_LISTS: Final = lazy(r"(?:^|[._-])(?:extend[-_])?(?:select|enable|fixable|testpaths)\b")
+_LIMITS: Final = lazy(r"(?:^|[._-])(?:max[-_][\w-]+|line[-_]length)$")
+_STRICT: Final = lazy(
     r"(?:^|[._-])(?:strict\w*|disallow\w*|warn\w*|check\w*|no[-_]implicit\w*|disable[-_]noqa|force-exclude)$"
 )
-_LENIENT: Final = re.compile(r"(?:^|[._-])(?:ignore[-_](?:errors|missing[-_]imports)|allow\w*|exit[-_]zero)$")
+_LENIENT: Final = lazy(r"(?:^|[._-])(?:ignore[-_](?:errors|missing[-_]imports)|allow\w*|exit[-_]zero)$")
 
 #: Options that take whole files out of the checks.
-_EXCLUDES: Final = re.compile(r"(?:^|[._-])(?:extend[-_]|force[-_])?exclude$")
+_EXCLUDES: Final = lazy(r"(?:^|[._-])(?:extend[-_]|force[-_])?exclude$")
 
 Flat = dict[str, Json]
 

@@ -7,17 +7,18 @@ the model again; what its author should read is in the result.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile
 from rails.core.conversation import Delta, Message, ModelAnswer, StopReason, TextPart, ToolSpec
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError, Refusal, UsageError
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangePlanned, ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
@@ -32,19 +33,20 @@ from rails.edits.plan_result import Plan
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
 from rails.parsing.parse import parse, with_proposals
-from rails.parsing.proposals import FORMS
 from rails.parsing.results import ParsedAnswer
-from rails.sandbox.view import Result
 from rails.session.answer_reader import AnswerReader
 from rails.session.contained import ran_contained
 from rails.session.job import SessionJob, log_session_start
+from rails.session.opened import OpenSession, both
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
-from rails.session.run import Session, both
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction
 from rails.tools.registry import Registry
 from rails.tools.validate import validate
+
+if TYPE_CHECKING:
+    from rails.sandbox.view import Result
 
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
@@ -129,7 +131,7 @@ def apply_answer(
     Raises RailsError when the project, its settings or the log cannot be used.
     """
     folder = _folder(project)
-    agents = agents_of(folder)
+    agents = agents_of(folder, agent)
     job = SessionJob(
         folder, ((agent, "apply an answer"),), approve="program", correction=correction, dialects=tuple(dialects)
     )
@@ -151,7 +153,7 @@ def _folder(project: Path | str) -> Path:
     return folder
 
 
-@dataclass
+@dataclasses.dataclass
 class Proposals:
     """Answers from outside, one after the other, in a session of their own with one log.
 
@@ -165,16 +167,18 @@ class Proposals:
     agents: dict[str, Agent]
     approver: Approver
     gate: Gate
-    watch: Callable[[Record], object] = field(default=lambda _: None)
-    session: Session = field(init=False)
-    became: list[ApplyStatus] = field(default_factory=list, init=False)
-    _count: int = field(default=0, init=False)
+    watch: Callable[[Record], object] = dataclasses.field(default=lambda _: None)
+    session: OpenSession = dataclasses.field(init=False)
+    became: list[ApplyStatus] = dataclasses.field(default_factory=list, init=False)
+    _count: int = dataclasses.field(default=0, init=False)
 
     def __post_init__(self) -> None:
         """Begin the session's log."""
         log_session_start(self.job, self.log, SavedAnswer.name)
         model_for = SavedAnswer().for_agent
-        self.session = Session(self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate)
+        self.session = OpenSession(
+            self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate
+        )
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -233,7 +237,7 @@ def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:
     return next(status for status in ("error", "denied", "refused") if status in became)
 
 
-@dataclass
+@dataclass(slots=True)
 class Collector:
     """Folds the records of one answer into what its result says."""
 
@@ -262,7 +266,7 @@ class Collector:
                 pass
 
 
-@dataclass
+@dataclass(slots=True)
 class DryRunApprover:
     """Approves nothing: shows what a human would be asked, remembers that it came so far, and says no."""
 
@@ -277,7 +281,7 @@ class DryRunApprover:
         return Decision("dry_run", "This is a dry run; nothing was written.", "dry run", of=request.digest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AskFunction:
     """Asks a function of the program that called us; nothing but ``True`` is a yes.
 
@@ -332,7 +336,7 @@ def applied_answer(turn: Turn, collected: Collector, approver: Approver, session
         collected.planned if dry and status == "applied" else collected.written,
         collected.refusals if turn.outcomes else (_nothing_found(),),
         collected.verdict,
-        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. What is read: {FORMS}."),
+        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. What is read: {_forms()}."),
         session_id,
     )
 
@@ -345,8 +349,14 @@ def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
     return "error" if collected.verdict and collected.verdict.status == "error" else "refused"
 
 
+def _forms() -> str:
+    from rails.parsing.proposals import FORMS
+
+    return FORMS
+
+
 def _nothing_found() -> Refusal:
-    hint = f"What is read: {FORMS}. ai-rails prompt prints what to tell a chat first."
+    hint = f"What is read: {_forms()}. ai-rails prompt prints what to tell a chat first."
     return Refusal("no_request", NOTHING_FOUND, hint)
 
 
