@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from rails.batch.engine import JobEngine
@@ -80,6 +80,7 @@ def run_set(
     nothing more begun. Ctrl-C ends what runs; it is begun anew by the next run.
     """
     left, over = unfinished(store, specs, retry)
+    before = {spec.name: found for spec in left if retry and (found := store.result(spec.name))}
     progress, waiting, renewed = SetProgress(len(specs), len(over)), deque(left), time.monotonic()
     try:
         while waiting or progress.running or (progress.elsewhere and not progress.stopped):
@@ -87,11 +88,11 @@ def run_set(
             if progress.stopped:
                 waiting.clear()
             while waiting and engine.free > 0:
-                _begin(store, engine, waiting.popleft(), progress)
+                _begin(store, engine, waiting.popleft(), progress, before)
             watch(progress)
             for result in engine.finished(_LOOK_SECONDS) if progress.running else ():
                 progress.running -= 1
-                if store.result(result.name) is None:
+                if store.result(result.name) != result:  # no worker was left to keep it
                     store.put_result(result)
                 store.release(result.name)
                 progress.add(result)
@@ -110,10 +111,20 @@ def run_set(
     return progress
 
 
-def _begin(store: JobStore, engine: JobEngine, spec: JobSpec, progress: SetProgress) -> None:
-    """Give a job to the engine, unless somebody else runs it."""
+def _begin(
+    store: JobStore,
+    engine: JobEngine,
+    spec: JobSpec,
+    progress: SetProgress,
+    before: Mapping[str, JobResult],
+) -> None:
+    """Give a job to the engine, unless somebody else runs it or has run it since: another result than ``before``."""
     if holder := store.claim(spec.name):
         progress.elsewhere[spec.name] = holder
+        return
+    if (found := store.result(spec.name)) is not None and found != before.get(spec.name):
+        progress.skipped += 1
+        store.release(spec.name)
         return
     store.put_spec(spec)
     engine.submit(spec)
