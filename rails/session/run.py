@@ -77,6 +77,7 @@ class Session:
         self.contained = ContainedRuns(self.job.project, self.publish, self.human)
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
         self.state.standing = lambda: where(self.job.project, self.log)
+        self.state.history = lambda: read_strict(self.log.path)
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -184,7 +185,7 @@ class Session:
                 files.write(handoffs.given_name(bool(self.job.handed)), self._given())
             output = handoffs.output_name(step, sender)
             files.write(output, result if sender.schema is None else json_of(result))
-            changed = handoffs.changed_files(self.state.records)
+            changed = handoffs.changed_files(self.state.history())
             offered = files.write(
                 handoffs.next_name(step, receiver), handoffs.text_for(sender, receiver, result, changed)
             )
@@ -263,7 +264,7 @@ class Session:
         In this order: nothing is shown that a kill could erase.
         """
         record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
-        self.state.records.append(record)
+        self.state.take(record)
         try:
             self.watch(record)
         except (RailsError, BrokenPipeError):
@@ -275,7 +276,7 @@ class Session:
     def _unseen(self, error: Exception) -> None:
         """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
         record = self.log.append(fault_event("this was shown", error))
-        self.state.records.append(record)
+        self.state.take(record)
         watch, self.watch = self.watch, lambda _: None
         with suppress(Exception):
             watch(record)
