@@ -8,7 +8,7 @@ JS     := $(VENV)/javascript/.ready
 BWRAP  := $(VENV)/.bubblewrap
 SHELL  := /bin/bash
 
-.PHONY: demo test prove hosts check format bench clean
+.PHONY: demo test prove hosts check format docs bench clean
 
 $(BASE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "AI-Rails needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
@@ -48,13 +48,17 @@ hosts: $(READY) ## the hooks in the real Claude Code and Codex, from npm, with a
 	@$(BIN)/python -m pytest -q tests/prove/test_hosts.py $(ARGS)
 
 check: $(READY) ## format, lint, types
-	@$(BIN)/ruff format --check rails tests
-	@$(BIN)/ruff check rails tests
+	@$(BIN)/ruff format --check rails tests docs
+	@$(BIN)/ruff check rails tests docs
 	@$(BIN)/mypy
 
 format: $(READY)
-	@$(BIN)/ruff format rails tests
-	@$(BIN)/ruff check --fix rails tests
+	@$(BIN)/ruff format rails tests docs
+	@$(BIN)/ruff check --fix rails tests docs
+
+docs: $(READY) ## the documentation as a site in build/site; nothing is fetched
+	@$(BIN)/python docs/generate.py
+	@$(BIN)/zensical build -f .mkdocs.yml
 
 # Each prints a table; its docstring says what it compares with and how to add peers. n8n.py needs n8n's packages.
 BENCHMARKS := "contract.py" "edits.py drift" "edits.py speed" "apply.py write" "gate.py" "newness.py" "autofix.py" "findings.py --files 100" "parsing.py --quick" "parsing_damage.py --pieces 200" "sandbox.py --files 100 --runs 15" "startup.py" "hooks.py" \

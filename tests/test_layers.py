@@ -1,8 +1,10 @@
 """The architecture holds: imports only go down, nothing heavy or loud at start-up, proofs are made in one place."""
 
 import ast
+import functools
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -58,17 +60,60 @@ def name_of(path):
     return ".".join(path.relative_to(RAILS).with_suffix("").parts).removesuffix(".__init__")
 
 
+@dataclass
+class Facts:
+    """What one walk over a module finds: the tests ask for it many times."""
+
+    imports: list = field(default_factory=list)  # (module, names), wherever in the file they stand
+    top_imports: list = field(default_factory=list)  # of these, the ones that run when the module is imported
+    relative: list = field(default_factory=list)
+    calls: list = field(default_factory=list)  # (line, name of the function, is it a plain name, gives shell=)
+    strings: list = field(default_factory=list)  # (line, text) of every string that is no docstring
+    details: list = field(default_factory=list)  # (line, what, how it is read) of every attribute .details
+    statements: int = 0
+    public: list = field(default_factory=list)
+
+
+@functools.cache
+def facts_of(path):
+    """Every test of this file reads a module through this, so each is parsed once."""
+    facts, tree = Facts(), ast.parse(path.read_text(encoding="utf-8"))
+    facts.statements = len(tree.body)
+    facts.public = list(public_names(tree))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    top = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                facts.imports += [(alias.name, []) for alias in node.names]
+            case ast.ImportFrom():
+                found = (node.module or "", [alias.name for alias in node.names])
+                facts.imports.append(found)
+                if id(node) in top:
+                    facts.top_imports.append(found)
+                if node.level:
+                    facts.relative.append(node.lineno)
+            case ast.Call():
+                plain = isinstance(node.func, ast.Name)
+                name = node.func.id if plain else getattr(node.func, "attr", "")
+                shell = any(k.arg == "shell" and getattr(k.value, "value", None) is not False for k in node.keywords)
+                facts.calls.append((node.lineno, name, plain, shell))
+            case ast.Constant(value=str(text)) if id(node) not in docs:
+                facts.strings.append((node.lineno, text))
+            case ast.Subscript(value=ast.Attribute(attr="details")):
+                facts.details.append((node.lineno, "", "key"))
+            case ast.Attribute(attr="get", value=ast.Attribute(attr="details")):
+                facts.details.append((node.lineno, "", "key"))
+            case ast.Attribute(attr="details"):
+                facts.details.append((node.lineno, ast.unparse(node.value), "attribute"))
+    return facts
+
+
 def imported_modules(path):
     """Every module of ours that a file names in an import, wherever in the file it stands."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import; write it in full"
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "rails" else [node.module]
-        else:
-            continue
-        for name in names:
+    assert facts_of(path).relative == [], f"{path}: relative import; write it in full"
+    for module, names in facts_of(path).imports:
+        for name in [f"rails.{one}" for one in names] if module == "rails" else [module]:
             if name.startswith("rails.") and name != "rails.__version__":
                 yield name.removeprefix("rails.")
 
@@ -95,17 +140,16 @@ def test_a_package_imports_only_what_it_may(path):
 
 @pytest.mark.parametrize("path", [p for p in modules() if p.name == "__init__.py"], ids=name_of)
 def test_a_package_s_own_module_holds_nothing_but_what_it_is(path):
-    body = ast.parse(path.read_text(encoding="utf-8")).body
-    assert name_of(path) in ("__init__", "testing") or len(body) == 1, f"{path}: import the module instead"
+    assert name_of(path) in ("__init__", "testing") or facts_of(path).statements == 1, (
+        f"{path}: import the module instead"
+    )
 
 
 def test_no_imports_close_a_circle():
     graph = {}
     for path in modules():
-        top = ast.parse(path.read_text(encoding="utf-8")).body
-        names = [n.module for n in top if isinstance(n, ast.ImportFrom)]
-        names += [f"{n.module}.{a.name}" for n in top if isinstance(n, ast.ImportFrom) for a in n.names]
-        graph[f"rails.{name_of(path)}"] = names
+        top = facts_of(path).top_imports
+        graph[f"rails.{name_of(path)}"] = [m for m, _ in top] + [f"{m}.{name}" for m, names in top for name in names]
     done, open_now = set(), []
 
     def visit(module):
@@ -178,10 +222,9 @@ def inner_imports(package):
         name = name_of(path)
         if not name.startswith(f"{package}."):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"rails.{package}."):
-                whole = [f"{node.module}.{alias.name}".split(".") for alias in node.names]
-                yield from ((name, words[2]) for words in whole)
+        for module, names in facts_of(path).imports:
+            if f"{module}.".startswith(f"rails.{package}."):
+                yield from ((name, f"{module}.{one}".split(".")[2]) for one in names)
 
 
 @pytest.mark.parametrize("package", INSIDE)
@@ -197,12 +240,9 @@ def test_imports_inside_a_package_run_one_way(package):
 
 
 def calls_of(name):
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                if function == name:
-                    yield str(path.relative_to(RAILS))
+    return {
+        str(path.relative_to(RAILS)) for path in modules() for _, called, *_ in facts_of(path).calls if called == name
+    }
 
 
 @pytest.mark.parametrize(
@@ -214,19 +254,16 @@ def calls_of(name):
     ],
 )
 def test_a_type_that_carries_a_proof_is_made_in_one_place(proof, makers):
-    assert set(calls_of(proof)) <= makers
+    assert calls_of(proof) <= makers
 
 
 def importers_of(package):
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module]
-            if any(name.split(".")[0] == package for name in names):
-                yield str(path.relative_to(RAILS))
+    return {
+        str(path.relative_to(RAILS))
+        for path in modules()
+        for module, _ in facts_of(path).imports
+        if module.split(".")[0] == package
+    }
 
 
 @pytest.mark.parametrize(
@@ -238,18 +275,14 @@ def importers_of(package):
     ],
 )
 def test_a_heavy_package_is_used_in_one_room(package, allowed):
-    assert set(importers_of(package)) <= allowed
+    assert importers_of(package) <= allowed
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(RAILS)))
 def test_nothing_evaluates_text_or_starts_a_shell(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else ""
-            assert name not in {"eval", "exec", "__import__"}, f"{path}:{node.lineno}: {name}()"
-            for keyword in node.keywords:
-                shell = keyword.arg == "shell" and getattr(keyword.value, "value", None) is not False
-                assert not shell, f"{path}:{node.lineno}: shell=…"
+    for line, name, plain, shell in facts_of(path).calls:
+        assert not (plain and name in {"eval", "exec", "__import__"}), f"{path}:{line}: {name}()"
+        assert not shell, f"{path}:{line}: shell=…"
 
 
 def run_python(code):
@@ -325,6 +358,41 @@ def test_a_call_imports_the_file_of_its_own_verb_only(tmp_path):
     assert run_python(code).splitlines()[-1] == "['gate']"
 
 
+# What a small answer has no need of: other agents' sessions, the sandbox, readers of broken JSON and of patches.
+NOT_FOR_APPLY = [*(one for one in HEAVY if one != "yaml"), "tempfile", "difflib", "secrets"]
+NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("agent_loop", "run", "monitor", "resume", "handoffs", "budget")]
+NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("escalation", "ask_user", "correction")]
+NOT_FOR_APPLY += [f"rails.sandbox.{one}" for one in ("run", "probe", "bubblewrap", "layer", "project_tests")]
+NOT_FOR_APPLY += [f"rails.parsing.{one}" for one in ("lenient_json", "repairs", "readings", "unescaped_quotes")]
+NOT_FOR_APPLY += [f"rails.parsing.{one}" for one in ("proposals", "unread_calls", "call_formats.unified_diff")]
+NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.edits.choices", "rails.git"]
+
+
+def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
+    (tmp_path / "answer.md").write_text('```json\n{"tool": "write_file", "path": "a.md", "content": "# A\\n"}\n```\n')
+    code = (
+        f"import os, sys; os.chdir({str(tmp_path)!r})\n"
+        "from rails.cli import main\n"
+        "assert main(['apply', 'answer.md', '--dry-run']) == 0\n"
+        f"print([m for m in {NOT_FOR_APPLY!r} if m in sys.modules])"
+    )
+    assert run_python(code).splitlines()[-1] == "[]"
+
+
+def test_every_pattern_that_is_compiled_when_first_used_can_be_compiled():
+    files = [file for file in RAILS.rglob("*.py") if "lazy_pattern import" in file.read_text("utf-8")]
+    names = [".".join(("rails", *file.relative_to(RAILS).with_suffix("").parts)) for file in files]
+    code = (
+        f"import gc, importlib\nfor one in {names!r}:\n    importlib.import_module(one)\n"
+        "from rails.core.lazy_pattern import LazyPattern\n"
+        "found = [one for one in gc.get_objects() if isinstance(one, LazyPattern)]\n"
+        "print(len(found), [one.pattern for one in found if one.search is None])"
+    )
+    count, wrong = run_python(code).split(maxsplit=1)
+    assert int(count) > 100
+    assert wrong == "[]\n"
+
+
 def test_help_imports_no_compiler_of_classes():
     code = (
         "import sys, contextlib, io\n"
@@ -349,8 +417,8 @@ def names_a_type(value, name):
     return isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr)
 
 
-def public_names(path):
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+def public_names(tree):
+    for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             name = node.name
         elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).endswith("TypeAlias"):
@@ -366,7 +434,7 @@ def public_names(path):
 def test_no_public_class_or_function_name_is_defined_in_two_packages():
     packages = {}
     for path in modules():
-        for name in public_names(path):
+        for name in facts_of(path).public:
             packages.setdefault(name, set()).add(path.relative_to(RAILS).with_suffix("").parts[0])
     for name in ("run", "start"):  # what each verb's module and the sandbox have to offer
         packages.pop(name)
@@ -379,7 +447,7 @@ STARTERS |= {"gate/support/warm_processes.py"}
 
 
 def test_programs_are_started_in_two_packages_only():
-    found = set(importers_of("subprocess"))
+    found = importers_of("subprocess")
     assert {path for path in found if path.split("/")[0] not in ("sandbox", "processes")} == STARTERS
 
 
@@ -387,22 +455,13 @@ def test_no_name_of_a_built_in_tool_stands_as_a_string_outside_their_table():
     names = {definition.stem for definition in (RAILS.parent / "mcp_definitions").glob("*.json")}
     assert "edit_workflow" in names
     found = [
-        f"{path.relative_to(RAILS)}:{node.lineno}: {node.value}"
+        f"{path.relative_to(RAILS)}:{line}: {text}"
         for path in modules()
         if path != RAILS / "core" / "builtin_tools.py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+        for line, text in facts_of(path).strings
+        if text in names
     ]
     assert found == []
-
-
-def strings_of(path):
-    """Every string of a module that is no docstring, with its line."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
-            yield node.lineno, node.value
 
 
 def test_no_type_of_an_event_stands_as_a_string_outside_their_classes():
@@ -412,7 +471,7 @@ def test_no_type_of_an_event_stands_as_a_string_outside_their_classes():
         (str(path.relative_to(RAILS)), value)
         for path in modules()
         if path.parent != RAILS / "core" / "events"
-        for _, value in strings_of(path)
+        for _, value in facts_of(path).strings
         if value in BY_TYPE
     }
     assert found == known
@@ -425,22 +484,21 @@ CODEC |= {"review/export/transcript.py"}
 
 def test_the_details_of_a_record_are_read_as_an_event_only():
     found = {
-        f"{path.relative_to(RAILS)}:{node.lineno}"
+        f"{path.relative_to(RAILS)}:{line}"
         for path in modules()
         if not any(str(path.relative_to(RAILS)).startswith(one) for one in CODEC)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr == "details" and "record" in ast.unparse(node.value).lower()
+        for line, what, _ in facts_of(path).details
+        if "record" in what.lower()
     }
     assert found == set()
 
 
 def test_nobody_reads_the_details_of_a_record_by_a_key():
     found = [
-        f"{path.relative_to(RAILS)}:{node.lineno}"
+        f"{path.relative_to(RAILS)}:{line}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if (isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(".details"))
-        or (isinstance(node, ast.Attribute) and node.attr == "get" and ast.unparse(node.value).endswith(".details"))
+        for line, _, how in facts_of(path).details
+        if how == "key"
     ]
     assert found == []
 

@@ -20,7 +20,7 @@ from typing import Final
 
 from rails.core.errors import CheckError
 from rails.sandbox import bounds, seccomp
-from rails.sandbox.layer import OverlayLayer
+from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.view import SandboxLimits, SandboxView
@@ -54,6 +54,7 @@ def launch(
     status: int,
 ) -> Launch:
     """Return how to start ``argv`` in namespaces. ``socket`` is the proxy's, ``status`` where bubblewrap reports."""
+    assert view.layer, "whoever asks without one is given one"
     overlaid = isinstance(view.layer, OverlayLayer)
     filtered = os.memfd_create("filter", os.MFD_CLOEXEC)
     os.write(filtered, seccomp.syscall_filter(namespaces=True))
@@ -71,7 +72,7 @@ def launch(
     return Launch(
         (*words, "--", *argv),
         {},
-        view.layer.folder if view.layer else view.project,
+        view.layer.folder,
         _prepare(limits, join, overlaid=overlaid),
         keep=(filtered, status),
     )
@@ -85,20 +86,19 @@ def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
             yield from ("--symlink", str(place.readlink()), str(place))
         elif place.is_dir():
             yield from ("--ro-bind", str(place), str(place))
-    for name in MINIMAL_ETC:
-        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     yield from ("--proc", "/proc", "--dev", "/dev", "--size", _SCRATCH, "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--size", _SCRATCH, "--tmpfs", "/tmp", "--dir", "/tmp/home")  # noqa: S108
     project, layer = str(view.project), view.layer
-    if layer:
-        yield from ("--ro-bind", str(layer.etc), "/etc/ai-rails")
-        for name in ("passwd", "group", "hosts"):
-            yield from ("--symlink", f"ai-rails/{name}", f"/etc/{name}")
-        yield from ("--ro-bind", str(layer.output), "/tmp/output")  # noqa: S108
+    assert layer
+    yield from ("--ro-bind", str(layer.etc), "/etc")
+    for name in MINIMAL_ETC:
+        if (layer.etc / name).is_dir():
+            yield from ("--ro-bind", f"/etc/{name}", f"/etc/{name}")
+    yield from ("--ro-bind", str(layer.output), "/tmp/output")  # noqa: S108
     for root in roots(view):
         yield from ("--ro-bind-try", str(root), str(root))
-    yield from ("--bind", str(layer.root), project) if layer else ("--ro-bind", project, project)
-    for name in (".git", ".rails", *CACHES) if layer else ():
+    yield from ("--bind" if layer.writable else "--ro-bind", str(layer.root), project)
+    for name in (".git", ".rails", *CACHES) if layer.writable else ():
         place = view.project / name
         if place.is_symlink():
             continue

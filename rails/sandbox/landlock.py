@@ -44,7 +44,7 @@ def landlock_version() -> int:
 
 def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` on the layer's copy, where nothing else can be written."""
-    assert view.layer, "a copy is what it works on"
+    assert view.layer, "whoever asks without one is given one"
     home, temporary = view.layer.temporary / "home", view.layer.temporary
     home.mkdir(exist_ok=True)
     built = contained_environment(view, home=str(home), temporary=str(temporary))
@@ -92,13 +92,13 @@ def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
     """Yield each place with what may be done beneath it."""
     layer = view.layer
     assert layer
-    yield str(layer.root), -1
+    yield str(layer.root), -1 if layer.writable else _LOOK
     yield str(layer.temporary), -1
     yield str(layer.output), _LOOK
     installed = [view.project / name for name in (".git", ".rails", *CACHES)]
     system = [Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "proc")]
     for place in (*system, *(Path("/etc", name) for name in MINIMAL_ETC), *installed, *roots(view)):
-        if place.exists():
+        if place.exists() and not (place in installed and place.is_symlink()):
             yield str(place), _LOOK if place.is_dir() else _READ | _EXECUTE
     for name in _DEVICES:
         yield f"/dev/{name}", _READ | _WRITE | _IOCTL

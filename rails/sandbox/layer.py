@@ -1,9 +1,12 @@
 """Where a contained command writes: a layer over the project, and what of it becomes a change set.
 
-A layer lasts as long as its owner wants: a second command sees what the first left. :class:`OverlayLayer` is the
-upper side of an overlay, and costs nothing to make; :class:`CopyLayer` is a copy of the project, for machines without
-one. What tools make again and what git ignores stays in the layer; all else is proposed. A link, a device, a pipe, a
-set-user-id bit, a name that no path may have: left out, and said.
+A layer lasts as long as its owner wants: a second command sees what the first left. ``overlay.py`` has the upper side
+of an overlay, ``copied.py`` a copy of the project; :class:`Layer` itself shows the project as it is, read-only. What
+tools make again and what git ignores stays in the layer; all else is proposed. A link, a device, a pipe, a set-user-id
+bit, a name that no path may have: left out, and said.
+
+What a command leaves is hostile: whoever writes, removes or reads in a layer goes through :func:`real_place`, so that
+no link leads it out.
 """
 
 from __future__ import annotations
@@ -24,14 +27,12 @@ from rails.core.errors import CheckError, Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, forbidden, parse_path
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
-from rails.sandbox.places import CACHES, TOOL_CACHES
+from rails.sandbox.places import CACHES, MINIMAL_ETC
 
 #: Says which of these paths (folders end in ``/``) git ignores; what does not know git ignores nothing.
 IgnoredBy = Callable[[Collection[str]], Collection[str]]
 #: What a walk looks at before it gives up.
-_ENTRIES: Final = 50_000
-#: A project larger than this is not copied.
-_COPY_BYTES: Final = 400_000_000
+MOST_ENTRIES: Final = 50_000
 _PREFIX: Final = "ai-rails-sandbox-"
 
 
@@ -46,7 +47,9 @@ class LayerChange:
 
 
 class Layer:
-    """What both kinds share. ``root`` is what a command sees as the project."""
+    """What all kinds share, and the kind that nothing can be written to. ``root`` is what is seen as the project."""
+
+    writable = False
 
     def __init__(self, project: Path, ignored: IgnoredBy = lambda _: ()) -> None:
         self.project, self._ignored = project, ignored
@@ -55,12 +58,11 @@ class Layer:
         lock.acquire(self._lock)
         self.turn = threading.Lock()
         self.etc, self.output, self.temporary = (self._made(name) for name in ("etc", "output", "tmp"))
+        self.root = project
         _write_etc(self.etc)
         self._bases: dict[str, str | None] = {}
         # Read-only where the project has them; a new one of git or of ours is a change like any other, and refused.
         self._installed = {*CACHES, *(name for name in (".git", ".rails") if (project / name).exists())}
-
-    root: Path
 
     def _made(self, name: str) -> Path:
         (self.folder / name).mkdir()
@@ -111,7 +113,10 @@ class Layer:
             return None, 0o644
         if info.st_size > limits.FILE_BYTES:
             raise CheckError(f"{path} is too large to be compared. Nothing was taken.")
-        return _read(place), stat.S_IMODE(info.st_mode) & 0o777
+        try:
+            return read_bounded(place), stat.S_IMODE(info.st_mode) & 0o777
+        except OSError as error:
+            raise CheckError(f"{path} cannot be compared: {error.strerror}. Nothing was taken.") from error
 
     def _proposed(self) -> Iterator[LayerChange]:
         """Yield what differs, in path order, without what git ignores."""
@@ -120,7 +125,7 @@ class Layer:
         return (one for one in entries if one.path not in hidden)
 
     def _walk(self) -> Iterator[LayerChange]:
-        raise NotImplementedError
+        return iter(())
 
     def put(self, contents: Mapping[str, bytes | None]) -> None:
         """Write proposed contents into the layer (``None``: no such file), as if a command had."""
@@ -144,226 +149,29 @@ class Layer:
 
     def read(self, name: str, most: int = limits.FILE_BYTES) -> bytes | None:
         """Return the bytes that a command left at ``name``, ``None`` where there is no such file."""
-        raise NotImplementedError
+        parts = Path(name).parts
+        if any(self.upper.joinpath(*parts[:count]).is_symlink() for count in range(1, len(parts) + 1)):
+            return None
+        place = self.upper / name
+        return read_bounded(place, most) if place.is_file() else None
+
+    @property
+    def upper(self) -> Path:
+        """Where what a command wrote is, for us."""
+        return self.root
 
     def close(self) -> None:
         """Remove the layer from the disk."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
-        shutil.rmtree(self.folder, onerror=_force)
+        shutil.rmtree(self.folder, onerror=force_removal)
 
     def __enter__(self) -> Layer:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class OverlayLayer(Layer):
-    """The upper side of an overlay, which is the change: a file that is there differs, a device 0:0 is a deletion."""
-
-    #: Relative to the layer's folder, so that no path has a character that the option's grammar means otherwise.
-    OPTIONS: Final = b"lowerdir=lower,upperdir=upper,workdir=work,userxattr"
-
-    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: ()) -> None:
-        super().__init__(project, ignored)
-        self.upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
-        (self.folder / "lower").symlink_to(project, target_is_directory=True)
-
-    def _walk(self) -> Iterator[LayerChange]:
-        waiting, seen = [""], 0
-        while waiting:
-            folders: list[str] = []
-            for base in waiting:
-                if _is_opaque(self.upper / base):
-                    there = {entry.name for entry in (self.upper / base).iterdir()}
-                    yield from self._gone(base, without=there)
-                for entry in os.scandir(self.upper / base):
-                    seen += 1
-                    if seen > _ENTRIES:
-                        raise CheckError(f"The command left more than {_ENTRIES} files. Nothing was taken.")
-                    name = f"{base}{entry.name}"
-                    if entry.name in TOOL_CACHES or (not base and entry.name in self._installed):
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(f"{name}/")
-                    else:
-                        yield from self._changed(name, entry)
-            hidden = set(self._ignored(folders)) if folders else set()
-            waiting = [name for name in folders if name not in hidden]
-
-    def _changed(self, name: str, entry: os.DirEntry[str]) -> Iterator[LayerChange]:
-        info = entry.stat(follow_symlinks=False)
-        if stat.S_ISCHR(info.st_mode) and info.st_rdev == 0:
-            lower = self.project / name
-            if lower.is_dir() and not lower.is_symlink():
-                yield from self._gone(f"{name}/")
-            elif lower.is_symlink() or not lower.is_file():
-                yield (
-                    LayerChange(name, fault="it was a link or no file, and is gone")
-                    if os.path.lexists(lower)
-                    else (LayerChange(name))
-                )
-            else:
-                yield LayerChange(name)
-            return
-        if (self.project / name).is_dir():
-            yield from self._gone(f"{name}/")
-        yield _entry(name, self.upper / name, info)
-
-    def _gone(self, base: str, without: Collection[str] = ()) -> Iterator[LayerChange]:
-        """Yield each file of the project below a folder that is gone, or was made anew."""
-        count, start = 0, self.project / base
-        if start.resolve() != start:
-            return
-        for folder, folders, files in os.walk(start):
-            inside = os.path.relpath(folder, self.project)
-            top = Path(folder) == start
-            folders[:] = [one for one in folders if one not in TOOL_CACHES and not (top and one in without)]
-            for name in files:
-                if not (top and name in without):
-                    count += 1
-                    if count > limits.FILES_PER_CHANGE:
-                        raise CheckError(
-                            f"The command removed {one_line(base)} with more files than one change may have."
-                        )
-                    yield LayerChange(str(Path(inside, name)))
-
-    def put(self, contents: Mapping[str, bytes | None]) -> None:
-        """Write them where the project does not show through."""
-        for name, data in contents.items():
-            place = self.upper / name
-            _make_folders(self.upper, self.project, name)
-            with contextlib.suppress(FileNotFoundError):
-                place.unlink()
-            if data is not None:
-                place.write_bytes(data)
-                with contextlib.suppress(OSError):
-                    place.chmod(stat.S_IMODE((self.project / name).stat().st_mode) & 0o777)
-            elif os.path.lexists(self.project / name):
-                os.mknod(place, stat.S_IFCHR | 0o000, 0)
-
-    def drop(self, paths: Collection[str] | None = None) -> None:
-        """Let the project show through again."""
-        for name in {one.path for one in self._proposed()} if paths is None else paths:
-            place = self.upper / name
-            self._uncover(Path(name).parent)
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                place.unlink()
-            self._bases.pop(name, None)
-
-    def _uncover(self, folder: Path) -> None:
-        """Let a folder that was removed or made anew show the project's files again, and all above it."""
-        for inside in (folder, *folder.parents):
-            place = self.upper / inside
-            if _is_opaque(place):
-                os.removexattr(place, "user.overlay.opaque", follow_symlinks=False)
-            elif place.exists() and not place.is_dir():
-                place.unlink()
-
-    def read(self, name: str, most: int = limits.FILE_BYTES) -> bytes | None:
-        """Return what a command left there."""
-        place = self.upper / name
-        return _read(place, most) if place.is_file() and not place.is_symlink() else None
-
-
-class CopyLayer(Layer):
-    """A copy of the project; what differs from how it was copied is the change."""
-
-    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: (), *, links: bool = False) -> None:
-        super().__init__(project, ignored)
-        self.root = self._made("copy")
-        self._copied: dict[str, tuple[int, ...]] = {}
-        self._sources: dict[str, tuple[int, ...]] = {}
-        try:
-            self._copy()
-            for name in self._installed if links else ():
-                if (project / name).exists():
-                    (self.root / name).symlink_to(project / name)
-        except OSError as error:
-            self.close()
-            raise CheckError(f"The project could not be copied: {error.strerror}. Nothing was run.") from error
-        except CheckError:
-            self.close()
-            raise
-
-    def _copy(self) -> None:
-        """Copy what is new or has changed since it was copied; what a command wrote there meanwhile is replaced."""
-        size, there = 0, set()
-        for name, source in _files_below(self.project, self._installed):
-            info = source.lstat()
-            size += info.st_size
-            if size > _COPY_BYTES:
-                bound = _COPY_BYTES // 1_000_000
-                raise CheckError(
-                    f"The project has more than {bound} MB; it is not copied for a command. Nothing was run."
-                )
-            there.add(name)
-            if self._sources.get(name) != _facts(info):
-                self._take(name, source, info)
-        for name in set(self._sources) - there:
-            self._remove(name)
-
-    def _take(self, name: str, source: Path, info: os.stat_result) -> None:
-        place = self.root / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            place.unlink()
-        if stat.S_ISLNK(info.st_mode):
-            place.symlink_to(source.readlink())
-        else:
-            _clone(source, place)
-        self._sources[name], self._copied[name] = _facts(info), _facts(place.lstat())
-
-    def _remove(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            (self.root / name).unlink()
-        self._sources.pop(name, None)
-        self._copied.pop(name, None)
-
-    def refresh(self) -> None:
-        """Take over what changed in the project since."""
-        super().refresh()
-        self._copy()
-
-    def _walk(self) -> Iterator[LayerChange]:
-        seen = set()
-        for count, (name, place) in enumerate(_files_below(self.root, self._installed, all_kinds=True)):
-            if count > _ENTRIES + len(self._copied):
-                raise CheckError(f"The command left more than {_ENTRIES} files. Nothing was taken.")
-            seen.add(name)
-            info = place.lstat()
-            if self._copied.get(name) != _facts(info):
-                yield _entry(name, place, info)
-        for name in set(self._copied) - seen:
-            linked = (self.project / name).is_symlink()
-            yield LayerChange(name, fault="it was a link, and is gone" if linked else "")
-
-    def put(self, contents: Mapping[str, bytes | None]) -> None:
-        """Write them where the project does not show through."""
-        for name, data in contents.items():
-            place = self.root / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):
-                place.unlink()
-            if data is not None:
-                place.write_bytes(data)
-
-    def drop(self, paths: Collection[str] | None = None) -> None:
-        """Let the project show through again."""
-        for name in [one.path for one in self._proposed()] if paths is None else list(paths):
-            place = self.root / name
-            self._remove(name)
-            if place.is_dir() and not place.is_symlink():
-                shutil.rmtree(place, onerror=_force)
-            self._bases.pop(name, None)
-        self._copy()
-
-    def read(self, name: str, most: int = limits.FILE_BYTES) -> bytes | None:
-        """Return what a command left there."""
-        place = self.root / name
-        return _read(place, most) if place.is_file() and not place.is_symlink() else None
 
 
 def _own_folder(project: Path) -> Path:
@@ -385,29 +193,64 @@ def _remove_if_abandoned(folder: Path) -> None:
         return
     try:
         if lock.acquire(descriptor):
-            shutil.rmtree(folder, onerror=_force)
+            shutil.rmtree(folder, onerror=force_removal)
     finally:
         os.close(descriptor)
 
 
-def _force(function: Callable[..., object], path: str, _: object) -> None:
+def force_removal(function: Callable[..., object], path: str, _: object) -> None:
     """Make a folder that its owner shut writable and remove it; what cannot be removed is left to the system."""
     with contextlib.suppress(OSError):
         os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120
-        os.chmod(path, 0o700)  # noqa: PTH101
         if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
-            shutil.rmtree(path, ignore_errors=True)
+            os.chmod(path, 0o700)  # noqa: PTH101
+            shutil.rmtree(path, onerror=force_removal)
         else:
             function(path)
 
 
 def _write_etc(folder: Path) -> None:
+    """Write what a command sees as ``/etc``: copies of its small files, mount points for its folders."""
+    for name in MINIMAL_ETC:
+        source, place = Path("/etc", name), folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):
+            if source.is_dir():
+                place.mkdir()
+            elif source.is_file():
+                shutil.copyfile(source, place)
     (folder / "passwd").write_text("nobody:x:65534:65534:nobody:/tmp/home:/bin/sh\n")
     (folder / "group").write_text("nogroup:x:65534:\n")
     (folder / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n127.0.0.1 sandbox\n")
 
 
-def _entry(name: str, place: Path, info: os.stat_result) -> LayerChange:
+def real_place(root: Path, name: str) -> Path:
+    """Return the place of ``name`` below ``root``, all of whose folders are folders then and no links, and ours."""
+    place = root
+    for part in Path(name).parts[:-1]:
+        place /= part
+        if place.is_symlink() or not place.is_dir():
+            place.unlink(missing_ok=True)
+            place.mkdir()
+        open_folder(place)
+    return root / name
+
+
+def open_folder(place: Path) -> None:
+    """Make a folder of ours that a command shut one that we can look into; no link."""
+    if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+        place.chmod(0o700)
+
+
+def remove_entry(place: Path) -> None:
+    """Remove a file, a link or a whole folder of a layer, if there is one."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place, onerror=force_removal)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def layer_entry(name: str, place: Path, info: os.stat_result) -> LayerChange:
     """Return a file's bytes, or what kind of thing it is that no change may hold."""
     kinds = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     kind = stat.S_IFMT(info.st_mode)
@@ -417,62 +260,13 @@ def _entry(name: str, place: Path, info: os.stat_result) -> LayerChange:
         return LayerChange(name, fault="it is to run as another user (set-user-id)")
     if info.st_size > limits.FILE_BYTES:
         return LayerChange(name, fault=f"it has more than {limits.FILE_BYTES // 1_000_000} MB")
-    return LayerChange(name, _read(place), stat.S_IMODE(info.st_mode) & 0o777)
+    if not info.st_mode & stat.S_IRUSR:  # its owner, who we are, shut it
+        place.chmod(stat.S_IMODE(info.st_mode) | stat.S_IRUSR)
+    return LayerChange(name, read_bounded(place), stat.S_IMODE(info.st_mode) & 0o777)
 
 
-def _read(place: Path, most: int = limits.FILE_BYTES) -> bytes:
-    try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except PermissionError:  # its owner, who we are, shut it
-        place.chmod(0o600)
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+def read_bounded(place: Path, most: int = limits.FILE_BYTES) -> bytes:
+    """Return the beginning of a file, which is no link. Raises OSError."""
+    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         return file.read(most)
-
-
-def _is_opaque(place: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return os.getxattr(place, "user.overlay.opaque", follow_symlinks=False) == b"y"
-    return False
-
-
-def _make_folders(upper: Path, project: Path, name: str) -> None:
-    inside = Path()
-    for part in Path(name).parts[:-1]:
-        inside /= part
-        if not (upper / inside).is_dir():
-            (upper / inside).mkdir()
-            with contextlib.suppress(OSError):
-                (upper / inside).chmod(stat.S_IMODE((project / inside).stat().st_mode) | 0o700)
-
-
-def _files_below(root: Path, without: Collection[str], *, all_kinds: bool = False) -> Iterator[tuple[str, Path]]:
-    """Yield each file of a project with its name; ``without`` are names at its top; ``all_kinds``: pipes, too."""
-    for base, folders, files in os.walk(root):
-        inside = os.path.relpath(base, root)
-        top = inside == "."
-        links = [name for name in folders if Path(base, name).is_symlink()]
-        kept = [one for one in folders if one not in TOOL_CACHES and one not in links]
-        folders[:] = [one for one in kept if not (top and one in without)]
-        for name in (*files, *links):
-            if top and name in without:
-                continue
-            place = Path(base, name)
-            if all_kinds or stat.S_IFMT(place.lstat().st_mode) in (stat.S_IFREG, stat.S_IFLNK):
-                yield str(Path(inside, name)), place
-
-
-def _facts(info: os.stat_result) -> tuple[int, ...]:
-    """Return what tells one state of a file from another; nobody can set back the last of them."""
-    return info.st_mode, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns
-
-
-def _clone(source: Path, place: Path) -> None:
-    """Copy a file; the kernel shares its blocks where the file system can (not tested on one that can)."""
-    with source.open("rb") as before, place.open("wb") as after:
-        try:
-            while os.copy_file_range(before.fileno(), after.fileno(), 1 << 30):
-                pass
-        except OSError:
-            shutil.copyfileobj(before, after)
-    shutil.copystat(source, place)

@@ -14,18 +14,15 @@ from rails.sandbox.view import Result, SandboxLimits, SandboxView
 
 def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` in the view's folder."""
-    folder = (view.layer.root if view.layer else view.project) / view.folder
-    built = (
-        contained_environment(view, home=str(view.layer.temporary), temporary=str(view.layer.temporary))
-        if view.layer
-        else {}
-    )
+    assert view.layer, "whoever asks without one is given one"
+    home = str(view.layer.temporary)
+    built, folder = contained_environment(view, home=home, temporary=home), view.layer.root / view.folder
 
     def prepare() -> None:
         join()
         bounds.bound_process(limits)
 
-    return Launch(tuple(argv), built or dict(view.environment), folder, prepare, supervised=True)
+    return Launch(tuple(argv), built, folder, prepare, supervised=True)
 
 
 def run_as_user(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -50,7 +52,10 @@ def _prefixes() -> tuple[Path, ...]:
     found = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent]
     node = shutil.which("node")
     if node:
-        found.append(Path(node).resolve().parent.parent)
+        program = Path(node).resolve()
+        prefix = program.parents[1]  # a person's own folders hold more than programs
+        own = Path.home() in (prefix, prefix.parent)
+        found += [program, prefix / "lib" / "node_modules"] if own else [prefix]
     return tuple(found)
 
 
@@ -60,9 +65,24 @@ def _of_environments(project: Path) -> Iterator[Path]:
         place = project / name
         if place.is_symlink() and (place / "pyvenv.cfg").is_file():
             yield place.resolve()
-        python = place / "bin" / "python"
-        if python.exists():
-            yield python.resolve().parent.parent
+        python = (place / "bin" / "python").resolve()
+        # A link may name anything: an interpreter lies among its own things, and not in a person's folder.
+        if re.fullmatch(r"(python|pypy)[\d.]*", python.name) and (python.parents[1] / "lib" / python.name).is_dir():
+            yield python.parents[1]
+    for entry in _packages_of(project / "node_modules"):
+        if entry.is_symlink() and "node_modules" in (target := entry.resolve()).parts and target.is_dir():
+            yield target
+
+
+def _packages_of(folder: Path) -> Iterator[Path]:
+    """Yield a folder of packages, and the packages in it that are links."""
+    yield folder
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.is_symlink():
+                yield Path(entry)
+            elif entry.name.startswith("@"):
+                yield from _packages_of(Path(entry))
 
 
 def named_on_card(project: Path) -> tuple[str, ...]:

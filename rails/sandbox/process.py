@@ -71,13 +71,13 @@ class Running:
     def end(self) -> None:
         """End it and everything it started, and wait for it; once more does no harm."""
         if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            with contextlib.suppress(ProcessLookupError):
                 if self.launch.supervised:
                     self.process.terminate()
-                    self.process.wait(_END_SECONDS)
+                    ended_within(self.process, _END_SECONDS)
                 elif first := self.launch.first():
                     os.kill(first, signal.SIGKILL)
-                    self.process.wait(_END_SECONDS)
+                    ended_within(self.process, _END_SECONDS)
         kill_group(self.process)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream is not None:
@@ -186,9 +186,20 @@ def converse(
                     rest = _feed(selector, key, rest)
                 else:
                     _take(selector, key, on_output)
+    return not ended_within(process, None if timeout is None else max(0.0, deadline - time.monotonic()))
+
+
+def ended_within(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
+    """Whether it ends within this time; told by the kernel where it can be, as sleeping in between costs more."""
+    if process.poll() is None and hasattr(os, "pidfd_open"):
+        descriptor = os.pidfd_open(process.pid)
+        with os.fdopen(descriptor, "rb", 0), selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            if not selector.select(seconds):
+                return False
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(None if timeout is None else max(0.0, deadline - time.monotonic()))
-    return process.poll() is None
+        process.wait(seconds)
+    return process.poll() is not None
 
 
 def _feed(selector: selectors.BaseSelector, key: selectors.SelectorKey, rest: memoryview) -> memoryview:

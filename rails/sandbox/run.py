@@ -17,8 +17,10 @@ from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.sandbox import bubblewrap, landlock, none, probe, proxy, seatbelt
 from rails.sandbox.bounds import control_group
-from rails.sandbox.layer import CopyLayer, IgnoredBy, Layer, OverlayLayer
+from rails.sandbox.copied import CopyLayer
+from rails.sandbox.layer import IgnoredBy, Layer
 from rails.sandbox.output import Kept
+from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.process import Launch, Running, converse, start_process
 from rails.sandbox.view import COPY, NONE, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
 
@@ -93,7 +95,10 @@ def _launch(
     if network and label.level < COPY:
         words = "Only named hosts may be reached, and that takes namespaces of its own"
         raise CheckError(f"{words}; here: {label}. Nothing was run.")
-    with control_group(limits) as join:
+    with contextlib.ExitStack() as stack:
+        if view.layer is None:
+            view = replace(view, layer=stack.enter_context(Layer(view.project)))
+        join = stack.enter_context(control_group(limits))
         if label.level >= COPY:
             with _namespaces(argv, view, network, limits, join) as found:
                 yield found

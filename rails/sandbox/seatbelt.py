@@ -29,9 +29,10 @@ def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: 
 
 def profile(view: SandboxView) -> str:
     """Return the profile: everything is denied but reading the system and the copy, and writing the copy."""
-    assert view.layer, "a copy is what it works on"
-    writable = [view.layer.root, view.layer.temporary]
-    readable = [*map(Path, _SYSTEM), *roots(view), view.layer.output, *writable]
+    assert view.layer, "whoever asks without one is given one"
+    layer = view.layer
+    writable = [layer.root, layer.temporary] if layer.writable else [layer.temporary]
+    readable = [*map(Path, _SYSTEM), *roots(view), layer.output, layer.root, layer.temporary]
     lines = [
         "(version 1)",
         "(deny default)",

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from rails.sandbox import probe
-from rails.sandbox.layer import CopyLayer, OverlayLayer
+from rails.sandbox.copied import CopyLayer
+from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.run import run
 from rails.sandbox.view import SandboxView
 

@@ -11,7 +11,7 @@ import pytest
 
 from rails.core.errors import CheckError
 from rails.sandbox import probe
-from rails.sandbox.layer import OverlayLayer
+from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.run import layer_for, run, start
 from rails.sandbox.view import Label, SandboxView
 from tests.sandbox.conftest import changed, label_of
@@ -291,7 +291,7 @@ def test_without_anything_the_label_says_so_and_what_to_install(monkeypatch):
 
 def test_the_profile_for_macos_denies_by_default_and_names_only_the_copy_as_writable(project):
     from rails.sandbox import seatbelt
-    from rails.sandbox.layer import CopyLayer
+    from rails.sandbox.copied import CopyLayer
 
     with CopyLayer(project) as layer:
         text = seatbelt.profile(SandboxView(project, layer))

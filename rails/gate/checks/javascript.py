@@ -25,9 +25,9 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
     clocks: dict[str, list[float]] = {}
     outcomes = tuple(FixAndLint(job, tools, context, clocks).outcome() for job in jobs)
-    own = context.trusted and tools.config.eslint
+    own = context.trusted and tools.config.eslint_code
     rules = {
-        "eslint": tools.config.eslint_code if own else "ESLint's recommended rules",
+        "eslint": own or "ESLint's recommended rules",
         "prettier": "the project's options",
         "biome": "the project's Biome configuration",
         "biome format": "the project's Biome configuration",

@@ -1,0 +1,147 @@
+"""Levels 2 to 0: a copy of the project, for machines without an overlay; what differs from how it was copied is it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core.errors import CheckError
+from rails.sandbox.layer import (
+    MOST_ENTRIES,
+    IgnoredBy,
+    Layer,
+    LayerChange,
+    layer_entry,
+    open_folder,
+    real_place,
+    remove_entry,
+)
+from rails.sandbox.places import TOOL_CACHES
+
+#: A project larger than this is not copied.
+_COPY_BYTES: Final = 400_000_000
+
+
+class CopyLayer(Layer):
+    """A copy of the project; what differs from how it was copied is the change."""
+
+    writable = True
+
+    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: (), *, links: bool = False) -> None:
+        super().__init__(project, ignored)
+        self.root = self._made("copy")
+        self._copied: dict[str, tuple[int, ...]] = {}
+        self._sources: dict[str, tuple[int, ...]] = {}
+        try:
+            self._copy()
+            for name in self._installed if links else ():
+                if (project / name).exists():
+                    (self.root / name).symlink_to(project / name)
+        except OSError as error:
+            self.close()
+            raise CheckError(f"The project could not be copied: {error.strerror}. Nothing was run.") from error
+        except CheckError:
+            self.close()
+            raise
+
+    def _copy(self) -> None:
+        """Copy what is new or has changed since it was copied; what a command wrote there meanwhile is replaced."""
+        size, there = 0, set()
+        for name, source in _files_below(self.project, self._installed):
+            info = source.lstat()
+            size += info.st_size
+            if size > _COPY_BYTES:
+                bound = _COPY_BYTES // 1_000_000
+                raise CheckError(
+                    f"The project has more than {bound} MB; it is not copied for a command. Nothing was run."
+                )
+            there.add(name)
+            if self._sources.get(name) != _facts(info):
+                self._take(name, source, info)
+        for name in set(self._sources) - there:
+            self._remove(name)
+
+    def _take(self, name: str, source: Path, info: os.stat_result) -> None:
+        place = real_place(self.root, name)
+        remove_entry(place)
+        if stat.S_ISLNK(info.st_mode):
+            place.symlink_to(source.readlink())
+        else:
+            _clone(source, place)
+        self._sources[name], self._copied[name] = _facts(info), _facts(place.lstat())
+
+    def _remove(self, name: str) -> None:
+        remove_entry(real_place(self.root, name))
+        self._sources.pop(name, None)
+        self._copied.pop(name, None)
+
+    def refresh(self) -> None:
+        """Take over what changed in the project since."""
+        super().refresh()
+        self._copy()
+
+    def _walk(self) -> Iterator[LayerChange]:
+        seen = set()
+        for count, (name, place) in enumerate(_files_below(self.root, self._installed, all_kinds=True)):
+            if count > MOST_ENTRIES + len(self._copied):
+                raise CheckError(f"The command left more than {MOST_ENTRIES} files. Nothing was taken.")
+            seen.add(name)
+            info = place.lstat()
+            if self._copied.get(name) != _facts(info):
+                yield layer_entry(name, place, info)
+        for name in set(self._copied) - seen:
+            linked = (self.project / name).is_symlink()
+            yield LayerChange(name, fault="it was a link, and is gone" if linked else "")
+
+    def put(self, contents: Mapping[str, bytes | None]) -> None:
+        """Write them where the project does not show through."""
+        for name, data in contents.items():
+            place = real_place(self.root, name)
+            place.unlink(missing_ok=True)
+            if data is not None:
+                place.write_bytes(data)
+
+    def drop(self, paths: Collection[str] | None = None) -> None:
+        """Let the project show through again."""
+        for name in [one.path for one in self._proposed()] if paths is None else list(paths):
+            self._remove(name)
+            self._bases.pop(name, None)
+        self._copy()
+
+
+def _files_below(root: Path, without: Collection[str], *, all_kinds: bool = False) -> Iterator[tuple[str, Path]]:
+    """Yield each file of a project with its name; ``without`` are names at its top; ``all_kinds``: pipes, too."""
+    for base, folders, files in os.walk(root):
+        inside = os.path.relpath(base, root)
+        top = inside == "."
+        links = [name for name in folders if Path(base, name).is_symlink()]
+        kept = [one for one in folders if one not in TOOL_CACHES and one not in links]
+        folders[:] = [one for one in kept if not (top and one in without)]
+        for name in folders if all_kinds else ():
+            open_folder(Path(base, name))
+        for name in (*files, *links):
+            if top and name in without:
+                continue
+            place = Path(base, name)
+            if all_kinds or stat.S_IFMT(place.lstat().st_mode) in (stat.S_IFREG, stat.S_IFLNK):
+                yield str(Path(inside, name)), place
+
+
+def _facts(info: os.stat_result) -> tuple[int, ...]:
+    """Return what tells one state of a file from another; nobody can set back the last of them."""
+    return info.st_mode, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns
+
+
+def _clone(source: Path, place: Path) -> None:
+    """Copy a file; the kernel shares its blocks where the file system can (not tested on one that can)."""
+    with source.open("rb") as before, place.open("wb") as after:
+        try:
+            while os.copy_file_range(before.fileno(), after.fileno(), 1 << 30):
+                pass
+        except OSError:
+            shutil.copyfileobj(before, after)
+    shutil.copystat(source, place)

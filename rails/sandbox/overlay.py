@@ -1,0 +1,139 @@
+"""Level 3: the upper side of an overlay over the project, which is the change; it costs nothing to make."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.errors import CheckError
+from rails.core.text import one_line
+from rails.sandbox.layer import (
+    MOST_ENTRIES,
+    IgnoredBy,
+    Layer,
+    LayerChange,
+    layer_entry,
+    open_folder,
+    real_place,
+    remove_entry,
+)
+from rails.sandbox.places import TOOL_CACHES
+
+
+class OverlayLayer(Layer):
+    """The upper side of an overlay, which is the change: a file that is there differs, a device 0:0 is a deletion."""
+
+    #: Relative to the layer's folder, so that no path has a character that the option's grammar means otherwise.
+    OPTIONS: Final = b"lowerdir=lower,upperdir=upper,workdir=work,userxattr"
+    writable = True
+
+    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: ()) -> None:
+        super().__init__(project, ignored)
+        self._upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
+        (self.folder / "lower").symlink_to(project, target_is_directory=True)
+
+    @property
+    def upper(self) -> Path:
+        """The upper side."""
+        return self._upper
+
+    def _walk(self) -> Iterator[LayerChange]:
+        waiting, seen = [""], 0
+        while waiting:
+            folders: list[str] = []
+            for base in waiting:
+                open_folder(self._upper / base)
+                if _is_opaque(self._upper / base):
+                    there = {entry.name for entry in (self._upper / base).iterdir()}
+                    yield from self._gone(base, without=there)
+                for entry in os.scandir(self._upper / base):
+                    seen += 1
+                    if seen > MOST_ENTRIES:
+                        raise CheckError(f"The command left more than {MOST_ENTRIES} files. Nothing was taken.")
+                    name = f"{base}{entry.name}"
+                    if entry.name in TOOL_CACHES or (not base and entry.name in self._installed):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(f"{name}/")
+                        if not stat.S_ISDIR(_mode(self.project / name)):
+                            yield from self._missing(name)
+                    else:
+                        yield from self._changed(name, entry)
+            hidden = set(self._ignored(folders)) if folders else set()
+            waiting = [name for name in folders if name not in hidden]
+
+    def _changed(self, name: str, entry: os.DirEntry[str]) -> Iterator[LayerChange]:
+        info = entry.stat(follow_symlinks=False)
+        if stat.S_ISCHR(info.st_mode) and info.st_rdev == 0:
+            yield from self._missing(name)
+            return
+        if (self.project / name).is_dir():
+            yield from self._gone(f"{name}/")
+        yield layer_entry(name, self._upper / name, info)
+
+    def _missing(self, name: str) -> Iterator[LayerChange]:
+        """Yield what the project has at a name where nothing, or a folder, is now."""
+        mode = _mode(self.project / name)
+        if stat.S_ISDIR(mode):
+            yield from self._gone(f"{name}/")
+        elif mode:
+            yield LayerChange(name, fault="" if stat.S_ISREG(mode) else "it was a link or no file, and is gone")
+
+    def _gone(self, base: str, without: Collection[str] = ()) -> Iterator[LayerChange]:
+        """Yield each file of the project below a folder that is gone, or was made anew."""
+        count, start = 0, self.project / base
+        if start.resolve() != start:
+            return
+        for folder, folders, files in os.walk(start):
+            inside = os.path.relpath(folder, self.project)
+            top = Path(folder) == start
+            folders[:] = [one for one in folders if one not in TOOL_CACHES and not (top and one in without)]
+            for name in files:
+                if not (top and name in without):
+                    count += 1
+                    if count > limits.FILES_PER_CHANGE:
+                        raise CheckError(
+                            f"The command removed {one_line(base)} with more files than one change may have."
+                        )
+                    yield LayerChange(str(Path(inside, name)))
+
+    def put(self, contents: Mapping[str, bytes | None]) -> None:
+        """Write them where the project does not show through."""
+        for name, data in contents.items():
+            place = real_place(self._upper, name)
+            place.unlink(missing_ok=True)
+            if data is not None:
+                place.write_bytes(data)
+                with contextlib.suppress(OSError):
+                    place.chmod(stat.S_IMODE((self.project / name).stat().st_mode) & 0o777)
+            elif os.path.lexists(self.project / name):
+                os.mknod(place, stat.S_IFCHR | 0o000, 0)
+
+    def drop(self, paths: Collection[str] | None = None) -> None:
+        """Let the project show through again."""
+        names = {one.path for one in self._proposed()} if paths is None else paths
+        for name in sorted(names, reverse=True):  # what is in a folder before what the folder stands for
+            remove_entry(real_place(self._upper, name))
+            for inside in Path(name).parents:
+                if _is_opaque(self._upper / inside):
+                    os.removexattr(self._upper / inside, "user.overlay.opaque", follow_symlinks=False)
+            self._bases.pop(name, None)
+
+
+def _mode(place: Path) -> int:
+    """Return the mode of what is there, 0 for nothing."""
+    try:
+        return place.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
+def _is_opaque(place: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return os.getxattr(place, "user.overlay.opaque", follow_symlinks=False) == b"y"
+    return False

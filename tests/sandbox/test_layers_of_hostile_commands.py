@@ -1,0 +1,105 @@
+"""What a command leaves behind leads us nowhere: neither what we write, remove and read, nor what is shown next."""
+
+import os
+import sys
+
+import pytest
+
+from rails.sandbox.layer import Layer, force_removal, real_place
+from rails.sandbox.places import roots
+from rails.sandbox.run import layer_for, run
+from rails.sandbox.view import SandboxView
+from tests.sandbox.conftest import changed
+
+
+@pytest.fixture
+def outside(tmp_path):
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "a.py").write_text("untouched")
+    return folder
+
+
+def test_a_folder_that_became_a_link_is_not_written_through_when_the_project_changes(box, outside):
+    box(f"echo mine > src/a.py; rm -r src; ln -s {outside} src")
+    (box.project / "src" / "a.py").write_text("A = 3\n")
+    assert box("cat src/a.py").out == "A = 3\n"
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("a.py", "untouched")]
+
+
+def test_what_was_proposed_is_not_dropped_through_a_link(box, outside):
+    box("echo mine > src/a.py")
+    box(f"rm -r src; ln -s {outside} src")
+    box.layer.drop(["src/a.py", "src/b.py"])
+    assert (outside / "a.py").read_text() == "untouched"
+    assert box("cat src/a.py").out == "A = 1\n"
+
+
+def test_proposed_contents_are_not_put_through_a_link(box, outside):
+    box(f"rm -r src; ln -s {outside} src")
+    box.layer.put({"src/a.py": b"new\n", "src/deep/x": b"x\n"})
+    assert box("cat src/a.py src/deep/x").out == "new\nx\n"
+    assert [path.name for path in outside.iterdir()] == ["a.py"]
+    assert (outside / "a.py").read_text() == "untouched"
+
+
+def test_a_report_is_not_read_through_a_link(box, outside):
+    box(f"ln -s {outside} reports; ln -s {outside}/a.py report.xml")
+    assert box.layer.read("reports/a.py") is None
+    assert box.layer.read("report.xml") is None
+
+
+def test_a_folder_that_a_command_shut_is_looked_into(box):
+    found = changed(box("mkdir d; echo x > d/x; chmod 000 d; chmod 000 src"))
+    assert found == {"d/x": b"x\n"}
+
+
+def test_a_file_that_became_a_folder_is_dropped_whole(box):
+    assert changed(box("rm tool.sh; mkdir tool.sh; echo x > tool.sh/x")) == {"tool.sh": None, "tool.sh/x": b"x\n"}
+    box.layer.drop()
+    assert box("cat tool.sh").out == "#!/bin/sh\necho tool\n"
+
+
+def test_removing_a_layer_changes_no_mode_behind_a_link(tmp_path, outside):
+    (outside / "a.py").chmod(0o640)
+    (tmp_path / "link").symlink_to(outside / "a.py")
+    force_removal(lambda _: None, str(tmp_path / "link"), None)
+    assert (outside / "a.py").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_or_a_file_in_the_way_gives_way_to_a_folder(tmp_path):
+    os.mkfifo(tmp_path / "a")
+    assert real_place(tmp_path, "a/b/c").parent.is_dir()
+
+
+@pytest.mark.parametrize("name", [".venv", "node_modules"])
+def test_a_link_of_the_project_shows_no_folder_of_a_person(label, project, outside, name):
+    (project / name).symlink_to(outside)
+    with layer_for(project, label=label) as layer:
+        result = run(("/bin/cat", f"{outside}/a.py", f"{name}/a.py"), SandboxView(project, layer), label=label)
+    assert "untouched" not in result.out
+
+
+def test_an_interpreter_that_is_a_link_to_a_file_shows_nothing_around_it(project, outside):
+    (outside / "bin").mkdir()
+    for target in ("python3.11", "secret"):
+        (outside / "bin" / target).write_text("")
+        (project / ".venv" / "bin").mkdir(parents=True, exist_ok=True)
+        (project / ".venv" / "bin" / "python").unlink(missing_ok=True)
+        (project / ".venv" / "bin" / "python").symlink_to(outside / "bin" / target)
+        assert outside not in roots(SandboxView(project))
+
+
+def test_an_interpreter_of_the_project_is_shown(project):
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    assert roots(SandboxView(project))
+
+
+def test_a_layer_that_nothing_can_be_written_to_shows_the_project_and_takes_nothing(label, project):
+    with Layer(project) as layer:
+        result = run(("/bin/sh", "-c", "cat src/a.py; echo x > src/a.py"), SandboxView(project, layer), label=label)
+        assert result.out == "A = 1\n"
+        assert not result.ok
+        assert not result.changes
+    assert (project / "src" / "a.py").read_text() == "A = 1\n"
