@@ -142,7 +142,7 @@ class SessionStats:
             case GateVerdict(verdict=verdict, duration_ms=spent):
                 self._spend("gate", spent / 1000)
                 self._verdict(verdict)
-            case HumanDecision(answer=answer, seconds=spent):
+            case HumanDecision(answer=answer, seconds=spent) if answer != "dry_run":  # nobody was asked then
                 self._spend("human", spent)
                 self._decision(agreed=answer == "approve")
             case ToolExecutionResult(tool=tool, duration_ms=spent):
