@@ -16,6 +16,7 @@ from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core.errors import RailsError, UsageError
+from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
 from rails.edits.apply import recover
