@@ -28,7 +28,7 @@ from rails.session import handoffs as handoff
 from rails.session.answer_reader import AnswerReader
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
-from rails.session.compaction import Window
+from rails.session.compaction import ModelWindow
 from rails.session.context_window import Measured, reduced
 from rails.session.deeds import Deeds
 from rails.session.escalation import RUNGS, EscalationStep
@@ -99,7 +99,7 @@ class AgentLoop:
     rung: str = ""
     taken: int = 0
     pending: ResumeState | None = None
-    window: Window = field(default_factory=Window)
+    window: ModelWindow = field(default_factory=ModelWindow)
 
     def __post_init__(self) -> None:
         """Count attempts as the job or the agent's template says."""

@@ -31,7 +31,7 @@ _SUMMARY: Final = "\n\nSummary:\n"
 
 
 @dataclass
-class Window:
+class ModelWindow:
     """The window of the model that is asked: ``tokens`` (0: not known, so nothing is ever left out) and its measure.
 
     ``said`` is what servers said of their models.

@@ -13,7 +13,7 @@ from rails.core.text import one_line, sha256
 from rails.core.tool_request import RawRequest
 
 #: What a rule says to a record and its event; it remembers what it needs of those before.
-Look = Callable[[Record, Event], Iterator[OverseerAlert]]
+WatchRule = Callable[[Record, Event], Iterator[OverseerAlert]]
 
 AlertSeverity = Literal["INFO", "WARNING", "CRITICAL"]
 IssueType = Literal["Boundary Violation", "Security Risk", "Quality Issue", "Other"]

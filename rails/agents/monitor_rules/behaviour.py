@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.agents.monitor_rules.alert import AFRESH, REPEATS, Look, alert, asked_of
+from rails.agents.monitor_rules.alert import AFRESH, REPEATS, WatchRule, alert, asked_of
 from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
@@ -23,7 +23,7 @@ _CYCLE: Final = 3
 _FAILURES: Final = (ToolRequestValidationFailed, ChangeRefused, OutputRefused, GateVerdict)
 
 
-def repeated_failures() -> Look:
+def repeated_failures() -> WatchRule:
     """The same refusal or finding again: one alert when it becomes a habit, one when it is a loop.
 
     An agent that restarts, with a page of what failed, is counted again.
@@ -65,7 +65,7 @@ def _failure_texts(event: Event) -> Iterator[str]:
             yield from (f"{one.path}: {one.rule} {one.message}" for one in verdict.findings if one.new)
 
 
-def repeated_requests() -> Look:
+def repeated_requests() -> WatchRule:
     """The same request again although nothing was changed since: after a change, looking again makes sense."""
     counts: Counter[tuple[str, str]] = Counter()
 
@@ -94,7 +94,7 @@ def repeated_requests() -> Look:
     return look
 
 
-def denied_again() -> Look:
+def denied_again() -> WatchRule:
     """What a human denied is asked for again, word for word."""
     asked: dict[str, str] = {}
     denied: set[tuple[str, str]] = set()
@@ -122,7 +122,7 @@ def denied_again() -> Look:
     return look
 
 
-def oscillation() -> Look:
+def oscillation() -> WatchRule:
     """A file that goes A, B, A, B (or A, B, C twice): fixes undo each other. What it was at first counts too."""
     states: dict[str, list[str | None]] = defaultdict(list)
 
@@ -156,7 +156,7 @@ def _cycles(history: Sequence[str | None]) -> bool:
     )
 
 
-def made_up_tools() -> Look:
+def made_up_tools() -> WatchRule:
     """Tools that do not exist, again and again."""
     counts: Counter[str] = Counter()
 
@@ -181,7 +181,7 @@ def made_up_tools() -> Look:
     return look
 
 
-def invented_results() -> Look:
+def invented_results() -> WatchRule:
     """A tool's result that stands in the agent's own answer."""
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -202,7 +202,7 @@ def invented_results() -> Look:
     return look
 
 
-def stalling() -> Look:
+def stalling() -> WatchRule:
     """Answer after answer, and nothing that worked."""
     since: defaultdict[str, list[int]] = defaultdict(list)
 
@@ -228,7 +228,7 @@ def stalling() -> Look:
     return look
 
 
-def empty_answers() -> Look:
+def empty_answers() -> WatchRule:
     """An end without a word."""
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:

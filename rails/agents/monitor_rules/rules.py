@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import behaviour, safety
-from rails.agents.monitor_rules.alert import Look
+from rails.agents.monitor_rules.alert import WatchRule
 from rails.core.events.record import Record
 from rails.core.events.session import OverseerAlert
 from rails.core.text import one_line
 
-RULES: Final[Mapping[str, Callable[[], Look]]] = {
+RULES: Final[Mapping[str, Callable[[], WatchRule]]] = {
     "repeated failures": behaviour.repeated_failures,
     "repeated requests": behaviour.repeated_requests,
     "denied again": behaviour.denied_again,
