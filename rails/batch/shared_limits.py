@@ -132,10 +132,9 @@ class _Paced:
         """The model's own."""
         return self.model.name
 
-    @property
-    def silence_s(self) -> float:
-        """How long the model may send nothing; a wait for its place does not count."""
-        return float(getattr(self.model, "silence_s", float("inf")))
+    def __getattr__(self, name: str) -> object:
+        """Return what else the model has, such as its window; a wait for a place does not count as silence."""
+        return getattr(self.model, name)
 
     def for_agent(self, role: str) -> Model:
         """Return the model that plays ``role``, at the same pace."""
