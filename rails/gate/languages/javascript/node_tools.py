@@ -27,6 +27,8 @@ from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import Diagnostic, FixEdit
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
+from rails.sandbox.probe import label
+from rails.sandbox.view import NONE
 
 #: Breaks rules that nearly every configuration has.
 _LINT_CANARY: Final = (
@@ -38,6 +40,11 @@ _FORMAT_CANARY: Final = b"const  x = {a:1}\n"
 _NO_RULE: Final = "eslint"
 _EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
 _RULES_OF_ITS_OWN: Final = re.compile(rb"/\*\s*eslint\s")
+#: Where nothing contains what nobody has read.
+NOT_EXECUTED: Final = (
+    "was not executed: nothing contains it here (ai-rails doctor says what to install); "
+    "to let it run as you, read it, then: ai-rails gate --trust"
+)
 _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
 
 
@@ -54,14 +61,27 @@ class NodeTools:
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
         """The Node process. Raises CheckError when there is no Node.js."""
-        kept = self.context.resources.get("node")
-        if isinstance(kept, node_worker.NodeWorker) and kept.alive:
-            return kept
+        kept, executes = self.context.resources.get("node"), (self.may_run, self.context.executed)
+        if isinstance(kept, node_worker.NodeWorker):
+            if kept.alive and kept.executes == executes:
+                return kept
+            kept.close()
         node = node_worker.find_node(self.context.project)
         if node is None:
             raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        made = self.context.resources["node"] = node_worker.NodeWorker(node, self.context.project)
+        made = self.context.resources["node"] = node_worker.NodeWorker(
+            node, self.context.project, self.context.home, executes
+        )
         return made
+
+    @cached_property
+    def may_run(self) -> bool:
+        """Whether what the project has installed may be executed: contained, or because a human agreed to it."""
+        return self.context.trusted or label().level > NONE
+
+    def missing(self, tool: str) -> str:
+        """Say why there is no such tool."""
+        return f"{tool} is not installed; {_INSTALL}" if self.may_run else f"{tool} of the project {NOT_EXECUTED}"
 
     def version(self, tool: str) -> str:
         """Return the version of "node", "eslint" or "prettier" ("" when it isn't there)."""
@@ -101,9 +121,7 @@ class NodeTools:
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
         if not self.version("eslint"):
-            if self.config.eslint:
-                raise CheckError(f"ESLint is not installed; {_INSTALL}")
-            raise NotNeededError(f"ESLint is not installed; {_INSTALL}")
+            raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
         found = self._eslint(path, data)
         # What found something looks; only silence needs proof. Our own rules go by the ending alone.
         place = path if self._own else f"canary{PurePosixPath(path).suffix}"
@@ -114,9 +132,7 @@ class NodeTools:
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
         if not self.version("prettier"):
-            if self.config.prettier:
-                raise CheckError(f"Prettier is not installed; {_INSTALL}")
-            raise NotNeededError(f"Prettier is not installed; {_INSTALL}")
+            raise (CheckError if self.config.prettier else NotNeededError)(self.missing("Prettier"))
         if self.config.prettier_code:
             raise NotNeededError(f"{self.config.prettier_code} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, data)
@@ -184,6 +200,8 @@ class NodeTools:
     @cached_property
     def _stamp(self) -> str:
         """A digest of the configuration that is a program: the worker loads a changed one anew."""
+        if self.context.executed:
+            return self.context.executed
         return hashlib.sha256(settings.read_config_file(self.context.project / self.config.eslint_code)).hexdigest()
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
