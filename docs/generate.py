@@ -20,6 +20,7 @@ DOCS = Path(__file__).parent
 SCHEMAS = DOCS.parent / "rails/config/schemas"
 WHERE = {
     "rails": ("`.rails.toml`", "in the project: it may only tighten until you have trusted it"),
+    "config": ("`config.toml`", "in your configuration folder"),
     "gate": ("`gate.toml`", "in your configuration folder"),
     "policy": ("`policy.toml`", "in your configuration folder"),
     "prices": ("`prices.toml`", "in your configuration folder"),

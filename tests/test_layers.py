@@ -358,6 +358,41 @@ def test_a_call_imports_the_file_of_its_own_verb_only(tmp_path):
     assert run_python(code).splitlines()[-1] == "['gate']"
 
 
+# What a small answer has no need of: other agents' sessions, the sandbox, readers of broken JSON and of patches.
+NOT_FOR_APPLY = [*(one for one in HEAVY if one != "yaml"), "tempfile", "difflib", "secrets"]
+NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("agent_loop", "run", "monitor", "resume", "handoffs", "budget")]
+NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("escalation", "ask_user", "correction")]
+NOT_FOR_APPLY += [f"rails.sandbox.{one}" for one in ("run", "probe", "bubblewrap", "layer", "project_tests")]
+NOT_FOR_APPLY += [f"rails.parsing.{one}" for one in ("lenient_json", "repairs", "readings", "unescaped_quotes")]
+NOT_FOR_APPLY += [f"rails.parsing.{one}" for one in ("proposals", "unread_calls", "call_formats.unified_diff")]
+NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.edits.choices", "rails.git"]
+
+
+def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
+    (tmp_path / "answer.md").write_text('```json\n{"tool": "write_file", "path": "a.md", "content": "# A\\n"}\n```\n')
+    code = (
+        f"import os, sys; os.chdir({str(tmp_path)!r})\n"
+        "from rails.cli import main\n"
+        "assert main(['apply', 'answer.md', '--dry-run']) == 0\n"
+        f"print([m for m in {NOT_FOR_APPLY!r} if m in sys.modules])"
+    )
+    assert run_python(code).splitlines()[-1] == "[]"
+
+
+def test_every_pattern_that_is_compiled_when_first_used_can_be_compiled():
+    files = [file for file in RAILS.rglob("*.py") if "lazy_pattern import" in file.read_text("utf-8")]
+    names = [".".join(("rails", *file.relative_to(RAILS).with_suffix("").parts)) for file in files]
+    code = (
+        f"import gc, importlib\nfor one in {names!r}:\n    importlib.import_module(one)\n"
+        "from rails.core.lazy_pattern import LazyPattern\n"
+        "found = [one for one in gc.get_objects() if isinstance(one, LazyPattern)]\n"
+        "print(len(found), [one.pattern for one in found if one.search is None])"
+    )
+    count, wrong = run_python(code).split(maxsplit=1)
+    assert int(count) > 100
+    assert wrong == "[]\n"
+
+
 def test_help_imports_no_compiler_of_classes():
     code = (
         "import sys, contextlib, io\n"

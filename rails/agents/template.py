@@ -12,6 +12,7 @@ from rails.core import limits
 from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import DefinitionError, UsageError
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, printable, sha256
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
@@ -20,8 +21,8 @@ from rails.tools.registry import role_slug
 
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
 COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
-_MARKER: Final = re.compile(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILINE)
-_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
+_MARKER: Final = lazy(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILINE)
+_NAME: Final = lazy(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
 #: Front matter keys of Claude Code and Gemini CLI subagents; we read five of them and let the rest be.
 _KNOWN_KEYS: Final = frozenset(
     {"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "max_turns", "skills"}
@@ -30,7 +31,7 @@ _KNOWN_KEYS: Final = frozenset(
 )
 _OUR_KEYS: Final = frozenset({"aliases", "dialects", "max_attempts", "model", "output", "stronger_model", "title"})
 #: A model of one of our providers. A template names no server: the key would be sent there.
-_MODEL: Final = re.compile(r"(anthropic|openai|recorded):[^\s@]{1,200}")
+_MODEL: Final = lazy(r"(anthropic|openai|recorded):[^\s@]{1,200}")
 
 #: Where a template comes from. Only a project's own has to be read and accepted by a human first.
 TemplateOrigin = Literal["shipped", "user", "project"]
@@ -71,32 +72,33 @@ class Agent:
 
 
 def load_agents(
-    folders: Sequence[Path], *, trusted: Collection[str] = (), trusted_folders: Collection[Path] = ()
+    folders: Sequence[Path],
+    *,
+    trusted: Collection[str] = (),
+    trusted_folders: Collection[Path] = (),
+    only: str = "",
 ) -> Mapping[str, Agent]:
     """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
 
     ``trusted_folders`` are the user's own, where no agent can write; ``trusted`` are digests of templates
     that a human has read and accepted (``rails.agents.acceptance``). A template from anywhere else, except a shipped
-    one, is loaded as not trusted: it may not run. A folder that does not exist is skipped.
+    one, is loaded as not trusted: it may not run. A folder that does not exist is skipped. Where a file has the name
+    ``only``, no other file is read; an alias is looked for in all.
     Raises DefinitionError that lists every mistake.
     """
     agents: dict[str, Agent] = {}
     mistakes: list[str] = []
-    for folder in folders:
-        origin = _origin(folder, trusted_folders)
-        for file in sorted(folder.glob("*.md")) if folder.is_dir() else []:
-            if file.name.startswith(("_", ".")):
-                continue
-            try:
-                agent = read_agent(read_template(file), str(file))
-            except DefinitionError as error:
-                mistakes.append(str(error))
-                continue
-            known = agents.get(agent.name)
-            accepted = origin != "project" or agent.digest in trusted
-            agents[agent.name] = replace(
-                agent, origin=origin, trusted=accepted, replaces=known.origin if known else None
-            )
+    files = [(folder, file) for folder in folders if folder.is_dir() for file in sorted(folder.glob("*.md"))]
+    files = [one for one in files if not one[1].name.startswith(("_", "."))]
+    for folder, file in [one for one in files if one[1].stem in (only, role_slug(only))] or files:
+        try:
+            agent = read_agent(read_template(file), str(file))
+        except DefinitionError as error:
+            mistakes.append(str(error))
+            continue
+        known, origin = agents.get(agent.name), _origin(folder, trusted_folders)
+        accepted = origin != "project" or agent.digest in trusted
+        agents[agent.name] = replace(agent, origin=origin, trusted=accepted, replaces=known.origin if known else None)
     if mistakes:
         raise DefinitionError("No agent was loaded:\n" + "\n".join(f"  {mistake}" for mistake in mistakes))
     return agents

@@ -11,13 +11,13 @@ Not covered: what a text means. A command that is put together from variables is
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from rails.approval.diff_view import card_lines, file_diff
 from rails.core.changes import FileChange
+from rails.core.lazy_pattern import lazy
 from rails.core.text import decode_text, one_line, printable
 from rails.core.tool_request import Json
 from rails.log.masking import Masker
@@ -40,18 +40,16 @@ _NAMED: Final = 3
 
 _SYMBOL: Final = "\u2190-\u21ff\u231a-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 #: What draws as people expect: the selector behind a symbol, the joiner between two, the spaces of real typesetting.
-_EXPECTED: Final = re.compile(
-    f"(?<=[{_SYMBOL}0-9#*])\ufe0f|(?<=[{_SYMBOL}\ufe0f])\u200d(?=[{_SYMBOL}])|[\xa0\u202f\u3000\f]"
-)
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_EXPECTED: Final = lazy(f"(?<=[{_SYMBOL}0-9#*])\ufe0f|(?<=[{_SYMBOL}\ufe0f])\u200d(?=[{_SYMBOL}])|[\xa0\u202f\u3000\f]")
+_WORD: Final = lazy(r"[^\W\d_]+")
 #: Letters of other scripts that most fonts draw as one of these (Unicode's confusables, the ones that are alike).
 _ALIKE: Final = str.maketrans(
     "аеорсухіјѕһԁԛԝѵӏАВЕКМНОРСТУХІЈЅԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρϲϳօսոհցԱՕՍıɡɑ",
     "aeopcyxijshdqwvlABEKMHOPCTYXIJSQWABEZHIKMNOPTYXovpcjounhgUOUiga",
 )
 _DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc")
-_VARIABLE: Final = re.compile(r"\$\{|\$\(|\$[A-Z_]{2,}|%[A-Za-z_]+%")
-_ESCAPE: Final = re.compile(r"\\.")
+_VARIABLE: Final = lazy(r"\$\{|\$\(|\$[A-Z_]{2,}|%[A-Za-z_]+%")
+_ESCAPE: Final = lazy(r"\\.")
 _MASKER: Final = Masker(b"shape")
 
 

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     colour = not quiet and common.colour_wanted(sys.stdout)
     screen = ProgressScreen(out, colour=colour, debug=options.debug, plain=options.plain)
     registry, gate = registry_of(project), Gate(project)
-    agents = trust.require(agents_of(project), [options.agent], project, ask=not quiet)
+    agents = trust.require(agents_of(project, options.agent), [options.agent], project, ask=not quiet)
     approver: Approver = (
         DryRunApprover(None if quiet else _shown_on(screen))
         if options.dry_run

@@ -16,6 +16,7 @@ from rails.commands import common, models
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.config.prices import PRICES_NAME, load_price_file
+from rails.config.run_defaults import RunDefaults, run_defaults
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
@@ -30,11 +31,16 @@ from rails.session import plan_files
 from rails.session.ask_user import Unattended
 from rails.session.escalation import RUNGS, Escalate
 from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
+from rails.session.opened import both
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import ResumeState
-from rails.session.run import Session, both, where
+from rails.session.run import Session, where
 
+#: What a session that goes on takes from the settings files as well.
+_ANEW: Final = frozenset({"approve", "answer_within"})
+#: What counts where neither the command line nor a settings file says anything.
+_USUAL: Final[Mapping[str, str]] = {"agent": "coder", "approve": "ask", "correction": "syntax"}
 _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."
 _DO_PLAN: Final = "Carry out what the document below plans, as far as it is your role's part."
@@ -48,6 +54,8 @@ def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] 
     # Standard output belongs to the protocol when another program listens.
     out = sys.stderr if options.events else sys.stdout
     screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
+    configured = run_defaults(project, config_folder())
+    taken = _take(options, configured)
     gate = Gate(project)
     human = common.human_of(screen)
     approver = common.approver_of(options, screen, project, registry, gate)
@@ -64,7 +72,7 @@ def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] 
         job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Unattended)), plan=name)
         agents = trust.require(agents, roles, project, ask=not options.events)
         screen.prices = load_price_file(config_folder() / PRICES_NAME)
-        players, prices = models.cast_of(options, agents), screen.prices.models
+        players, prices = models.cast_of(options, agents, configured.values), screen.prices.models
         models.check_models(players, roles, job, prices, config_folder())
         if log is None:
             job, log = _log_start(job, project, plan, options, players.for_role(roles[0]).name)
@@ -74,8 +82,8 @@ def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] 
         raise
     model = players.for_role(roles[0]).name
     screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}", "bold")
-    if recalled:
-        screen.line(f"  {recalled}", "dim")
+    for words in filter(None, (recalled, taken)):
+        screen.line(f"  {words}", "dim")
     events = EventStream(sys.stdout, options.events) if options.events else None
     watch: Callable[[Record], object] = both(screen, events) if events else screen
     if plan and plan.kind:
@@ -105,6 +113,27 @@ def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] 
     finally:
         if events:
             events.close()
+
+
+def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
+    """Put the settings files' values where the command line says nothing; return a sentence about them.
+
+    A session that goes on keeps its bounds and models, which its log knows. A model's name is not put there: what a
+    template or the environment names comes before it.
+    """
+    names = _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model"}
+    told = []
+    for name in configured.values:
+        value = configured.values[name]
+        if name in names and getattr(options, name) in (None, []):
+            flat = [f"{role}={model}" for role, model in value.items()] if isinstance(value, dict) else value
+            setattr(options, name, flat)
+            shown = " ".join(flat) if isinstance(flat, list) else str(flat)
+            told.append(f"--{name.replace('_', '-')} {one_line(shown, 100)} ({configured.sources[name]})")
+    for name, usual in _USUAL.items():
+        if getattr(options, name) is None:
+            setattr(options, name, usual)
+    return f"as configured: {', '.join(told)}" if told else ""
 
 
 def _say_resumed(session: Session, resumed: ResumeState, screen: ProgressScreen) -> None:

@@ -1,9 +1,10 @@
 """Which model each role runs on, which one may take over, and what tokens cost: the operator's choices.
 
 A role's model is, the first that is given: ``--model-for ROLE=MODEL``, ``--model``, the template's
-``x-rails.model``, ``AI_RAILS_MODEL``, the default. The model that may take over is ``--stronger-model``, the
-template's ``x-rails.stronger_model``, ``AI_RAILS_STRONGER_MODEL``, or none. On the command line a model may name its
-server: ``openai:NAME@http://127.0.0.1:8000/v1``; a template may not.
+``x-rails.model``, ``AI_RAILS_MODEL``, the user's ``config.toml``, the default. The model that may take over is
+``--stronger-model``, the template's ``x-rails.stronger_model``, ``AI_RAILS_STRONGER_MODEL``, the user's file, or none.
+On the command line and in that file a model may name its server: ``openai:NAME@http://127.0.0.1:8000/v1``; a template
+may not.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class Cast:
     model: str = ""
     base_url: str | None = None
     stronger: str = ""
+    usual: str = DEFAULT_MODEL
+    usual_stronger: str = ""
     opened: dict[str, Model] = field(default_factory=dict)
 
     def for_role(self, role: str) -> Model:
@@ -51,26 +54,23 @@ class Cast:
 
     def stronger_for(self, role: str) -> Model | None:
         """Return the model that may take over for ``role``, or ``None``."""
-        default = os.environ.get("AI_RAILS_STRONGER_MODEL", "")
-        spec = self.stronger or named(self.agents, role).stronger or default
+        spec = self.stronger or named(self.agents, role).stronger or self.usual_stronger
         return self._open(spec).for_agent(role) if spec else None
 
     def _spec(self, agent: Agent) -> str:
-        default = os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL
-        return self.chosen.get(agent.name) or self.model or agent.runs_on or default
+        return self.chosen.get(agent.name) or self.model or agent.runs_on or self.usual
 
     def _open(self, spec: str) -> Model:
         if spec not in self.opened:
             name, at, url = spec.partition("@http")
-            main = self.model or os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL
-            same = name.partition(":")[0] == main.partition(":")[0]
+            same = name.partition(":")[0] == (self.model or self.usual).partition(":")[0]
             base = f"http{url}" if at else self.base_url if same else None
             self.opened[spec] = open_model(name, base_url=base)
         return self.opened[spec]
 
 
-def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent]) -> Cast:
-    """Read the command line's choices. Raises UsageError."""
+def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured: Mapping[str, object]) -> Cast:
+    """Read the command line's choices, and after it those of the settings files. Raises UsageError."""
     chosen: dict[str, str] = {}
     for words in options.model_for:
         role, equals, spec = words.partition("=")
@@ -80,7 +80,9 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent]) -> Cast:
     if options.base_url and not options.base_url.startswith(("http://", "https://")):
         url = one_line(options.base_url)
         raise UsageError(f"--base-url takes an address with http:// or https://, not {url!r}. Nothing was started.")
-    return Cast(agents, chosen, options.model or "", options.base_url, options.stronger_model or "")
+    usual = os.environ.get("AI_RAILS_MODEL") or str(configured.get("model", DEFAULT_MODEL))
+    stronger = os.environ.get("AI_RAILS_STRONGER_MODEL") or str(configured.get("stronger_model", ""))
+    return Cast(agents, chosen, options.model or "", options.base_url, options.stronger_model or "", usual, stronger)
 
 
 def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:

@@ -188,12 +188,12 @@ def add_summary(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("summary", nargs="*", help="what shall come of it, in words")
 
 
-def add_approval(parser: argparse.ArgumentParser) -> None:
+def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask") -> None:
     """Add who decides, and how the question looks."""
     parser.add_argument(
         "--approve",
         choices=("ask", "policy"),
-        default="ask",
+        default=default,
         help="ask: you decide, always. policy: your policy file decides and you are asked about the rest, "
         "which is denied where nobody is there (default: ask)",
     )
@@ -212,12 +212,12 @@ def add_dialects(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_correction(parser: argparse.ArgumentParser, *more: str) -> None:
+def add_correction(parser: argparse.ArgumentParser, *more: str, default: str | None = "syntax") -> None:
     """Add ``--correction``; ``more`` are ways beyond syntax."""
     asking = ", or by asking the model too" if more else ""
     parser.add_argument(
         "--correction",
         choices=("off", "syntax", *more),
-        default="syntax",
+        default=default,
         help=f"how far broken JSON is mended: not at all, its syntax{asking} (default: syntax)",
     )

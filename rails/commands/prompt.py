@@ -29,6 +29,6 @@ def run(options: argparse.Namespace) -> int:
     from rails.session.project import agents_of, registry_of
 
     project = common.project_of(options)
-    agents = trust.require(agents_of(project), [options.agent], project, ask=False)
+    agents = trust.require(agents_of(project, options.agent), [options.agent], project, ask=False)
     print(system_prompt(named(agents, options.agent), registry_of(project)))
     return EXIT_OK

@@ -10,7 +10,7 @@ from rails.commands.options import above_zero, add_approval, add_correction, add
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("task", nargs="?", help="what to do, in words; with --resume: advice for an agent that gave up")
-    parser.add_argument("--agent", default="coder", help="which agent (default: coder)")
+    parser.add_argument("--agent", help="which agent (default: coder)")
     parser.add_argument(
         "--then",
         metavar="AGENTS",
@@ -59,12 +59,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="pause the run when nobody answers in time (default: wait)",
     )
     parser.add_argument("--events", choices=("jsonl", "sse"), help="events for another program on standard output")
-    add_correction(parser, "model")
+    add_correction(parser, "model", default=None)
     add_dialects(parser)
     parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
     parser.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
     add_project(parser)
-    add_approval(parser)
+    add_approval(parser, default=None)
 
 
 def run(options: argparse.Namespace) -> int:

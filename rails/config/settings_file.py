@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from rails.data_formats.positions import JsonPlace
     from rails.json_schema.explain import SchemaFault
 
-SchemaName = Literal["rails", "gate", "policy", "prices"]
+SchemaName = Literal["rails", "config", "gate", "policy", "prices"]
 SCHEMAS: Final[Mapping[SchemaName, str]] = {
     "rails": ".rails.toml",
+    "config": "config.toml",
     "gate": "gate.toml",
     "policy": "policy.toml",
     "prices": "prices.toml",
@@ -83,7 +84,7 @@ class SettingsFile:
         return positions.place_of(positions.in_toml(self.text), place)
 
     def _part(self, only: str) -> Mapping[str, Json]:
-        others = {"gate", "n8n", "policy"} - {only} if only else set()
+        others = {"gate", "n8n", "policy", "run"} - {only} if only else set()
         return {key: value for key, value in self.value.items() if key not in others}
 
     def fitting(self, place: tuple[str, ...], kind: type[T]) -> Iterator[tuple[int, T]]:

@@ -42,6 +42,7 @@ VARIABLES: Final[Mapping[str, str]] = {
 _ACCOUNT: Final = re.compile(r"//[^/@\s]*@")
 _KINDS: Final[Mapping[SchemaName, type[object]]] = {
     "rails": tables.ProjectTables,
+    "config": tables.ConfigTables,
     "gate": tables.UserGateTables,
     "policy": tables.PolicyTables,
     "prices": tables.PriceTables,
@@ -91,7 +92,7 @@ def _of_environment(environment: Mapping[str, str]) -> Iterator[Setting]:
 
 
 def _of_file(file: SettingsFile) -> Iterator[Setting]:
-    prefix = () if file.schema == "rails" else (file.schema,)
+    prefix = () if file.schema in ("rails", "config") else (file.schema,)
     return _settings(file, prefix, schema_value(file.schema), dict(file.value), ())
 
 

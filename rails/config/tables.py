@@ -17,6 +17,7 @@ AtLeastOne = Word | Annotated[list[Word], Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 FromOne = Annotated[int, Meta(ge=1)]
 UpToAnHour = Annotated[int, Meta(ge=1, le=3600)]
+AboveZero = Annotated[float, Meta(gt=0)]
 Money = Annotated[float, Meta(ge=0, lt=1_000_000)]
 
 RulingWord = Literal["deny", "ask", "allow"]
@@ -191,12 +192,45 @@ class N8nTable(Struct, frozen=True, forbid_unknown_fields=True):
     packages: list[str] | None = None
 
 
+class BoundsTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[run]`` of a project: an agent, and bounds, of which the tightest counts."""
+
+    agent: str = ""
+    max_tokens: FromOne | None = None
+    max_minutes: AboveZero | None = None
+    max_cost: AboveZero | None = None
+
+
+class RunTable(BoundsTable, frozen=True, forbid_unknown_fields=True):
+    """``[run]`` of the user's: what the options of these names take where they are not given."""
+
+    model: str = ""
+    stronger_model: str = ""
+    model_for: dict[str, str] = {}
+    approve: Literal["ask", "policy"] | None = None
+    handoff: Literal["ask", "go"] | None = None
+    escalate: Literal["off", "squash", "model"] | None = None
+    correction: Literal["off", "syntax", "model"] | None = None
+    dialect: list[str] = []
+    answer_within: AboveZero | None = None
+    max_attempts: FromOne | None = None
+    max_turns: FromOne | None = None
+
+
+class ConfigTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """``config.toml``."""
+
+    run: RunTable = RunTable()
+    schema_address: str = field(default="", name="$schema")
+
+
 class ProjectTables(Struct, frozen=True, forbid_unknown_fields=True):
     """``.rails.toml``."""
 
     gate: GateTables = GateTables()
     policy: PolicyTables = PolicyTables()
     n8n: N8nTable = N8nTable()
+    run: BoundsTable = BoundsTable()
     schema_address: str = field(default="", name="$schema")
 
 

@@ -27,6 +27,8 @@ BLOCKS_TOLD: Final = 50
 FILE_BYTES: Final = 10_000_000
 #: Files in one change set.
 FILES_PER_CHANGE: Final = 100
+#: Files that the gate repairs, and forgets, before it goes on with the next ones.
+FILES_PER_STEP: Final = 200
 #: All files of one change set together.
 CHANGE_BYTES: Final = 40_000_000
 #: Path bounds: the smallest of ext4, NTFS and APFS.

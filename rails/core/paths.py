@@ -15,11 +15,12 @@ from typing import Final
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, printable
 
-_DEVICE: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
-_SHORT_NAME: Final = re.compile(r"(git|rails|env|claude|vscode)~[0-9]", re.I)
+_DEVICE: Final = lazy(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
+_DRIVE: Final = lazy(r"[A-Za-z]:")
+_SHORT_NAME: Final = lazy(r"(git|rails|env|claude|vscode)~[0-9]", re.I)
 
 #: Directory names whose content another program executes, or that hold our own state. Any depth.
 PROTECTED_DIRECTORIES: Final = {

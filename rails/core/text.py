@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Final, Literal
 
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 
 Eol = Literal["\n", "\r\n", "\r"]
 
@@ -221,9 +222,9 @@ def control_in(text: str, known: str = "") -> tuple[int, str] | None:
     return None
 
 
-_CONTROL: Final = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+_CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 #: In the first line or lines of a file: what may be the name of its encoding.
-MAY_NAME_ENCODING: Final = re.compile(rb"\s*<(?:\?xml|!doctype|html)|@charset|(?:.*\n)?[ \t\f]*#.*?coding", re.I).match
+MAY_NAME_ENCODING: Final = lazy(rb"\s*<(?:\?xml|!doctype|html)|@charset|(?:.*\n)?[ \t\f]*#.*?coding", re.I).match
 _LABELS: Final = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16 LE",

@@ -13,16 +13,17 @@ from functools import cached_property
 from typing import Final
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace, LineIndex, RepeatedKey, every_value, repeated_keys
 from rails.data_formats.strict_json import JsonFault, JsonRules, read_json
 
 _RULES: Final = JsonRules(surrogates=True)
-_STRING_OR_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.S)
-_LAST_STRING: Final = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")\s*\Z', re.S)
-_COMMA: Final = re.compile(r",[ \t\n\r]*\Z")
-_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.S)
+_LAST_STRING: Final = lazy(r'("[^"\\]*(?:\\.[^"\\]*)*")\s*\Z', re.S)
+_COMMA: Final = lazy(r",[ \t\n\r]*\Z")
+_NUMBER: Final = lazy(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _CLOSERS: Final = {"{": "}", "[": "]"}
 #: What the standard library says of a string, and what a person should read.
 _STRING_SLIPS: Final = {

@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from rails.core.lazy_pattern import lazy
+
 if TYPE_CHECKING:
     from yaml import Node
 
@@ -22,14 +24,12 @@ JsonPlace: TypeAlias = tuple[str | int, ...]
 #: Lines and columns, from 1.
 Places: TypeAlias = Mapping[JsonPlace, tuple[int, int]]
 
-_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
-_ESCAPE: Final = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
-)
+_TOKEN: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_ESCAPE: Final = lazy(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 
-_HEADER: Final = re.compile(r"\s*(\[\[?)([^\]]+)\]")
-_KEY: Final = re.compile(r"(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
-_PART: Final = re.compile(r"[\w-]+|\"[^\"]*\"|'[^']*'")
+_HEADER: Final = lazy(r"\s*(\[\[?)([^\]]+)\]")
+_KEY: Final = lazy(r"(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
+_PART: Final = lazy(r"[\w-]+|\"[^\"]*\"|'[^']*'")
 #: Values whose places are kept; a larger document has the place of what is around them.
 _MOST: Final = 200_000
 

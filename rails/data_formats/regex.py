@@ -23,6 +23,7 @@ from time import monotonic
 from typing import Any, Final, Literal, NamedTuple, NoReturn, Protocol
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 
 Dialect = Literal["schema", "python"]
@@ -33,8 +34,8 @@ _REPETITIONS: Final = 1_000
 
 _ESCAPE: Final = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|0[0-7]{0,2}|[1-7][0-7]{2}|[1-9][0-9]?|.)"
 _GROUP: Final = r"\(\?(?:P?<\w+>|<[=!]|P[=>]|[a-zA-Z-]+[:)]|.)?"
-_TOKEN: Final = re.compile(rf"{_ESCAPE}|{_GROUP}|[*+?][+?]?|\{{(?:\d+(?:,\d*)?|,\d*)\}}[+?]?|\[\^?|.", re.DOTALL)
-_ITEM: Final = re.compile(rf"{_ESCAPE}|.", re.DOTALL)
+_TOKEN: Final = lazy(rf"{_ESCAPE}|{_GROUP}|[*+?][+?]?|\{{(?:\d+(?:,\d*)?|,\d*)\}}[+?]?|\[\^?|.", re.DOTALL)
+_ITEM: Final = lazy(rf"{_ESCAPE}|.", re.DOTALL)
 _GROUPS: Final = {
     "(?=": "a look-ahead",
     "(?!": "a negative look-ahead",
@@ -61,7 +62,7 @@ _SCHEMA_CLASSES: Final = {
 }
 _NOT_A_LINE_END: Final = r"[^\n\r\x{2028}\x{2029}]"
 _LAST: Final = 0x10FFFF
-_REFERENCE: Final = re.compile(r"\$(\$|&|[1-9][0-9]?)")
+_REFERENCE: Final = lazy(r"\$(\$|&|[1-9][0-9]?)")
 
 
 class RegexError(ValueError):

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 from rails.core.text import excerpt, line_column
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.positions import repeated_keys
@@ -61,7 +62,7 @@ class JsonRules(NamedTuple):
 
 
 STRICT: Final = JsonRules()
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_NUMBER: Final = lazy(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 #: Digits from which on an integer is read as a float: Python refuses to read some thousands of them.
 _INTEGER_DIGITS: Final = 300
 
@@ -143,8 +144,8 @@ _SOUND: Final = frozenset({str, bool, type(None)})
 _OBJECTS: Final = frozenset({dict})
 _EASY: Final = frozenset({*_SOUND, dict, list, int})
 _LARGEST: Final = 10**limits.NUMBER_CHARS
-_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-_STRING_OR_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
+_SURROGATE_ESCAPE: Final = lazy(r"\\u[dD][89a-fA-F]")
+_STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
 
 
 def parse_strict(text: str) -> ParsedJson | JsonFault:
@@ -333,7 +334,7 @@ def _too_deep(text: str, allowed: int = limits.JSON_DEPTH) -> JsonFault:
     return JsonFault("depth", f"values are nested more than {allowed} deep")
 
 
-_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
+_STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 
 
 def explain_json_fault(text: str, fault: JsonFault) -> str:

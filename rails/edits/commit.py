@@ -9,7 +9,6 @@ goes through a filter such as LFS; and while a merge or rebase is going on. Igno
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,6 +16,7 @@ from typing import Final
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
+from rails.core.lazy_pattern import lazy
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import read_file
@@ -24,7 +24,7 @@ from rails.edits.checkpoints import History
 from rails.git.program import CLEAN, run_git
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
-_GITDIR: Final = re.compile(r"gitdir: (.+)\s*\Z")
+_GITDIR: Final = lazy(r"gitdir: (.+)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ import re
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
+from rails.core.lazy_pattern import lazy
 from rails.edits.text_view import flatten
 
-_FENCE: Final = re.compile(r"\A(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1[ \t]*\n?\Z", re.S)
-_NUMBERED: Final = re.compile(r"[ \t]*(\d{1,7})(?:\t|[ \t]*[|→│:] ?|[ \t]*[|→│:]$)")
+_FENCE: Final = lazy(r"\A(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1[ \t]*\n?\Z", re.S)
+_NUMBERED: Final = lazy(r"[ \t]*(\d{1,7})(?:\t|[ \t]*[|→│:] ?|[ \t]*[|→│:]$)")
 
 
 @dataclass(frozen=True, slots=True)

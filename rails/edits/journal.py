@@ -18,7 +18,7 @@ A journal whose rest is shorter than it says was never complete, so nothing was 
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
@@ -85,7 +85,7 @@ class Journal:
 def next_id(names: Iterable[str]) -> str:
     """Return a new id that sorts after those of the journals in ``names``."""
     known = [int(name[:4], 16) for name in names if name.endswith(APPLIED) and _is_id(name.removesuffix(APPLIED))]
-    return f"{min(max(known, default=-1) + 1, 0xFFFF):04x}{secrets.token_hex(6)}"
+    return f"{min(max(known, default=-1) + 1, 0xFFFF):04x}{os.urandom(6).hex()}"
 
 
 def _is_id(name: str) -> bool:

@@ -13,11 +13,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_COMMENT: Final = re.compile(
+from rails.core.lazy_pattern import lazy
+
+_COMMENT: Final = lazy(
     r"\s*(?:#+|//+|/\*+|\*+|--+|<!--|;+|%+|'|\"{3}|'{3}|\{/\*|\(\*|\{-|rem\b|@rem\b)\s?(?P<text>.*)", re.I
 )
-_CLOSING: Final = re.compile(r"(?:\*+/\}?|-->|\*\)|-\}|\"{3}|'{3})\s*$")
-_DOTTED: Final = re.compile(
+_CLOSING: Final = lazy(r"(?:\*+/\}?|-->|\*\)|-\}|\"{3}|'{3})\s*$")
+_DOTTED: Final = lazy(
     r"\s*(?:\.{3,}|…|\[\s*(?:\.{3}|…)?|\(\s*(?:\.{3}|…)?)\s*(?P<text>[^\[\]]*?)\s*(?:\.{3,}|…|\]|\))?\s*"
 )
 
@@ -32,7 +34,7 @@ _STATE: Final = (
     r"original|existing|is|identical|follows?|intact)[\s,;:]*)+)?"
 )
 _OF: Final = r"(?:\s+of)?(?:\s+(?:the|your|this|my|our|its))?(?:\s+(?:existing|original|current|previous|other|old))?"
-_PHRASE: Final = re.compile(
+_PHRASE: Final = lazy(
     rf"(?:(?:the|all|and|keep|all\s+the|keep\s+the|keep\s+all)\s+)*(?:"
     rf"(?:rest|remainder){_OF}(?:\s+{_WHAT})*(?:\s+(?:here|above|below))?{_STATE}"
     rf"|(?:existing|remaining|unchanged|omitted|previous|original|other\s+existing)(?:\s+\w+)?\s+{_WHAT}{_STATE}"
@@ -63,13 +65,13 @@ def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
 
 
 #: A cheap look at the whole text: none of these words, no placeholder.
-_LOOKS: Final = re.compile(
+_LOOKS: Final = lazy(
     r"rest|remain|existing|unchanged|omitted|previous|original|snip|truncated|elided|no changes?|same", re.I
 )
 
 
 _SPREADING: Final = frozenset({"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte", "php"})
-_SPREAD: Final = re.compile(r"\s*[\[({]?\s*\.{3}[A-Za-z_$][\w$.?()\[\]]*\s*[\])}]*\s*[,;]?\s*")
+_SPREAD: Final = lazy(r"\s*[\[({]?\s*\.{3}[A-Za-z_$][\w$.?()\[\]]*\s*[\])}]*\s*[,;]?\s*")
 _PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "adoc"})
 _LISP: Final = frozenset({"lisp", "clj", "cljs", "cljc", "scm", "rkt", "el", "hy"})
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.core.text import sha256
 
-_TOKEN: Final = re.compile(r"\w+|[^\w\s]")
+_TOKEN: Final = lazy(r"\w+|[^\w\s]")
 #: What editors, chat windows and word processors turn ASCII into.
 _FOLD: Final = str.maketrans(
     {
@@ -30,7 +31,7 @@ _FOLD: Final = str.maketrans(
 )
 _MARKS: Final = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f]"
 #: ASCII, one other character with the marks on it, or a syllable in parts.
-_CLUSTER: Final = re.compile(f"[\0-\x7f]+(?!{_MARKS})|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|.{_MARKS}*", re.S)
+_CLUSTER: Final = lazy(f"[\0-\x7f]+(?!{_MARKS})|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|.{_MARKS}*", re.S)
 
 
 class View:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import uuid
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from typing import Final
 from urllib.parse import urlsplit
 
-_EMAIL: Final = re.compile(r"[^\s@<>()\[\],;:\"]{1,64}@[A-Za-z0-9][A-Za-z0-9.-]{0,254}", re.ASCII)
-_DATE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-_TIME: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}:", re.ASCII)
+from rails.core.lazy_pattern import lazy
+
+_UUID: Final = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_EMAIL: Final = lazy(r"[^\s@<>()\[\],;:\"]{1,64}@[A-Za-z0-9][A-Za-z0-9.-]{0,254}", re.ASCII)
+_DATE_TIME: Final = lazy(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_TIME: Final = lazy(r"\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+_DATE: Final = lazy(r"\d{4}-\d\d-\d\d", re.ASCII)
+_LABEL: Final = lazy(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
+_SCHEME: Final = lazy(r"[A-Za-z][A-Za-z0-9+.-]{0,31}:", re.ASCII)
 
 
 def _date_time(text: str) -> bool:
@@ -77,7 +79,7 @@ CHECKED: Final[Mapping[str, Callable[[str], bool]]] = {
     "hostname": _hostname,
     "ipv4": lambda text: _parses(ipaddress.IPv4Address, text),
     "ipv6": lambda text: "%" not in text and _parses(ipaddress.IPv6Address, text),
-    "uuid": lambda text: len(text) == 36 and _parses(uuid.UUID, text),
+    "uuid": lambda text: bool(_UUID.fullmatch(text)),
 }
 
 #: Formats that only inform: they widen or narrow a number, or say what a text is for.

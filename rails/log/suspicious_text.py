@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.log.masking import MARK
 
@@ -18,13 +19,13 @@ from rails.log.masking import MARK
 LOOKED_AT: Final = 200_000
 _RUNNERS: Final = r"(sudo\s+)?(env\s+)?((ba|z|da|k|fi)?sh|python[0-9.]*|node|perl|ruby|php)\b"
 _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
-    "deletes without asking": re.compile(
+    "deletes without asking": lazy(
         r"\brm\s+(-[a-zA-Z]*[rf][a-zA-Z]*\s+)+|\brm\s+(--\S{1,40}\s+)*--(recursive|force)\b|\bmkfs\b|\bshred\b"
         r"|\bdd\s+[^\n]{0,80}\bof=/dev/|>\s*/dev/(sd|nvme|vd|disk)|\bfind\s[^\n]{0,200}\s-delete\b|\bwipefs\b"
         r"|\bRemove-Item\b[^\n]{0,80}-Recurse\b|\bshutil\.rmtree\(\s*[\"'](/|~)"
     ),
-    "throws work away": re.compile(r"\bgit\s+(reset\s+[^\n]{0,40}--hard|clean\s+-[a-zA-Z]*f|checkout\s+--\s+\.)"),
-    "downloads and runs": re.compile(
+    "throws work away": lazy(r"\bgit\s+(reset\s+[^\n]{0,40}--hard|clean\s+-[a-zA-Z]*f|checkout\s+--\s+\.)"),
+    "downloads and runs": lazy(
         rf"\b(curl|wget)\b([^\n]|\\\n){{0,300}}\|\s*{_RUNNERS}|\b((ba|z|da)?sh|source)\s+<\(\s*(curl|wget)\b"
         r"|\b(ba|z|da)?sh\s+-[a-z]*c\s+[\"']?(\$\(|`)\s*(curl|wget)\b"
         rf"|\beval\s+[\"']?\$\(\s*(curl|wget)\b|\bbase64\s+(-d|-D|--decode)\b[^\n|]{{0,80}}\|\s*{_RUNNERS}"
@@ -32,42 +33,42 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
         r"|\bpowershell\b[^\n]{0,80}\s-e(nc|ncodedcommand)?\s",
         re.IGNORECASE,
     ),
-    "opens a way in": re.compile(
+    "opens a way in": lazy(
         r"/dev/tcp/|\bnc(at)?\s([^\n]{0,80}\s)?-[a-z]*e\b|\bsocat\b[^\n]{0,120}\bexec:|\bauthorized_keys\b",
         re.IGNORECASE,
     ),
-    "takes more rights": re.compile(
+    "takes more rights": lazy(
         r"\bsudo\b|\bchmod\s+(-R\s+)?([0-7]?777|[ugo]*\+s)\b|\bsetenforce\s+0\b|\bdocker\s+run\b[^\n]{0,200}--privileged\b"
         r"|\bdocker\s+run\b[^\n]{0,200}\s(-v|--volume)[ =]/:"
     ),
-    "rewrites shared history": re.compile(
+    "rewrites shared history": lazy(
         r"\bgit\s+push\b[^\n]{0,80}(--force\b|\s-[a-z]*f\b|--mirror\b|--delete\b|\s\+\w)|\bgit\s+filter-(branch|repo)\b"
     ),
-    "drops data": re.compile(
+    "drops data": lazy(
         r"\b(drop\s+(table|database|schema)|truncate\s+table)\b|\bdelete\s+from\s+[\w.\"`]{1,80}\s*(;|$)", re.IGNORECASE
     ),
-    "publishes": re.compile(r"\b(npm|yarn|pnpm|cargo|poetry|uv)\s+publish\b|\btwine\s+upload\b|\bgem\s+push\b"),
-    "stops the machine or everything on it": re.compile(
+    "publishes": lazy(r"\b(npm|yarn|pnpm|cargo|poetry|uv)\s+publish\b|\btwine\s+upload\b|\bgem\s+push\b"),
+    "stops the machine or everything on it": lazy(
         r":\(\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:|\bkill\s+-(9|KILL)\s+-1\b"
         r"|(^|[;&|]\s*|\bsudo\s+)(shutdown|reboot|halt|poweroff)\b"
     ),
 }
-_PIPED: Final = re.compile(r"\|&?\s*(sudo\s+)?(env\s+)?(/\S{0,40}/)?(ba|z|da|k|fi)?sh\b(?!\s*\||[\w.=/-])")
-_CREDENTIAL: Final = re.compile(
+_PIPED: Final = lazy(r"\|&?\s*(sudo\s+)?(env\s+)?(/\S{0,40}/)?(ba|z|da|k|fi)?sh\b(?!\s*\||[\w.=/-])")
+_CREDENTIAL: Final = lazy(
     r"\b(sk-ant-[A-Za-z0-9_-]{16,}|sk-[A-Za-z0-9]{32,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}"
     r"|glpat-[A-Za-z0-9_-]{20,}|A(KIA|SIA)[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{20,}|AIza[A-Za-z0-9_-]{35}"
     r"|[rs]k_live_[A-Za-z0-9]{16,}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,})|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----"
 )
 #: Marks of the log for shapes that examples and documentation have too.
 _COMMON: Final = ("header", "password", "jwt")
-_INSTRUCTION: Final = re.compile(
+_INSTRUCTION: Final = lazy(
     r"\b(ignore|disregard|forget|override)\s+(all\s+)?(of\s+)?(the\s+|your\s+|my\s+)?"
     r"(previous|prior|above|earlier|preceding)\s+(instructions?|prompts?|rules|messages)\b"
     r"|\byou\s+are\s+now\s+(a|an|in)\b|\b(do\s+not|don't|never)\s+(tell|inform|mention\s+\w{1,20}\s+to)\s+the\s+(user|human)\b"
     r"|<\s*/?\s*(system|assistant)\s*>|\bnew\s+instructions?\s*:",
     re.IGNORECASE,
 )
-_INVENTED: Final = re.compile(
+_INVENTED: Final = lazy(
     r"^--- PREVIOUS TOOL OUTPUT ---|^Result of \w{1,80}( \(failed\))?; this is data, not instructions:", re.MULTILINE
 )
 

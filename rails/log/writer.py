@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets as randomness
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -290,7 +289,7 @@ def _new_folder(folder: int, session_id: str | None) -> str:
 def _masker(state: Path, values: Sequence[str]) -> Masker:
     with files.folder(state) as folder:
         with contextlib.suppress(FileExistsError):
-            atomic_file.create(folder, _KEY, randomness.token_bytes(32))
+            atomic_file.create(folder, _KEY, os.urandom(32))
         return Masker(files.read_regular_file(folder, _KEY), (*values, *of_environment(os.environ)))
 
 

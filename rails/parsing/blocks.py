@@ -11,17 +11,18 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from rails.core.dataclass import dataclass, field
+from rails.core.lazy_pattern import lazy
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.json_progress import JsonProgress
 from rails.parsing.quoted import Container, ContainerKind
 
-FENCE: Final = re.compile(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
-JSON_INFO: Final = re.compile(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
+FENCE: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
+JSON_INFO: Final = lazy(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
 #: JSON on the line of its fence, not to be taken for attributes such as {1,3} or {.numbered}.
-INLINE: Final = re.compile(r"[{\[]\s*(?:[\"'“{\[\]}/#]|\Z|[A-Za-z_$][\w$-]*\s*:)")
-BARE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
-_BARE_LINE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*(?:\n|\Z)")
+INLINE: Final = lazy(r"[{\[]\s*(?:[\"'“{\[\]}/#]|\Z|[A-Za-z_$][\w$-]*\s*:)")
+BARE: Final = lazy(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
+_BARE_LINE: Final = lazy(r"[ \t]*(`{3,}|~{3,})[ \t\r]*(?:\n|\Z)")
 #: How far a fence may be indented for the shortcut to see it.
 INDENT: Final = 100
 

@@ -13,42 +13,37 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
 from rails.core import limits
 from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
+from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
-from rails.parsing.added_closers import only_reading
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
 from rails.parsing.call_formats.form import FormReader, NotInForm
 from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import read_call
 from rails.parsing.json_progress import JsonProgress
-from rails.parsing.readings import read_repaired
-from rails.parsing.remedies import fault_in_words, no_certain_end, remedy
-from rails.parsing.repairs import repair
 from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.text_values import coerced
-from rails.parsing.unescaped_quotes import settle_quotes
 
 BlockResult = RawRequest | Refusal | Ignored
 
 #: Stop reasons after which an answer is whole.
 NORMAL_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use", "stop_sequence"})
 _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name", "type", "explanation")
-_TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
-_S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
+_TOOL_KEY: Final = lazy(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
+_S4_MARK: Final = lazy(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
-_NAMED_TOOL: Final = re.compile(r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
+_NAMED_TOOL: Final = lazy(r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
 #: Why a block is ignored that is no JSON and does not look like a call.
 BROKEN: Final = "broken JSON without a tool key"
 HINT: Final = "Correct the JSON and send the whole block again."
@@ -268,6 +263,9 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
         named = _NAMED_TOOL.search(block.body) if progress.tool not in tools else None
         return _known_keys(tools, named[1] if named else progress.tool)
 
+    from rails.parsing.added_closers import only_reading
+    from rails.parsing.readings import read_repaired
+
     closers = block.whole and block.closed
     repaired = read_repaired(block.body, known=known, closers=closers)
     if isinstance(repaired, ParsedJson):
@@ -284,6 +282,8 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
             repaired.code in _QUOTE_FAULTS or (repaired.code == "syntax" and (progress.suspicious or not progress.done))
         )
     ):
+        from rails.parsing.unescaped_quotes import settle_quotes
+
         settled = settle_quotes(block.body, tools, sure=repaired.code != "syntax")
         if isinstance(settled, ParsedJson):
             return _from_value(settled, block, tools)
@@ -298,6 +298,8 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
 def _refused(
     fault: JsonFault, repaired: JsonFault, block: JsonBlock, progress: JsonProgress, tools: ToolSchemas
 ) -> Refusal:
+    from rails.parsing.remedies import fault_in_words, remedy
+
     first = f"Tool call JSON is malformed: {explain_json_fault(block.body, fault)}."
     reason = fault_in_words(block.body, repaired)
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
@@ -309,6 +311,9 @@ def _refused(
 
 def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> Refusal:
     """Return the refusal of a block whose strings do not tell where it ends."""
+    from rails.parsing.remedies import fault_in_words, no_certain_end, remedy
+    from rails.parsing.repairs import repair
+
     strict, repaired = parse_strict(block.body), repair(block.body, closers=True)
     fault = repaired if isinstance(repaired, JsonFault) else strict if isinstance(strict, JsonFault) else None
     found = fault or JsonFault("unclosed_string", "a string in it is not closed")

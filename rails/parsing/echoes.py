@@ -10,15 +10,17 @@ import re
 from collections import deque
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
+
 #: How many characters of words are kept, and from how many of a single text.
 _KEPT: Final = 4_000_000
 _CHARS: Final = 2_000_000
 #: A call of fewer characters of words is too short to have been copied from anywhere.
 _LEAST: Final = 8
-_ESCAPED_SPACE: Final = re.compile(r"\\[nrt]")
-_LINE_NUMBER: Final = re.compile(r"^[ \t]*\d{1,7}[ \t]*[\t|:→│][ \t]?", re.M)
-_FENCE: Final = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*$", re.M)
-_BETWEEN: Final = re.compile(r"[\W_]+")
+_ESCAPED_SPACE: Final = lazy(r"\\[nrt]")
+_LINE_NUMBER: Final = lazy(r"^[ \t]*\d{1,7}[ \t]*[\t|:→│][ \t]?", re.M)
+_FENCE: Final = lazy(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*$", re.M)
+_BETWEEN: Final = lazy(r"[\W_]+")
 
 
 def words_of(text: str) -> str:

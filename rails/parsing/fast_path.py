@@ -11,6 +11,7 @@ from typing import Final
 
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
@@ -24,9 +25,9 @@ from rails.parsing.scanner import notable_lines
 from rails.parsing.uncertain_blocks import REMNANT, REST_LINE, placed
 
 _notable: Final = notable_lines()
-_OPENING: Final = re.compile(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
+_OPENING: Final = lazy(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
 #: One of these is in everything that one of the four looks behind a block can find.
-_SUSPECT: Final = re.compile(r"[`~<\"'“”}\],\[◁*@]|-----|diff|assistant")
+_SUSPECT: Final = lazy(r"[`~<\"'“”}\],\[◁*@]|-----|diff|assistant")
 
 
 def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import is_schema
@@ -22,9 +23,9 @@ WRAPPERS: Final = frozenset(
     {"actions", "calls", "function", "functioncall", "functioncalls", "functions", "invocations", "operations"}
     | {"requests", "steps", "tool", "toolcall", "toolcalls", "toolrequest", "toolrequests", "tools", "tooluse"}
 )
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][\w.:-]{0,99}")
+_IDENTIFIER: Final = lazy(r"[A-Za-z_][\w.:-]{0,99}")
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
-_FUNCTION_NAME: Final = re.compile(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*")
+_FUNCTION_NAME: Final = lazy(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*")
 _DEPTH: Final = 4
 
 
@@ -99,7 +100,7 @@ def _own_call(value: dict[str, Json], keys: Mapping[str, str], tools: ToolSchema
 _LINES: Final = (
     (
         "[TOOL_CALLS] of Mistral",
-        re.compile(
+        lazy(
             r"^[ \t]*\[TOOL_CALLS\]\s*(?:(?=[\[{])(?:[^\n]{0,40}?\"name\"[ \t]*:[ \t]*\"([\w.-]{1,100}))?"
             r"|[\w.-]{1,100}(?:\[(?:ARGS|CALL_ID)\]|[ \t]*\{))",
             re.M,
@@ -107,19 +108,19 @@ _LINES: Final = (
     ),
     (
         "Action: / Action Input:",
-        re.compile(r"^[ \t]*\**Action\**:\**[ \t]*`?([\w.-]{1,100})`?[^\n]*\n\s*\**Action[ _]Input\**:", re.M),
+        lazy(r"^[ \t]*\**Action\**:\**[ \t]*`?([\w.-]{1,100})`?[^\n]*\n\s*\**Action[ _]Input\**:", re.M),
     ),
-    ("a channel to a function", re.compile(r"\bto=(?:functions|tools)\.([\w-]{1,100})")),
+    ("a channel to a function", lazy(r"\bto=(?:functions|tools)\.([\w-]{1,100})")),
 )
-_PYTHON: Final = re.compile(
+_PYTHON: Final = lazy(
     r"^[ \t]*(\[)?[ \t]*(?:print\()?(?:(?:default_api|functions|tools|api)\.)?([A-Za-z_]\w{0,99})\("
     r"(?=[ \t\r\n]*(?:\w{1,60}[ \t]*=[^=]|[\"'{]|\)))",
     re.M,
 )
-_YAML: Final = re.compile(
+_YAML: Final = lazy(
     r"^[ \t]*(?:tool|tool_name|function):[ \t]*[\"'`]?([\w.-]{1,100})[\"'`]?[ \t]*\r?\n[ \t]*\w+:", re.M
 )
-_ELEMENT: Final = re.compile(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>\s*<([A-Za-z_][\w.-]{0,99})>", re.M)
+_ELEMENT: Final = lazy(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>\s*<([A-Za-z_][\w.-]{0,99})>", re.M)
 _LIMIT: Final = 50
 
 
@@ -162,14 +163,14 @@ def _line_end(text: str, pos: int) -> int:
 
 
 _NAMED: Final = (
-    re.compile(r"<(?:[\w-]+:)?(?:invoke|function|tool_call|tool)[ \t]+name[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
-    re.compile(r"<function[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
-    re.compile(r"DSML[|｜][ \t]?invoke[ \t]+name[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
-    re.compile(r"[\"'](?:name|tool_name|tool|function|recipient_name)[\"'][ \t]*:[ \t]*[\"']([\w.:-]{1,100})"),
-    re.compile(r"<[|｜]tool[_▁ ]sep[|｜]>[ \t]*([\w.:-]{1,100})"),
-    re.compile(r"to=(?:functions\.)?([\w-]{1,100})"),
-    re.compile(r"(?:^|>)[ \t\r\n]*(?:functions\.)?([A-Za-z_][\w.-]{0,99}?)(?::\d+)?[ \t]*(?=[\n<(]|\Z)"),
-    re.compile(r"call:([\w.-]{1,100})"),
+    lazy(r"<(?:[\w-]+:)?(?:invoke|function|tool_call|tool)[ \t]+name[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
+    lazy(r"<function[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
+    lazy(r"DSML[|｜][ \t]?invoke[ \t]+name[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
+    lazy(r"[\"'](?:name|tool_name|tool|function|recipient_name)[\"'][ \t]*:[ \t]*[\"']([\w.:-]{1,100})"),
+    lazy(r"<[|｜]tool[_▁ ]sep[|｜]>[ \t]*([\w.:-]{1,100})"),
+    lazy(r"to=(?:functions\.)?([\w-]{1,100})"),
+    lazy(r"(?:^|>)[ \t\r\n]*(?:functions\.)?([A-Za-z_][\w.-]{0,99}?)(?::\d+)?[ \t]*(?=[\n<(]|\Z)"),
+    lazy(r"call:([\w.-]{1,100})"),
 )
 
 

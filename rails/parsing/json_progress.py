@@ -12,17 +12,18 @@ import re
 from typing import Final
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS
 
-_TOKEN: Final = re.compile(r"[\"'“”„‘’{}\[\],:\\/#*\n`~]|[^\s\"'“”„‘’{}\[\],:\\/#*`~]+")
+_TOKEN: Final = lazy(r"[\"'“”„‘’{}\[\],:\\/#*\n`~]|[^\s\"'“”„‘’{}\[\],:\\/#*`~]+")
 _CLOSING: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
 #: For each opening mark, a run of string content with its escapes, up to a closing mark or the end.
-_RUNS: Final = {mark: re.compile(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in _CLOSING.items()}
+_RUNS: Final = {mark: lazy(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in _CLOSING.items()}
 _STRING = r"""(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+')"""
 _MEMBER = rf"{_STRING}\s*+:\s*+(?:{_STRING}|[-\w.]++)\s*+"
 #: A run of flat objects in an array: followed in one step, because nothing in them is of interest.
 _FLAT_OBJECT = rf"\s*+\{{\s*+{_MEMBER}(?:,\s*+{_MEMBER})*+\}}"
-_FLAT_OBJECTS: Final = re.compile(rf"(?:{_FLAT_OBJECT}\s*+,)++(?:{_FLAT_OBJECT}(?=\s*+\]))?+", re.S)
+_FLAT_OBJECTS: Final = lazy(rf"(?:{_FLAT_OBJECT}\s*+,)++(?:{_FLAT_OBJECT}(?=\s*+\]))?+", re.S)
 _WORTH_IT: Final = 80
 _OPENERS: Final = frozenset("{[,:")
 #: Keys and values are kept for the announcement only up to this length.

@@ -10,41 +10,40 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container, read_prefix
 from rails.parsing.lenient_tokens import CLOSERS, ELISION, DoubtfulText, Stop, Tokens
 
-_BARE_KEY: Final = re.compile(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
+_BARE_KEY: Final = lazy(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
 #: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
-_STRUCTURE: Final = re.compile(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
-_COMPLETE_KEY: Final = re.compile(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
+_STRUCTURE: Final = lazy(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
+_COMPLETE_KEY: Final = lazy(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
 #: The first member of a block whose outer braces were lost, and the one that makes it a call.
-_NO_BRACE: Final = re.compile(r"(?:([\"'“]))?[A-Za-z_][\w-]{0,80}(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
-_NAMES_TOOL: Final = re.compile(
-    r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”]\s*(?:,|\Z)"
-)
+_NO_BRACE: Final = lazy(r"(?:([\"'“]))?[A-Za-z_][\w-]{0,80}(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
+_NAMES_TOOL: Final = lazy(r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”]\s*(?:,|\Z)")
 #: Tokens of a chat template before a block.
-_TOKENS_BEFORE: Final = re.compile(r"\s*(?:\[TOOL_CALLS\]|<\|[\w/]{1,40}\|>|<tool_call>)\s*", re.IGNORECASE)
+_TOKENS_BEFORE: Final = lazy(r"\s*(?:\[TOOL_CALLS\]|<\|[\w/]{1,40}\|>|<tool_call>)\s*", re.IGNORECASE)
 #: A fence inside the fence.
-_INNER_FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?:json[5c]?)?[ \t]*\r?\n\s*", re.IGNORECASE)
+_INNER_FENCE: Final = lazy(r"\s*(?:`{3,}|~{3,})[ \t]*(?:json[5c]?)?[ \t]*\r?\n\s*", re.IGNORECASE)
 #: A key that lost its first or its last quotation mark.
-_LOST_FIRST: Final = re.compile(r"([A-Za-z_][\w-]{0,80})[\"'](?=[ \t]*:)")
-_LOST_LAST: Final = re.compile(r"[\"']([A-Za-z_][\w-]{0,80})(?=[ \t]*:[ \t]*[\"'“{\[\dtfn])")
+_LOST_FIRST: Final = lazy(r"([A-Za-z_][\w-]{0,80})[\"'](?=[ \t]*:)")
+_LOST_LAST: Final = lazy(r"[\"']([A-Za-z_][\w-]{0,80})(?=[ \t]*:[ \t]*[\"'“{\[\dtfn])")
 #: What a value can begin with that stands behind its key without a colon.
-_VALUE_BEGINS: Final = re.compile(r"[\"{\[]|-?\d|(?:true|false|null)\b")
+_VALUE_BEGINS: Final = lazy(r"[\"{\[]|-?\d|(?:true|false|null)\b")
 #: The beginning of a string between three quotation marks; a fourth one is content that nobody escaped.
-_LONG: Final = re.compile(r"\"{3}(?!\")|'{3}(?!')")
+_LONG: Final = lazy(r"\"{3}(?!\")|'{3}(?!')")
 #: Tokens of a chat template, and closing tags of other call formats, behind a block.
-_TOKENS_BEHIND: Final = re.compile(
+_TOKENS_BEHIND: Final = lazy(
     r"(?:\s|`{3,}|~{3,}|\[/?TOOL_CALLS\]|<\|[\w/]{1,40}\|>|</?(?:s|tool_calls?|function_calls?)>)*", re.IGNORECASE
 )
-_LEADING: Final = re.compile(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
-_SIMPLE_MEMBER: Final = re.compile(
+_LEADING: Final = lazy(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
+_SIMPLE_MEMBER: Final = lazy(
     r"""[ \t\n\r]*+(["'])((?:(?!\1)[^\\\x00-\x1f]){0,200}+)\1[ \t\n\r]*+:[ \t\n\r]*+"""
     r"""(?:"([^"\\\x00-\x1f]*+)"|'([^'\\\x00-\x1f]*+)')[ \t\n\r]*+([,}])"""
 )
 #: A container that begins with what strict JSON does not know: reading it strictly need not be tried.
-_FOREIGN: Final = re.compile(r"[{\[][ \t\n\r{\[]*+'")
+_FOREIGN: Final = lazy(r"[{\[][ \t\n\r{\[]*+'")
 _SINGLE: Final = ord("'")
 #: How many inner containers may turn out to be damaged before each is read step by step at once.
 _UNSOUND: Final = 4

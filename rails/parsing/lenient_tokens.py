@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, real
 
@@ -43,36 +44,34 @@ CONFIDENCE: Final = {
     "key_quote": 0.9,
     "long_string": 0.9,
 }
-_SPACE: Final = re.compile(r"[ \t\n\r]*")
-_ODD_SPACE: Final = re.compile(
-    "[\ufeff\u00a0\u200b-\u200d\u2060\u2000-\u200a\u202f\u205f\u3000\x0b\x0c\u2028\u2029\x85]+"
-)
-_COMMENT: Final = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.S)
-ELISION: Final = re.compile(
+_SPACE: Final = lazy(r"[ \t\n\r]*")
+_ODD_SPACE: Final = lazy("[\ufeff\u00a0\u200b-\u200d\u2060\u2000-\u200a\u202f\u205f\u3000\x0b\x0c\u2028\u2029\x85]+")
+_COMMENT: Final = lazy(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.S)
+ELISION: Final = lazy(
     r"\.\.\.|…|\b(?:rest of|remaining|omitted|unchanged|existing \w+|same as (?:above|before)|etc)\b"
     r"|\b(?:more|other) (?:edits|items|files|entries|keys|fields|lines)\b",
     re.IGNORECASE,
 )
-_LITERAL_SPACE: Final = re.compile(r"(?:\\[nrt])+")
-_WORD: Final = re.compile(r"[^\s,\[\]{}:\"'“”‘’`/#\\]+")
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_LOOSE_NUMBER: Final = re.compile(r"([+-]?)(0|[1-9][0-9]*)?(?:(\.)([0-9]*))?([eE][+-]?[0-9]+)?")
+_LITERAL_SPACE: Final = lazy(r"(?:\\[nrt])+")
+_WORD: Final = lazy(r"[^\s,\[\]{}:\"'“”‘’`/#\\]+")
+_NUMBER: Final = lazy(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_LOOSE_NUMBER: Final = lazy(r"([+-]?)(0|[1-9][0-9]*)?(?:(\.)([0-9]*))?([eE][+-]?[0-9]+)?")
 _LITERALS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
 _PYTHON: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
 #: What may close a string opened by each quotation mark.
 CLOSERS: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
-_RUN: Final = {mark: re.compile(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in CLOSERS.items()}
-_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.S)
+_RUN: Final = {mark: lazy(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in CLOSERS.items()}
+_ESCAPE: Final = lazy(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.S)
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _QUICK: Final = {**_MEANT, "\\": "\\", '"': '"', "'": "'", "/": "/"}
 _QUICK_SINGLE: Final = {key: value for key, value in _QUICK.items() if key != "/"}
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
-_BRACKET_OR_QUOTE: Final = re.compile(r"[{}\[\]\"]")
-_CONTROL: Final = re.compile(r"[\x00-\x1f]")
+_BRACKET_OR_QUOTE: Final = lazy(r"[{}\[\]\"]")
+_CONTROL: Final = lazy(r"[\x00-\x1f]")
 #: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
-_ITEM_BREAK: Final = re.compile(r",[ \t]*\r?\n")
+_ITEM_BREAK: Final = lazy(r",[ \t]*\r?\n")
 #: What would make a straight mark inside “…” the end of the string: a member behind it, or the end of its object.
-_STRUCTURE_INSIDE: Final = re.compile(r"\"\s*(?::|,\s*[\"“”'‘’]?[\w$-]+[\"“”'‘’]?\s*:|[}\]]\s*[,}\]])")
+_STRUCTURE_INSIDE: Final = lazy(r"\"\s*(?::|,\s*[\"“”'‘’]?[\w$-]+[\"“”'‘’]?\s*:|[}\]]\s*[,}\]])")
 _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 

@@ -12,6 +12,7 @@ from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, RawRequest
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
@@ -24,7 +25,6 @@ from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
 from rails.parsing.fast_path import read_plain
 from rails.parsing.json_progress import JsonProgress, from_value
-from rails.parsing.proposals import find_proposals
 from rails.parsing.results import (
     CallFound,
     CallStarted,
@@ -36,9 +36,8 @@ from rails.parsing.results import (
 )
 from rails.parsing.scanner import Scanner
 from rails.parsing.uncertain_blocks import TornBlockDetector
-from rails.parsing.unread_calls import find_unread_calls
 
-_ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
+_ACTION: Final = lazy(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
@@ -158,6 +157,8 @@ class AnswerParser:
 
     def _look_again(self, late: list[ParseEvent]) -> None:
         """Take patches and named blocks, and refuse other calls; nothing was taken out of the prose, so it is all."""
+        from rails.parsing.proposals import find_proposals
+
         text = "".join(self._prose)
         for found in (*(proposed := tuple(find_proposals(text, self._proposed_to))), *self._unread(text, proposed)):
             outcome = self._numbered(found)
@@ -166,6 +167,8 @@ class AnswerParser:
 
     def _unread(self, text: str, known: Sequence[RawRequest | Refusal]) -> Iterator[Refusal]:
         """Yield the calls that were not read, without those of blocks that are known."""
+        from rails.parsing.unread_calls import find_unread_calls
+
         for refusal in find_unread_calls(text, self._tools, self._ignored):
             if not any(one.start < refusal.end and refusal.start < one.end for one in known):
                 yield refusal
@@ -436,6 +439,8 @@ def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix
     """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself."""
     if found.requests or found.refusals:
         return found
+    from rails.parsing.proposals import find_proposals
+
     named = [
         replace(one, id=f"{id_prefix}{n}")
         if isinstance(one, RawRequest)

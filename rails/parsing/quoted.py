@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable
 from typing import Final, Literal, NamedTuple
 
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 
 ContainerKind = Literal["thought", "quote", "call", "patch"]
 
@@ -126,7 +127,7 @@ _SHUT_TOKENS: Final = (
     r"assistantfinal(?![a-z])",
 )
 #: Behind a token there is no letter case to vary, but a few models do all the same.
-_MARK: Final = re.compile(
+_MARK: Final = lazy(
     r"(?<!`)`++[^`\n]*+`++|"
     + _TAG
     + "|"
@@ -151,12 +152,14 @@ def _any_case(words: Iterable[str]) -> str:
 
 #: A quick look: is there anything that could be a mark? No false negatives. It begins with plain characters, and no
 #: letter case is folded, so that the search runs from one of them to the next.
-_HINT: Final = re.compile(
+_HINT: Final = lazy(
     rf"<(?:[|｜!]|{_any_case(['start_f'])}|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
     rf"{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w))"
     rf"|\[/?{_any_case(['think', 'reasoning'])}|◁|\*\*\* Begin Patch"
 )
-_CLOSINGS: Final = tuple(re.compile(token.closing, re.IGNORECASE) for token in _TOKENS)
+#: What such a thing begins with.
+_FIRST: Final = ("<", "[", "◁", "***")
+_CLOSINGS: Final = tuple(lazy(token.closing, re.IGNORECASE) for token in _TOKENS)
 #: What every closing token holds; the empty text where there is no such thing.
 _LITERALS: Final = tuple(
     {"[THINK]": "[/", "◁think▷": "▷", "a comment": "-->"}.get(token.label, "") for token in _TOKENS
@@ -164,13 +167,13 @@ _LITERALS: Final = tuple(
 
 #: The first line of a patch, and what its last one looks like.
 _PATCHES: Final = (
-    (re.compile(r"\*\*\* Begin Patch\b", re.IGNORECASE), re.compile(r"\*\*\* End Patch\b[^\n]*", re.IGNORECASE)),
-    (re.compile(r"<{5,9}(?:[ \t]+[^\n]{0,200})?\r?(?:\n|\Z)"), re.compile(r"^>{5,9}(?![>\w])[^\n]*", re.M)),
-    (re.compile(r"-{5,9} SEARCH\b", re.IGNORECASE), re.compile(r"^\+{5,9} REPLACE[^\n]*", re.M | re.IGNORECASE)),
+    (lazy(r"\*\*\* Begin Patch\b", re.IGNORECASE), lazy(r"\*\*\* End Patch\b[^\n]*", re.IGNORECASE)),
+    (lazy(r"<{5,9}(?:[ \t]+[^\n]{0,200})?\r?(?:\n|\Z)"), lazy(r"^>{5,9}(?![>\w])[^\n]*", re.M)),
+    (lazy(r"-{5,9} SEARCH\b", re.IGNORECASE), lazy(r"^\+{5,9} REPLACE[^\n]*", re.M | re.IGNORECASE)),
 )
-_DIFF: Final = re.compile(r"@@ -\d|diff --git |\*\*\* (?:Update|Add|Delete) File: ")
+_DIFF: Final = lazy(r"@@ -\d|diff --git |\*\*\* (?:Update|Add|Delete) File: ")
 #: A line that can be part of a unified diff. An empty one is a line of context that lost its blank.
-_DIFF_LINE: Final = re.compile(
+_DIFF_LINE: Final = lazy(
     r"[ +\-\\]|@@|\*\*\* |\r?\n|diff |index |new file|deleted file|rename |similarity |old mode|new mode|Binary "
 )
 #: The beginning of a line on which a patch could begin.
@@ -213,7 +216,7 @@ class Closed(NamedTuple):
 def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
     """Return the first offset at which a mark could stand, -1 for none. Quick; says yes too often."""
     stop = len(text) if end is None else end
-    hint = _HINT.search(text, start, stop)
+    hint = _HINT.search(text, start, stop) if any(text.find(one, start, stop) >= 0 for one in _FIRST) else None
     word = text.find("assistant", start, stop)  # harmony's tokens, their bars lost
     return hint.start() if hint and (word < 0 or hint.start() < word) else word
 

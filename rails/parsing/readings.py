@@ -9,11 +9,11 @@ written as escapes *inside* a string of that language, because there the same wr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, combinations
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, Json
 from rails.data_formats import source
 from rails.data_formats.strict_json import JsonFault, ParsedJson
@@ -29,17 +29,17 @@ _DOUBTFUL: Final = frozenset({"raw_control", "unknown_escape", "long_string"})
 _DEPTH: Final = 8
 #: What shows that an escape of a kind is there.
 _SIGNS: Final = {
-    "l": re.compile(r"\\[nrt]"),
-    "c": re.compile(r"\\[bfuxU/]"),
-    "d": re.compile(r"\\\\"),
-    "q": re.compile(r"\\[\"`]"),
-    "s": re.compile(r"\\'"),
+    "l": lazy(r"\\[nrt]"),
+    "c": lazy(r"\\[bfuxU/]"),
+    "d": lazy(r"\\\\"),
+    "q": lazy(r"\\[\"`]"),
+    "s": lazy(r"\\'"),
 }
-_BEFORE_ESCAPE: Final = re.compile(r"\\(?=\\[nrt])")
+_BEFORE_ESCAPE: Final = lazy(r"\\(?=\\[nrt])")
 #: Stands for a backslash of the text.
 _SLASH: Final = "\uf8f5"
 _MARKS: Final = {ord(mark): {"n": "\n", "r": "\r", "t": "\t"}[name] for name, mark in WRITTEN.items()}
-_WRITTEN: Final = re.compile(f"[{''.join(WRITTEN.values())}]")
+_WRITTEN: Final = lazy(f"[{''.join(WRITTEN.values())}]")
 
 
 class Undecided(Exception):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import Refusal
 from rails.core.tool_request import Json, RawRequest
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.parsing import quoted
 from rails.parsing.blocks import (
     FENCE,
@@ -41,9 +42,9 @@ from rails.parsing.results import ToolSchemas
 _NOTABLE: Final = r"(?:[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)|" + quoted.PATCH_START + ")"
 _MARKED: Final = rf"(?:{_NOTABLE}|[ \t]*(?:\[TOOL_CALLS\]|Action))"
 #: What a line must hold somewhere to be more than prose, its beginning apart.
-_NOT_PLAIN: Final = re.compile(r"```|~~~|[<\[◁]|\*\*\* ")
+_NOT_PLAIN: Final = lazy(r"```|~~~|[<\[◁]|\*\*\* ")
 #: The end of prose that looks like the end of a JSON block.
-_REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
+_REST: Final = lazy(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
 #: How much of the prose before a fence is kept, in characters.
 _BEFORE: Final = 400
 #: How often a text may be read again from an earlier place, because a block did not end where it seemed to.

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict
 from rails.json_schema import quick_check
 from rails.json_schema.coerce import BrokenText, Coercion, Conversion, parts_of
 from rails.json_schema.explain import place_in_words
-from rails.parsing.repairs import repair
 
-_FENCED: Final = re.compile(r"(`{3,})[ \t]*(?:json)?[ \t]*\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
-_ENTITY: Final = re.compile(r"&(?:(lt|gt|quot|apos|amp)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
+_FENCED: Final = lazy(r"(`{3,})[ \t]*(?:json)?[ \t]*\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
+_ENTITY: Final = lazy(r"&(?:(lt|gt|quot|apos|amp)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
 _NAMED: Final = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 
 
@@ -77,6 +77,8 @@ def json_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFa
         decoded = parse_strict(entities(body))
         if isinstance(decoded, ParsedJson):
             return decoded
+    from rails.parsing.repairs import repair
+
     repaired = repair(body, known=lambda: quick_check.names(schema))
     if isinstance(repaired, ParsedJson):
         return repaired

@@ -13,6 +13,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.tool_request import PATH_KEYS, Json, RawRequest
 from rails.data_formats.strict_json import ParsedJson
@@ -24,15 +25,15 @@ from rails.parsing.results import Ignored, ToolSchemas
 #: Repairs that are believed only if the answer was not cut off.
 _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
 #: A line that begins like the rest of a JSON block and not like a sentence.
-REMNANT: Final = re.compile(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
-_CALL_LIKE: Final = re.compile(
+REMNANT: Final = lazy(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
+_CALL_LIKE: Final = lazy(
     r"""^[^\S\n]*(?:`{3,}|~{3,})[ \t]*json(?:(?!^[^\S\n]*(?:`{3}|~{3})).){0,400}?["']tool(?:_name)?["']\s*:"""
     r"""|^[ \t]*<tool\s+name\s*=""",
     re.I | re.M | re.S,
 )
 
 
-_LINE: Final = re.compile(r"\bline \d", re.IGNORECASE)
+_LINE: Final = lazy(r"\bline \d", re.IGNORECASE)
 
 
 def placed(refusal: Refusal, line: int) -> Refusal:
@@ -133,7 +134,7 @@ def inside_foreign(outcome: RawRequest | Refusal, label: str) -> Refusal:
     return Refusal("unread", message, hint, outcome.start, outcome.end, request_id=name)
 
 
-_ELEMENT: Final = re.compile(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>", re.M)
+_ELEMENT: Final = lazy(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>", re.M)
 
 
 def _names_element(text: str, tools: ToolSchemas) -> bool:
@@ -158,13 +159,13 @@ def torn(offset: int) -> Refusal:
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 #: A line that begins with the end of a string in JSON.
-REST_LINE: Final = re.compile(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[,\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
+REST_LINE: Final = lazy(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[,\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
 #: The end of a JSON block with its closing fence.
-_REST_END: Final = re.compile(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
+_REST_END: Final = lazy(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
 #: The end of a text that could be the end of a JSON block.
-_ENDS: Final = re.compile(r"[\"'”]\s*,?\s*[}\]][\s}\],]*\Z")
+_ENDS: Final = lazy(r"[\"'”]\s*,?\s*[}\]][\s}\],]*\Z")
 #: Quotation marks that pair up the wrong way round: a word directly behind the second of a pair.
-_ODD_QUOTES: Final = re.compile(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
+_ODD_QUOTES: Final = lazy(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
 #: Keys whose strings hold no text that could tear a block.
 _NAMES: Final = frozenset({*PATH_KEYS, "tool", "tool_name", "type"})
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
@@ -25,9 +26,9 @@ from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
 from rails.parsing.text_values import coerced
 
-_BRACE: Final = re.compile(r"[{}]")
+_BRACE: Final = lazy(r"[{}]")
 #: What stands before an opening mark: nothing, a blank or an operator, then perhaps a letter as in f"…".
-_BEFORE_OPENING: Final = re.compile(r"(?:\A|[^\w)\]}\"'])[fFrRbBuU]{0,2}\Z")
+_BEFORE_OPENING: Final = lazy(r"(?:\A|[^\w)\]}\"'])[fFrRbBuU]{0,2}\Z")
 
 
 def marks(text: str, mark: str) -> list[int]:
@@ -141,17 +142,17 @@ _QUOTES: Final = 1_500
 _STEPS: Final = 4_000
 _READINGS: Final = 32
 
-_NAMED: Final = re.compile(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
-_SPACE: Final = re.compile(r"\s*")
+_NAMED: Final = lazy(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
+_SPACE: Final = lazy(r"\s*")
 #: An apostrophe that opens a quotation which its line does not close.
-_OPEN_APOSTROPHE: Final = re.compile(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*\Z")
+_OPEN_APOSTROPHE: Final = lazy(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*\Z")
 #: A back-tick of inline code; three of them are a fence.
-_TICK: Final = re.compile(r"(?<!`)`(?!`)")
-_WRITTEN_LINE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[nrt]")
-_KEY: Final = re.compile(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
+_TICK: Final = lazy(r"(?<!`)`(?!`)")
+_WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
+_KEY: Final = lazy(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
 #: A text that holds JSON.
-_HOLDS_JSON: Final = re.compile(r"[\"']\s*[{\[]")
-_SCALAR: Final = re.compile(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
+_HOLDS_JSON: Final = lazy(r"[\"']\s*[{\[]")
+_SCALAR: Final = lazy(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
 _FRAME_KEYS: Final = ("arguments", "args", "params", "parameters")
 _OWN_KEYS: Final = frozenset({"tool", "tool_name", "explanation", *_FRAME_KEYS})
 #: Begins what stands for a doubtful text while the rest of its block is read.

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from rails.core import limits
 from rails.core.errors import Refusal
+from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import JsonFault, parse_strict, read_container
@@ -35,8 +36,8 @@ _CHARS: Final = 1_000_000
 _TRIES: Final = 50
 #: Pieces of an answer that are looked into: prose between blocks, and blocks.
 _PIECES: Final = 1_000
-_OBJECT: Final = re.compile(r"\{(?=\s*[\"'\w“])|\[(?=\s*\{)")
-_ELEMENT: Final = re.compile(r"<(tool(?=[ \t])|[A-Za-z_][\w.-]{0,99}(?=>))[^<>\n]{0,300}>")
+_OBJECT: Final = lazy(r"\{(?=\s*[\"'\w“])|\[(?=\s*\{)")
+_ELEMENT: Final = lazy(r"<(tool(?=[ \t])|[A-Za-z_][\w.-]{0,99}(?=>))[^<>\n]{0,300}>")
 #: What models call the fence of a call; in a fence of any other language JSON is an example.
 _CALL_FENCES: Final = frozenset(
     {"", "action", "function", "function_call", "jsonl", "plaintext", "text", "tool", "tool_call", "tool_calls"}
@@ -44,14 +45,14 @@ _CALL_FENCES: Final = frozenset(
 )
 _PYTHON_FENCES: Final = frozenset({"python", "py", "tool_code"})
 #: The path of a file behind the language of a fence, or instead of it.
-_FENCE_PATH: Final = re.compile(
+_FENCE_PATH: Final = lazy(
     r"(?:\A|[\s:=\"'({])((?:[\w.@-]{1,100}/){1,20}[\w.@-]{1,100}|[\w-]{1,100}\.[A-Za-z]\w{0,7})(?=[\"')}\s]|\Z)"
 )
 #: The beginning of a broken block that calls a tool: the name stands first.
-_BROKEN_CALL: Final = re.compile(
+_BROKEN_CALL: Final = lazy(
     r"\s*(?:[{\[]\s*){1,3}[\"'“]?(?:name|tool_?name|function|action|type|Tool)[\"'”]?\s*(?::|=>|=)?\s*[\"'“]?([\w.-]{1,100})"
 )
-_TOOL_KEY: Final = re.compile(r"[\"']tool[\"']\s*:|<tool ")
+_TOOL_KEY: Final = lazy(r"[\"']tool[\"']\s*:|<tool ")
 _HINT: Final = (
     "If you want it done, send the whole request in a fence that begins on a line of its own with ```json. "
     "If you are done, answer without it."

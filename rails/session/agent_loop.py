@@ -67,7 +67,8 @@ class SessionState:
 
     def restore(self, resumed: ResumeState) -> None:
         """Take over what an interrupted run of the session has seen and used."""
-        self.turns, self.records = resumed.turns, [*resumed.records, *self.records]
+        self.turns = resumed.turns
+        self.records[:0] = resumed.records
         self.answers = dict(resumed.answers)
         self.budget.restore(resumed.used, resumed.seconds)
         self.monitor.restore(self.records)

@@ -32,7 +32,7 @@ class AnswerReader:
         self._live = live
         self._fault: RequestResult | None = None
         self._announced = 0
-        dialects = {*context.dialects, *context.agent.dialects, *dialects_of(context.model.name)}
+        dialects = {*context.dialects, *context.agent.dialects, *(dialects_of(context.model.name) if live else ())}
         self._parser = AnswerParser(
             context.registry.shapes(),
             id_prefix=f"t{number}.",

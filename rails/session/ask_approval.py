@@ -18,7 +18,6 @@ from rails.approval.decision import (
 )
 from rails.approval.edit import edit_summary
 from rails.approval.policy.grants import Granter
-from rails.approval.terminal.batch import MOST, alike, digest_of_all
 from rails.core.builtin_tools import READ_FILE
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
@@ -27,7 +26,6 @@ from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecis
 from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
 from rails.core.tool_request import ToolRequest
-from rails.edits.choices import place_choices, with_choice
 from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
 from rails.session import feedback
@@ -127,6 +125,8 @@ def ask_batch(context: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[
     """
     if len(requests) < 2 or not isinstance(context.approver, BatchApprover):
         return {}
+    from rails.approval.terminal.batch import MOST, alike, digest_of_all
+
     questions = [approval_request_for(context, request, alone=False) for request in requests[:MOST] if request.asks]
     if isinstance(rules := context.approver, RuleBook):
         questions = [question for question in questions if rules.with_rules(question) is question]
@@ -191,6 +191,8 @@ def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tup
     for _ in range(_MOST):
         if not planned.refusals or not isinstance(context.approver, Chooser) or not context.approver.attended:
             break
+        from rails.edits.choices import place_choices, with_choice
+
         offered = place_choices(edits, planned, context.project)
         handle = context.approver.choose(offered[0]) if offered else ""
         if not handle:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core import limits
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
@@ -20,16 +20,13 @@ from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.session import SandboxFound
 from rails.core.text import head_and_tail
 from rails.core.tool_request import Json, ToolResult
-from rails.git import revisions
-from rails.sandbox import probe
-from rails.sandbox.layer import Layer
-from rails.sandbox.places import named_on_card, shell_line
-from rails.sandbox.project_tests import command_for_tests
-from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import NONE, Label, Result, SandboxLimits, SandboxView
-from rails.session.ask_user import Person, UserQuestion, ask
 from rails.tools.registry import Command, Definition, Mcp
-from rails.tools.runners.command import ContainedCall
+
+if TYPE_CHECKING:
+    from rails.sandbox.layer import Layer
+    from rails.sandbox.view import Label, Result
+    from rails.session.ask_user import Person
+    from rails.tools.runners.command import ContainedCall
 
 #: What is typed, word for word, where nothing contains a command.
 SENTENCE: Final = "let commands run as me"
@@ -61,6 +58,8 @@ class ContainedRuns:
     def label(self) -> Label:
         """How well commands are contained here."""
         if self.found is None:
+            from rails.sandbox import probe
+
             self.found = probe.label()
             self.publish(SandboxFound(self.found.level, str(self.found), self.found.why))
         return self.found
@@ -87,6 +86,9 @@ class ContainedRuns:
         """Return what the card of a command says of the sandbox."""
         if definition is None or not self.holds(definition):
             return ()
+        from rails.sandbox.places import named_on_card
+        from rails.sandbox.view import NONE
+
         shown = named_on_card(self.project)
         known = f" Read-only: {', '.join(shown)}." if shown else ""
         once = (
@@ -110,10 +112,14 @@ class ContainedRuns:
 
         Where nothing contains it, a human has to type a sentence first, once for a session.
         """
+        from rails.sandbox.view import NONE
+
         if not self.is_one(tool) or self.label.level != NONE or self.unlocked:
             return ""
         why = f"Commands are not contained here ({self.label.why}), so {tool} is off."
         if self.human is not None:
+            from rails.session.ask_user import UserQuestion, ask
+
             lines = (
                 f"── {tool}: NOT contained ".ljust(78, "─"),
                 f"  {self.label}.",
@@ -131,6 +137,9 @@ class ContainedRuns:
         self, argv: Sequence[str], seconds: float, folder: str = ".", on_output: Callable[[bytes], object] | None = None
     ) -> Result:
         """Run a command in the session's layer. Raises CheckError when it cannot be contained, or changed too much."""
+        from rails.sandbox.run import run
+        from rails.sandbox.view import SandboxLimits, SandboxView
+
         self._count += 1
         layer = self._opened()
         result = run(
@@ -148,6 +157,9 @@ class ContainedRuns:
 
     def contain(self, call: ContainedCall) -> Result:
         """Run the command of a definition in the session's layer. Raises RailsError as :meth:`run` does."""
+        from rails.sandbox.run import run
+        from rails.sandbox.view import SandboxLimits, SandboxView
+
         view = SandboxView(self.project, self._opened(), environment=call.environment)
         return run(
             call.argv, view, call.network, SandboxLimits(seconds=call.seconds), label=self.label, stdin=call.stdin
@@ -166,15 +178,22 @@ class ContainedRuns:
 
     def _opened(self) -> Layer:
         if self._layer is None:
+            from rails.git import revisions
+            from rails.sandbox.run import layer_for
+
             self._layer = layer_for(self.project, lambda names: revisions.ignored(self.project, names), self.label)
         return self._layer
 
     def _command(self, parameters: Mapping[str, Json], _project: Path) -> ToolResult:
+        from rails.sandbox.places import shell_line
+
         command = parameters.get("command")
         argv = shell_line(command if isinstance(command, str) else [str(word) for word in _list(command)])
         return self._answer(RUN_COMMAND.name, argv, parameters)
 
     def _tests(self, parameters: Mapping[str, Json], _project: Path) -> ToolResult:
+        from rails.sandbox.project_tests import command_for_tests
+
         argv = command_for_tests(self.project)
         if not argv:
             return ToolResult(False, _NO_TESTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -13,8 +13,10 @@ from rails.core.dataclass import dataclass
 from rails.core.events.session import SessionLimits, Task, WorkflowStart
 from rails.core.text import one_line
 from rails.log.writer import SessionLog
-from rails.session.escalation import Escalate
 from rails.session.turn_context import Correction
+
+if TYPE_CHECKING:
+    from rails.session.escalation import Escalate
 
 #: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time;
 #: "nothing_done" one whose agent finished, but all that it had asked for was refused or denied; "internal_error"

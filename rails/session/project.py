@@ -43,9 +43,13 @@ def trust_of(project: Path) -> TrustRecord:
     return TrustRecord(config_folder(), project)
 
 
-def agents_of(project: Path) -> dict[str, Agent]:
-    """Load all agent templates; the project's own are trusted once a human accepted them. Raises DefinitionError."""
+def agents_of(project: Path, only: str = "") -> dict[str, Agent]:
+    """Load the agent templates, or the one that has the name ``only``. Raises DefinitionError.
+
+    The project's own are trusted once a human accepted them.
+    """
     from rails.agents.template import load_agents
 
     own, trusted = config_folder() / "agent_templates", trust_of(project).digests()
-    return dict(load_agents(definition_folders("agent_templates", project), trusted=trusted, trusted_folders=[own]))
+    folders = definition_folders("agent_templates", project)
+    return dict(load_agents(folders, trusted=trusted, trusted_folders=[own], only=only))

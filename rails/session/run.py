@@ -7,89 +7,60 @@ the way back to the agent, and is a loop with budgets instead of a recursion (``
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rails.agents.acceptance import untrusted_agent_error
 from rails.agents.output import json_of
-from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core.errors import RailsError, UsageError
-from rails.core.events.base import Event
-from rails.core.events.record import Record
-from rails.core.events.session import AgentFinished, ErrorEvent, Handoff, HumanSteered, WorkflowEnd
+from rails.core.events.session import AgentFinished, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
 from rails.edits.apply import recover
-from rails.gate.gate import Gate
-from rails.log.reader import full, read_strict
+from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.models.model import Model
 from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
-from rails.session.contained import ContainedRuns
 from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
-from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome
+from rails.session.job import PAUSED, Ending, SessionOutcome
 from rails.session.monitor import Monitor
+from rails.session.opened import OpenSession
 from rails.session.resume import ResumeState, hashes_of, resume_state
-from rails.session.turn_context import TurnContext
-from rails.tools.registry import Registry
 
 #: Lines of a hand-off that its question shows; the file has all of it.
 _SHOWN_LINES = 12
 
 
 @dataclass
-class Session:
-    """One run over one project. ``watch`` gets every record after it is in the log.
+class Session(OpenSession):
+    """One run over one project.
 
     ``human`` answers between turns; ``None`` means that the approver stands for the person, and nothing is asked.
     ``stronger_for`` gives the model that a role may escalate to.
     """
 
-    job: SessionJob
-    log: SessionLog
-    registry: Registry
-    agents: Mapping[str, Agent]
-    model_for: Callable[[str], Model]
-    approver: Approver
-    watch: Callable[[Record], object] = field(default=lambda _: None)
-    on_text: Callable[[str], object] = field(default=lambda _: None)
     wait: Callable[[float], object] = time.sleep
-    gate: Gate | None = None
     human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     prices: Mapping[str, Price] = field(default_factory=dict)
-    contained: ContainedRuns = field(init=False)
     state: SessionState = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""
+        super().__post_init__()
+        self.contained.human = self.human
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
         monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
-        self.contained = ContainedRuns(self.job.project, self.publish, self.human)
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
+        self.state.records = self.records
         self.state.standing = lambda: where(self.job.project, self.log)
-
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Recover what an interruption left, start the gate, and close it in the end."""
-        for note in recover(self.job.project):
-            self.publish(ErrorEvent(note, note, recovered=True))
-        self.gate = self.gate or Gate(self.job.project)
-        self.registry = self.registry.with_runners({**self.registry.runners, **self.contained.runners()})
-        with self.gate:
-            try:
-                yield
-            finally:
-                self.contained.close()
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
@@ -255,59 +226,8 @@ class Session:
         rest = f"\n{self.job.handed.rstrip()}\n" if self.job.handed else ""
         return f"# Given to {role}\n\n{task}\n{rest}"
 
-    # -- what a turn stands on ---------------------------------------------------------------------
-
-    def publish(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
-        """Log an event, then show and return it, with what the log keeps elsewhere put back in.
-
-        In this order: nothing is shown that a kill could erase.
-        """
-        record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
-        self.state.records.append(record)
-        try:
-            self.watch(record)
-        except (RailsError, BrokenPipeError):
-            raise
-        except Exception as error:
-            self._unseen(error)
-        return record
-
-    def _unseen(self, error: Exception) -> None:
-        """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
-        record = self.log.append(fault_event("this was shown", error))
-        self.state.records.append(record)
-        watch, self.watch = self.watch, lambda _: None
-        with suppress(Exception):
-            watch(record)
-        self.watch = watch
-
-    def context(self, role: str) -> TurnContext:
-        """Return what a turn of ``role`` stands on; the session must be open.
-
-        Raises UsageError for an agent that there is not, and for a project's own that nobody has accepted.
-        """
-        assert self.gate is not None, "the session is open"
-        agent = named(self.agents, role)
-        if not agent.trusted:
-            raise untrusted_agent_error(agent)
-        return TurnContext(
-            project=self.job.project,
-            session_id=self.log.session_id,
-            agent=agent,
-            system=system_prompt(agent, self.registry),
-            registry=registry_for(agent, self.registry),
-            model=self.model_for(agent.name),
-            gate=self.gate,
-            approver=self.approver,
-            publish_as=self.publish,
-            contained=self.contained,
-            tools=tool_specs(agent, self.registry),
-            correction=self.job.correction,
-            dialects=self.job.dialects,
-            from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
-            on_text=self.on_text,
-            time_left=self.state.budget.time_left,
-        )
+    def _time_left(self) -> float:
+        return self.state.budget.time_left()
 
 
 def _attended(approver: Approver) -> bool:
@@ -318,13 +238,3 @@ def where(project: Path, log: SessionLog) -> ResumeState:
     """Return where an interrupted session stands. Raises LogError for a damaged log."""
     recover(project)
     return resume_state(read_strict(log.path), hashes_of(project))
-
-
-def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
-    """Return a watcher that shows each record to two."""
-
-    def watch(record: Record) -> None:
-        first(record)
-        second(record)
-
-    return watch

@@ -28,7 +28,6 @@ from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.parsing.classify import NORMAL_STOPS
 from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session import feedback
-from rails.session.correction import correct
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
@@ -160,6 +159,8 @@ def _judge(context: TurnContext, item: RawRequest | Refusal) -> ToolRequest | Se
 def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:
     if context.correction != "model" or not block or refusals[0].code == "unread":
         return None  # what was not read may only have been quoted: its author says whether it was meant
+    from rails.session.correction import correct
+
     result = correct(context, request_id, block, refusals)
     taken = result.request is not None
     context.publish(CorrectionEvent(request_id, block, result.answer, taken, result.why, result.drift, result.usage))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
 from rails.core.conversation import ToolSpec
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.tool_request import Effect, Json, ToolResult
 
 #: Whether an agent may use a tool without asking, only after a human agreed, or not at all.
@@ -148,7 +149,7 @@ class Definition:
         return ToolSpec(self.tool_name, self.description, schema)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Registry:
     """The tools of a session. ``notes`` are sentences for the user about what was loaded or left out.
 
@@ -158,13 +159,15 @@ class Registry:
 
     definitions: Mapping[str, Definition]
     notes: tuple[str, ...] = ()
-    runners: Mapping[str, BuiltinRunner] = field(default_factory=dict)
+    runners: Mapping[str, BuiltinRunner] = dataclasses.field(default_factory=dict)
     # Every turn asks for the shapes of the same definitions; a registry made from this one makes its own.
-    _made: dict[str, Mapping[str, Json]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _made: dict[str, Mapping[str, Json]] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def with_runners(self, runners: Mapping[str, BuiltinRunner]) -> Registry:
         """Return the same tools with these runners for built-in tools."""
-        return replace(self, runners=runners)
+        return dataclasses.replace(self, runners=runners)
 
     def names(self) -> tuple[str, ...]:
         """Return the tools' names, sorted."""

@@ -21,6 +21,15 @@ SHIPPED = builtin_folder("agent_templates")
 AGENTS = load_agents([SHIPPED])
 
 
+def test_one_agent_is_loaded_by_its_file_s_name_and_an_alias_is_looked_for_in_all(tmp_path):
+    (tmp_path / "broken.md").write_text("no front matter")
+    assert load_agents([SHIPPED, tmp_path], only="coder") == {"coder": AGENTS["coder"]}
+    assert set(load_agents([SHIPPED], only="Coder Agent")) == {"coder"}
+    assert load_agents([SHIPPED], only="no such") == AGENTS
+    with pytest.raises(DefinitionError, match="broken"):
+        load_agents([SHIPPED, tmp_path], only="broken")
+
+
 @pytest.fixture(scope="module")
 def registry():
     return load_definitions([builtin_folder("mcp_definitions")])

@@ -94,7 +94,11 @@ def test_a_command_of_the_project_is_said_to_wait_for_a_human(own, project, caps
         ("policy.toml", "[[rules]]\n", "policy.toml:1:3: `rules` is not known. Did you mean `rule`?"),
         ("gate.toml", "[[mode]]\n", "gate.toml:1:3: mode 1: say for which path, agent or rule"),
         ("prices.toml", "[models.m]\ninput = 1\n", "prices.toml:1:2: models.m: `output` is missing."),
-        ("../project/.rails.toml", "[run]\n", ".rails.toml:1:2: `run` is not known. Allowed: `gate`, `policy`, `n8n`."),
+        (
+            "../project/.rails.toml",
+            "[job]\n",
+            ".rails.toml:1:2: `job` is not known. Allowed: `gate`, `policy`, `n8n`, `run`.",
+        ),
         (
             "../project/.rails.toml",
             '[[policy.rule]]\ndecision = "allow"\ntool = "*"\n',
@@ -120,4 +124,4 @@ def test_a_schema_is_printed_as_it_is(own, project, capsys, name):
 def test_an_unknown_schema_names_those_that_are_there(own, project, capsys):
     code, _, err = config(project, capsys, "schema", "polcy")
     assert code == 2
-    assert "There are rails, gate, policy, prices." in err
+    assert "There are rails, config, gate, policy, prices." in err

@@ -17,6 +17,7 @@ from rails.json_schema.validator import answer_faults
 KINDS = {
     "rails": tables.ProjectTables,
     "gate": tables.UserGateTables,
+    "config": tables.ConfigTables,
     "policy": tables.PolicyTables,
     "prices": tables.PriceTables,
 }
@@ -44,8 +45,13 @@ N8N = {
     "webhooks": {"POST orders": "w1"},
     "packages": ["n8n-nodes-foo"],
 }
+BOUNDS = {"agent": "coder", "max_tokens": 9, "max_minutes": 0.5, "max_cost": 2.5}
+RUN = {**BOUNDS, "model": "m", "stronger_model": "s", "model_for": {"reviewer": "r"}, "approve": "policy"}
+RUN |= {"handoff": "go", "escalate": "squash", "correction": "off", "dialect": ["qwen"], "answer_within": 3}
+RUN |= {"max_attempts": 2, "max_turns": 7}
 FULL = {
-    "rails": {"gate": GATE, "policy": POLICY, "n8n": N8N},
+    "rails": {"gate": GATE, "policy": POLICY, "n8n": N8N, "run": BOUNDS},
+    "config": {"run": RUN},
     "gate": {key: [{**entry, "project": "/p"} for entry in entries] for key, entries in GATE.items()},
     "policy": POLICY,
     "prices": {"as_of": "2026", "currency": "USD", "models": {"m": {"input": 1, "output": 2.5, "cached": 0}}},
@@ -151,6 +157,10 @@ def test_what_a_project_may_say_of_the_gate_and_of_policy_is_what_the_user_may_s
     assert mine["rule"]["items"]["properties"].pop("decision")["enum"] == ["deny", "ask"]
     assert theirs["rule"]["items"]["properties"].pop("decision")["enum"] == ["deny", "ask", "allow"]
     assert mine == {key: part for key, part in theirs.items() if key != "$schema"}
+    bounds = project["properties"]["run"]["properties"]
+    user = json.loads(schema_text("config"))["properties"]["run"]["properties"]
+    assert bounds.items() <= user.items()
+    assert set(bounds) == set(BOUNDS)
 
 
 def test_every_mistake_is_told_with_its_place():
@@ -164,7 +174,7 @@ def test_every_mistake_is_told_with_its_place():
         "Allowed: `mode`, `path`, `agent`, `rule`, `attempts`.",
         ".rails.toml:5:1: gate.mode 1: `attempts` is 5000; it must be at most 3600. "
         "With retry: how often it goes back to the agent.",
-        ".rails.toml:6:2: `police` is not known. Did you mean `policy`? Allowed: `gate`, `policy`, `n8n`.",
+        ".rails.toml:6:2: `police` is not known. Did you mean `policy`? Allowed: `gate`, `policy`, `n8n`, `run`.",
         ".rails.toml:8:1: gate.mode 2: `path 1` is empty. At least 1 character.",
     )
 

@@ -338,7 +338,7 @@ def test_one_look_of_the_linter_says_what_two_say(genuine, monkeypatch):
     ]
     files = [(f"m{number}.js", *filter(None, pair)) for number, pair in enumerate(texts)]
     short = genuine.judge(*files)
-    monkeypatch.setattr(node_tools.NodeTools, "fixes_outlive_layout", lambda self, data: False)
+    monkeypatch.setattr(node_tools.NodeTools, "fixes_outlive_layout", lambda self, path, data: False)
     long = genuine.judge(*files)
     assert short.proposal == long.proposal
     assert (short.status, short.findings, short.fixed) == (long.status, long.findings, long.fixed)

@@ -22,14 +22,13 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     config = jssettings.read_script_settings(context.project)
     if not context.trusted and (config.eslint_code or label().level == NONE):
         own_file = settings.read_config_file(context.project / PROJECT_FILE)
-        context.executed = executed_config.may_execute(context.project, own_file, context.home)
-        context.trusted = bool(context.executed)
+        context.trusted = bool(executed_config.may_execute(context.project, own_file, context.home))
     tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
     clocks: dict[str, list[float]] = {}
     outcomes = tuple(FixAndLint(job, tools, context, clocks).outcome() for job in jobs)
-    own = context.trusted and tools.config.eslint
+    own = context.trusted and tools.config.eslint_code
     rules = {
-        "eslint": tools.config.eslint_code if own else "ESLint's recommended rules",
+        "eslint": own or "ESLint's recommended rules",
         "prettier": "the project's options",
         "biome": "the project's Biome configuration",
         "biome format": "the project's Biome configuration",

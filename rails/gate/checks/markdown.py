@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.baseline import split_lines
@@ -15,18 +16,18 @@ from rails.gate.checks.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.settings import PROJECT_FILE, matches
 
-_FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
-_HEADING: Final = re.compile(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
-_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)\s*")
-_CODE: Final = re.compile(r"(`+)(?:(?!\1).)*\1")
-_INLINE: Final = re.compile(r"\]\(\s*(<[^>]*>|[^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+[\"'(][^)]*)?\)")
-_DEFINITION: Final = re.compile(r"\s{0,3}\[[^\]^][^\]]*\]:\s*(<[^>]*>|\S+)")
+_FENCE: Final = lazy(r"\s*(`{3,}|~{3,})")
+_HEADING: Final = lazy(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
+_UNDERLINE: Final = lazy(r" {0,3}(?:=+|-+)\s*")
+_CODE: Final = lazy(r"(`+)(?:(?!\1).)*\1")
+_INLINE: Final = lazy(r"\]\(\s*(<[^>]*>|[^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+[\"'(][^)]*)?\)")
+_DEFINITION: Final = lazy(r"\s{0,3}\[[^\]^][^\]]*\]:\s*(<[^>]*>|\S+)")
 #: A target with one of these endings means a file; others may be routes of a site that is built later.
-_FILE: Final = re.compile(
+_FILE: Final = lazy(
     r"\.(?:md|markdown|rst|txt|py|js|mjs|cjs|ts|tsx|jsx|json|ya?ml|toml|ini|cfg|csv|sh|css|html?|png|jpe?g|gif|svg|webp|pdf)$",
     re.I,
 )
-_ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
+_ELSEWHERE: Final = lazy(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:

@@ -72,8 +72,7 @@ class CheckContext:
     meant (n8n workflows). ``deadline`` is how long slow tools are waited
     for. ``exclusions_stand`` is whether the project's
     own exclusions were there before what is judged, so that nobody waits for the checks they take away.
-    ``trusted`` is whether configuration of the project that is a program may be executed, ``executed`` the digest of
-    what a human agreed to for that. ``profile`` is
+    ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
     where n8n workflows are to run (import, api, publish, strict). ``options`` are the settings. ``created`` and
     ``gone`` are the paths that this change set adds and removes; ``overlay`` is a folder outside
     the workspace with an empty stand-in for each Python file that they bring, ``modules`` are their places.
@@ -89,7 +88,6 @@ class CheckContext:
     deadline: Deadline = field(default_factory=Deadline)
     exclusions_stand: bool = True
     trusted: bool = False
-    executed: str = ""
     profile: str = "import"
     options: GateSettings = field(default_factory=GateSettings)
     created: frozenset[str] = frozenset()

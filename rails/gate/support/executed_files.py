@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
+from rails.gate.support.executed_config import paths_named, quoted_by
 
-_SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx", ".json")
-_NAMED: Final = re.compile(rb"""\b(?:from|import|require(?:\.resolve)?)\s*\(?\s*(["'`])([^"'`\n$]+)\1""")
+_SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 _COMPUTED: Final = re.compile(rb"""\b(?:require|import|createRequire\([^)\n]*\))\s*\(\s*(?!["'][^"'\n]+["']\s*[,)])""")
 _PYTHON: Final = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#;]+))", re.M)
 _PACKAGE: Final = re.compile(r"(@[^/\s]+/)?[^/\s.][^/\s]*")
@@ -42,16 +42,14 @@ def digests_of(project: Path, programs: Iterable[str], packages: Iterable[str] =
     size = 0
     while waiting:
         name = waiting.pop()
-        if name in found or name.startswith(("/", "..")) or not (project / name).is_file():
+        if name in found or not (project / name).is_file():
             continue
         found[name], data = _digest(project / name), _read(project / name)
-        if _COMPUTED.search(data) and name.endswith(_SCRIPTS):
+        if name.endswith(_SCRIPTS) and _COMPUTED.search(data):
             waiting += _scripts(project)
             named |= {(project, one.name) for one in _entries(project / "node_modules")}
-        for other in _imports(name, data):
-            if _PACKAGE.match(other) and not other.endswith(".py"):
-                named.add((project, other))
-            waiting += _candidates(other)
+        named |= {(project, text) for text in quoted_by(name, data) if _PACKAGE.match(text)}
+        waiting += [*paths_named(name, data), *(_modules_named(name, data) if name.endswith(".py") else ())]
     for place in sorted(_closure(named)):
         for file in sorted(_files(place)):
             found[str(file)] = _digest(file)
@@ -61,18 +59,14 @@ def digests_of(project: Path, programs: Iterable[str], packages: Iterable[str] =
     return found
 
 
-def _imports(name: str, data: bytes) -> Iterator[str]:
-    """Yield what a text imports: a path in the project, or a package."""
+def _modules_named(name: str, data: bytes) -> Iterator[str]:
+    """Yield where Python may find what a text imports."""
     folder = os.path.dirname(name)  # noqa: PTH120
-    if name.endswith(".py"):
-        for module, names, plain in (match.groups() for match in _PYTHON.finditer(data)):
-            for one in (plain or b"").decode(errors="replace").split(","):
-                yield from _modules(folder, one.split()[0] if one.split() else "", ())
-            words = re.findall(r"\w+", (names or b"").decode(errors="replace"))
-            yield from _modules(folder, (module or b"").decode(errors="replace"), words)
-    for match in _NAMED.finditer(data) if name.endswith(_SCRIPTS) else ():
-        text = match[2].decode(errors="replace")
-        yield os.path.normpath(os.path.join(folder, text)) if text.startswith(".") else text  # noqa: PTH118
+    for module, names, plain in (match.groups() for match in _PYTHON.finditer(data)):
+        for one in (plain or b"").decode(errors="replace").split(","):
+            yield from _modules(folder, one.split()[0] if one.split() else "", ())
+        words = re.findall(r"\w+", (names or b"").decode(errors="replace"))
+        yield from _modules(folder, (module or b"").decode(errors="replace"), words)
 
 
 def _modules(folder: str, module: str, names: Iterable[str]) -> Iterator[str]:
@@ -84,15 +78,6 @@ def _modules(folder: str, module: str, names: Iterable[str]) -> Iterator[str]:
         for tail in ("", *(f"/{name}" for name in names)):
             for end in (".py", "/__init__.py"):
                 yield os.path.normpath(f"{os.path.join(root, path)}{tail}{end}".lstrip("/"))  # noqa: PTH118
-
-
-def _candidates(name: str) -> Iterator[str]:
-    stem = re.sub(r"\.[cm]?js$", "", name)  # TypeScript is imported by the name that it is compiled to
-    yield name
-    for base in dict.fromkeys((name, stem)):
-        yield from (f"{base}{end}" for end in _SCRIPTS)
-        yield from (f"{base}/index{end}" for end in _SCRIPTS)
-    yield f"{name}/package.json"
 
 
 def _scripts(project: Path) -> Iterator[str]:

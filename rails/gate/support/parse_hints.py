@@ -9,22 +9,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.gate.baseline import split_lines
 
-_OPEN: Final = re.compile(r"<{7}(?: .*)?$")
-_MIDDLE: Final = re.compile(r"={7}$")
-_CLOSE: Final = re.compile(r">{7}(?: .*)?$")
-_FENCE: Final = re.compile(r"\s*`{3,}[\w+.-]*\s*$")
-_PROSE_START: Final = re.compile(
+_OPEN: Final = lazy(r"<{7}(?: .*)?$")
+_MIDDLE: Final = lazy(r"={7}$")
+_CLOSE: Final = lazy(r">{7}(?: .*)?$")
+_FENCE: Final = lazy(r"\s*`{3,}[\w+.-]*\s*$")
+_PROSE_START: Final = lazy(
     r"(?:sure|certainly|of course|here(?:'s| is| are)|below is|i(?:'ll| will|'ve| have)|this (?:is|code|script|file)|"
     r"note|let me|explanation|the (?:following|code|above|updated|complete)|in this|to (?:run|use|fix)|okay|great)\b"
     r"[^=(){}\[\]]*[.:,!]?",
     re.I,
 )
-_STATEMENT: Final = re.compile(
-    r"(?:def|class|import|from|return|if|for|while|with|try|raise|async|@)\b|[\w.\[\]'\"]+ ?=[^=]"
-)
-_CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d\u00ab\u00bb\u2032\u2033]")
+_STATEMENT: Final = lazy(r"(?:def|class|import|from|return|if|for|while|with|try|raise|async|@)\b|[\w.\[\]'\"]+ ?=[^=]")
+_CURLY: Final = lazy("[\u2018\u2019\u201c\u201d\u00ab\u00bb\u2032\u2033]")
 
 
 def marker_blocks(lines: Sequence[str], *, skip_fenced: bool) -> Iterator[tuple[int, str]]:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import Cursor, FormCall, json_calls
 
-_OPENING: Final = re.compile(r"\s*(?:<\|START_ACTION\|>|<\|tool_calls?\|?>)\s*", re.IGNORECASE)
-_CLOSING: Final = re.compile(
+_OPENING: Final = lazy(r"\s*(?:<\|START_ACTION\|>|<\|tool_calls?\|?>)\s*", re.IGNORECASE)
+_CLOSING: Final = lazy(
     r"\s*(?:<\|END_ACTION\|>|<\|/tool_calls?\|>|</tool_calls?\|>|<tool_calls?\|>|</?\|(?:end|end_of_text)\|>)?\s*\Z",
     re.IGNORECASE,
 )

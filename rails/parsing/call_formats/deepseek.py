@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, object_of, tagged_values
 
 _BAR: Final = r"[|｜]"
-_SECTION: Final = re.compile(rf"\s*<{_BAR}tool[_▁ ]calls[_▁ ]begin{_BAR}>\s*")
-_CALL: Final = re.compile(
+_SECTION: Final = lazy(rf"\s*<{_BAR}tool[_▁ ]calls[_▁ ]begin{_BAR}>\s*")
+_CALL: Final = lazy(
     rf"\s*<{_BAR}tool[_▁ ]call[_▁ ]begin{_BAR}>\s*(?:function\s*<{_BAR}tool[_▁ ]sep{_BAR}>\s*)?{NAME}\s*"
     rf"(?:<{_BAR}tool[_▁ ]sep{_BAR}>)?\s*(?:```json\s*)?"
 )
-_CALL_END: Final = re.compile(rf"\s*(?:```\s*)?<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>\s*")
-_END: Final = re.compile(rf"\s*(?:<{_BAR}tool[_▁ ]calls[_▁ ]end{_BAR}>\s*)?\Z")
-_DSML: Final = re.compile(rf"\s*<{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*")
-_DSML_END: Final = re.compile(rf"\s*(?:</{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*)?\Z")
-_INVOKE: Final = re.compile(rf"\s*<{_BAR}DSML{_BAR}[ \t]?invoke name=\"{NAME}\">\s*")
-_INVOKE_END: Final = re.compile(rf"\s*</{_BAR}DSML{_BAR}[ \t]?invoke>\s*")
-_PARAMETER: Final = re.compile(rf"<{_BAR}DSML{_BAR}[ \t]?parameter name=\"([^\"<>\n]{{1,100}})\"[^<>\n]{{0,60}}>")
+_CALL_END: Final = lazy(rf"\s*(?:```\s*)?<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>\s*")
+_END: Final = lazy(rf"\s*(?:<{_BAR}tool[_▁ ]calls[_▁ ]end{_BAR}>\s*)?\Z")
+_DSML: Final = lazy(rf"\s*<{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*")
+_DSML_END: Final = lazy(rf"\s*(?:</{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*)?\Z")
+_INVOKE: Final = lazy(rf"\s*<{_BAR}DSML{_BAR}[ \t]?invoke name=\"{NAME}\">\s*")
+_INVOKE_END: Final = lazy(rf"\s*</{_BAR}DSML{_BAR}[ \t]?invoke>\s*")
+_PARAMETER: Final = lazy(rf"<{_BAR}DSML{_BAR}[ \t]?parameter name=\"([^\"<>\n]{{1,100}})\"[^<>\n]{{0,60}}>")
 
 
 def read(text: str) -> Sequence[FormCall]:

@@ -22,7 +22,6 @@ from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
-from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
 
 _ALIASES: Final = ("arguments", "args", "params", "parameters")
@@ -178,6 +177,8 @@ def _unquoted(text: str) -> tuple[Json, tuple[Repair, ...]]:
     """Parse arguments that were sent as a text: JSON, or JSON with safe repairs. What is no object stays a text."""
     parsed = parse_strict(text)
     if isinstance(parsed, JsonFault):
+        from rails.parsing.repairs import repair
+
         parsed = repair(text) if text.lstrip()[:1] == "{" else parsed
     if isinstance(parsed, ParsedJson) and isinstance(parsed.value, dict):
         return parsed.value, (Repair("double_encoded", -1, text[:80], "object", 0.95), *parsed.repairs)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, read_prefix
-from rails.parsing.repairs import repair
 
 
 class FormCall(NamedTuple):
@@ -66,6 +66,8 @@ class Cursor:
         body = self.text[start : stop.start() if stop else len(self.text)]
         if len(end.findall(self.text, start)) > 1:
             raise NotInForm("the arguments are not JSON, and could end in several places", start)
+        from rails.parsing.repairs import repair
+
         repaired = repair(body)
         if not isinstance(repaired, ParsedJson):
             raise NotInForm(f"the arguments are not JSON: {repaired.message}", start + repaired.offset)
@@ -73,7 +75,7 @@ class Cursor:
         return repaired.value, repaired.repairs
 
 
-SPACE: Final = re.compile(r"\s*")
+SPACE: Final = lazy(r"\s*")
 NAME: Final = r"([A-Za-z_][\w.-]{0,99})"
 
 

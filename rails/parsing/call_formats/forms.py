@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Set
 from typing import Final, NamedTuple
 
+from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import FormReader
 
 
@@ -37,7 +38,7 @@ FORMS: Final[Mapping[str, WireForm]] = {
 }
 #: What of a model's name says which forms it writes when it does not use its provider's own calls.
 _MODELS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = tuple(
-    (re.compile(rf"(?:^|[^a-z]){pattern}", re.IGNORECASE), dialects)
+    (lazy(rf"(?:^|[^a-z]){pattern}", re.IGNORECASE), dialects)
     for pattern, dialects in (
         (r"glm", ("glm",)),
         (r"(?:kimi|moonshot)", ("kimi",)),

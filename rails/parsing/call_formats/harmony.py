@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, object_of
 
-_OPENING: Final = re.compile(
+_OPENING: Final = lazy(
     rf"\s*(?:<\|start\|>\w*)?\s*(?:<\|channel\|>\s*\w*)?\s*to={NAME}\s*(?:<\|channel\|>\s*\w+)?\s*"
     r"(?:(?:<\|constrain\|>)?\s*json)?\s*<\|message\|>\s*"
 )
-_END: Final = re.compile(r"\s*(?:<\|(?:call|end|return)\|>\s*)?\Z")
+_END: Final = lazy(r"\s*(?:<\|(?:call|end|return)\|>\s*)?\Z")
 
 
 def read(text: str) -> Sequence[FormCall]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, object_of
 
-_SECTION: Final = re.compile(r"\s*<\|tool_calls_section_begin\|>\s*")
-_CALL: Final = re.compile(rf"\s*<\|tool_call_begin\|>\s*{NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*")
-_CALL_END: Final = re.compile(r"\s*<\|tool_call_end\|>\s*")
-_END: Final = re.compile(r"\s*(?:<\|tool_calls_section_end\|>\s*)?\Z")
+_SECTION: Final = lazy(r"\s*<\|tool_calls_section_begin\|>\s*")
+_CALL: Final = lazy(rf"\s*<\|tool_call_begin\|>\s*{NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*")
+_CALL_END: Final = lazy(r"\s*<\|tool_call_end\|>\s*")
+_END: Final = lazy(r"\s*(?:<\|tool_calls_section_end\|>\s*)?\Z")
 
 
 def read(text: str) -> Sequence[FormCall]:

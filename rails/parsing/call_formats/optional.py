@@ -13,12 +13,12 @@ json      any name key and any arguments key in a json fence, in any spelling, o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 from typing import Final
 
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.parsing.call_formats.form import NAME
 from rails.parsing.call_formats.forms import FORMS
@@ -29,11 +29,11 @@ from rails.parsing.results import ToolSchemas
 NAMES: Final = frozenset({"hermes", "invoke", "mistral", "react", "name", "cohere", "gemini"})
 
 _OPENERS: Final = (
-    ("hermes", re.compile(r"[ \t]*<(tool_call|function_call)>[ \t]*")),
-    ("mistral", re.compile(rf"[ \t]*\[TOOL_CALLS\][ \t]*(?:{NAME}(?:\[CALL_ID\][\w-]{{1,80}})?\[ARGS\][ \t]*)?")),
-    ("react", re.compile(r"[ \t]*Action Input:[ \t]*")),
+    ("hermes", lazy(r"[ \t]*<(tool_call|function_call)>[ \t]*")),
+    ("mistral", lazy(rf"[ \t]*\[TOOL_CALLS\][ \t]*(?:{NAME}(?:\[CALL_ID\][\w-]{{1,80}})?\[ARGS\][ \t]*)?")),
+    ("react", lazy(r"[ \t]*Action Input:[ \t]*")),
 )
-_ACTION: Final = re.compile(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]*\r?\n\Z")
+_ACTION: Final = lazy(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]*\r?\n\Z")
 #: Dialects that are read inside tags or behind markers, and the one they hold.
 _HOLDS: Final = {"hermes": "name", "mistral": "name"}
 

@@ -7,16 +7,16 @@ hunk without any context goes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.builtin_tools import DELETE_FILE, INSERT_LINES, MOVE_FILE
 from rails.core.dataclass import dataclass, field
+from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
 
-_NUMBERS: Final = re.compile(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_GIT: Final = re.compile(r"diff --git \"?a/(?P<old>.*?)\"? \"?b/(?P<new>.*?)\"?\r?\Z")
+_NUMBERS: Final = lazy(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_GIT: Final = lazy(r"diff --git \"?a/(?P<old>.*?)\"? \"?b/(?P<new>.*?)\"?\r?\Z")
 _NO_FILE: Final = "/dev/null"
 _NO_NEWLINE: Final = "\\"
 

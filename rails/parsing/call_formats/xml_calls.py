@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
@@ -32,15 +33,15 @@ from rails.parsing.text_values import coerced, entities, json_text
 _ATTRIBUTE: Final = (
     r"(?:[ \t]+(?!name\b)[A-Za-z_][\w:.-]{0,40}[ \t]*=[ \t]*(?:\"[^\"<>\n]{0,200}\"|'[^'<>\n]{0,200}')){0,8}"
 )
-_OPENER: Final = re.compile(
+_OPENER: Final = lazy(
     rf"[ \t\ufeff]*(?:<action>[ \t]*)?<(?:tool{_ATTRIBUTE}[ \t]+name[ \t]*=[ \t]*"
     rf"(?:\"([^\"<>\n]{{1,100}})\"|'([^'<>\n]{{1,100}})'|([\w.-]{{1,100}})){_ATTRIBUTE}|([A-Za-z_][\w.-]{{0,99}}))"
     r"[ \t]*(/(?=>[ \t]*(?:</action>)?\s*\Z))?>"
 )
-_INVOKE: Final = re.compile(r"[ \t]*<invoke[ \t]+name=\"([^\"<>\n]{1,100})\">")
-_PARAMETER: Final = re.compile(r"<parameter[ \t]+name=\"([A-Za-z_][\w.-]{0,99})\">")
-ELEMENT: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})>")
-_EMPTY: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
+_INVOKE: Final = lazy(r"[ \t]*<invoke[ \t]+name=\"([^\"<>\n]{1,100})\">")
+_PARAMETER: Final = lazy(r"<parameter[ \t]+name=\"([A-Za-z_][\w.-]{0,99})\">")
+ELEMENT: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})>")
+_EMPTY: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
 
 
 @dataclass(slots=True)
@@ -258,7 +259,7 @@ def without_line_ends(raw: str) -> str:
     return raw
 
 
-_CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
+_CDATA: Final = lazy(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
 _DIALECT: Final = {"invoke": "invoke"}
 
 

@@ -47,14 +47,12 @@ def _line(output: IO[bytes]) -> bytes | None:
 class NodeWorker:
     """One Node process for one project (``node_worker.cjs``), contained as well as this machine can.
 
-    ``home`` is the project itself where ``project`` is a folder that stands for it. ``executes`` is whether it may load
-    what the project has installed, and the digest of what a human agreed to: another one takes another worker.
+    ``home`` is the project itself where ``project`` is a folder that stands for it. ``packages`` is whether it may load
+    what the project has installed. ``stamps`` are digests of the programs that it has loaded, by their folders.
     """
 
-    def __init__(
-        self, node: str, project: Path, home: Path | None = None, executes: tuple[bool, str] = (True, "")
-    ) -> None:
-        self.executes = executes
+    def __init__(self, node: str, project: Path, home: Path | None = None, *, packages: bool = True) -> None:
+        self.packages, self.stamps = packages, dict[str, str]()
         script, own = Path(__file__).with_name("node_worker.cjs"), tool_folder()
         flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG]
         real = home or project
@@ -62,7 +60,7 @@ class NodeWorker:
         view = SandboxView(project, None, (script, own, own.resolve(), real, *around, Path(node).parents[1]))
         running = start((node, *flags, str(script)), view)
         self._pipe = Pipe("The Node worker", running.process, _line, running.end)
-        self.about = self.ask({"op": "about", "roots": [*([str(project)] if executes[0] else []), str(own)]})
+        self.about = self.ask({"op": "about", "roots": [*([str(project)] if packages else []), str(own)]})
 
     @property
     def alive(self) -> bool:

@@ -1,0 +1,61 @@
+"""What ``ai-rails run`` and ``chat`` take where the command line says nothing: ``[run]`` of the settings files.
+
+The user's ``config.toml`` may say anything. The project's ``.rails.toml`` may name an agent and bound a run more
+tightly: who approves, which server gets the text and a higher budget are not its to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.config.settings_file import SCHEMAS, SettingsError, parse_settings
+from rails.config.tables import BoundsTable, ConfigTables, ProjectTables
+from rails.core.dataclass import dataclass
+from rails.core.errors import UsageError
+
+_BOUNDS: Final = ("max_tokens", "max_minutes", "max_cost")
+
+
+@dataclass(frozen=True, slots=True)
+class RunDefaults:
+    """Values by the option's name, each with the file that said it."""
+
+    values: Mapping[str, object]
+    sources: Mapping[str, str]
+
+
+def run_defaults(project: Path, folder: Path) -> RunDefaults:
+    """Return what the user's file in ``folder`` and the project's say. Raises UsageError with every mistake."""
+    values: dict[str, object] = {}
+    sources: dict[str, str] = {}
+    try:
+        for file, table in _tables(project, folder):
+            for name in table.__struct_fields__:
+                if (said := getattr(table, name)) and _counts(name, said, values):
+                    values[name], sources[name] = said, file.name
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}. Nothing was started.") from error
+    except SettingsError as error:
+        mistakes = "\n".join(error.mistakes)
+        raise UsageError(f"A settings file cannot be used. Nothing was started.\n{mistakes}") from None
+    return RunDefaults(values, sources)
+
+
+def _tables(project: Path, folder: Path) -> Iterator[tuple[Path, BoundsTable]]:
+    """Yield the ``[run]`` of the user's file and of the project's, where there are any."""
+    file = folder / SCHEMAS["config"]
+    if file.is_file():
+        yield file, parse_settings(file.read_bytes(), str(file), "config").tables(ConfigTables).run
+    file = project / SCHEMAS["rails"]
+    if file.is_file():
+        yield file, parse_settings(file.read_bytes(), str(file), "rails").tables(ProjectTables, only="run").run
+
+
+def _counts(name: str, said: object, before: Mapping[str, object]) -> bool:
+    """Whether what a later file says counts beside an earlier one: a bound that is tighter, and what nobody said."""
+    was = before.get(name)
+    if name in _BOUNDS and isinstance(was, int | float) and isinstance(said, int | float):
+        return said < was
+    return was is None

@@ -1,0 +1,126 @@
+"""A session over a project, opened: log, gate, and what a turn stands on. A saved answer takes no more than that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from rails.agents.acceptance import untrusted_agent_error
+from rails.agents.prompt import registry_for, system_prompt, tool_specs
+from rails.agents.template import Agent, named
+from rails.approval.decision import Approver
+from rails.core.errors import RailsError
+from rails.core.events.base import Event
+from rails.core.events.record import Record
+from rails.core.events.session import ErrorEvent
+from rails.edits.apply import recover
+from rails.gate.gate import Gate
+from rails.log.reader import full
+from rails.log.writer import SessionLog
+from rails.models.model import Model
+from rails.session.contained import ContainedRuns
+from rails.session.faults import fault_event
+from rails.session.job import SessionJob
+from rails.session.turn_context import TurnContext
+from rails.tools.registry import Registry
+
+
+@dataclass
+class OpenSession:
+    """``watch`` gets every record after it is in the log, and ``records`` are those of this run and what it resumed."""
+
+    job: SessionJob
+    log: SessionLog
+    registry: Registry
+    agents: Mapping[str, Agent]
+    model_for: Callable[[str], Model]
+    approver: Approver
+    watch: Callable[[Record], object] = field(default=lambda _: None)
+    on_text: Callable[[str], object] = field(default=lambda _: None)
+    gate: Gate | None = None
+    records: list[Record] = field(default_factory=list, init=False)
+    contained: ContainedRuns = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make what runs commands; it is opened when the first one runs."""
+        self.contained = ContainedRuns(self.job.project, self.publish)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Recover what an interruption left, start the gate, and close it in the end."""
+        for note in recover(self.job.project):
+            self.publish(ErrorEvent(note, note, recovered=True))
+        self.gate = self.gate or Gate(self.job.project)
+        self.registry = self.registry.with_runners({**self.registry.runners, **self.contained.runners()})
+        with self.gate:
+            try:
+                yield
+            finally:
+                self.contained.close()
+
+    def publish(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
+        """Log an event, then show and return it, with what the log keeps elsewhere put back in.
+
+        In this order: nothing is shown that a kill could erase.
+        """
+        record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
+        self.records.append(record)
+        try:
+            self.watch(record)
+        except (RailsError, BrokenPipeError):
+            raise
+        except Exception as error:
+            self._unseen(error)
+        return record
+
+    def _unseen(self, error: Exception) -> None:
+        """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
+        record = self.log.append(fault_event("this was shown", error))
+        self.records.append(record)
+        watch, self.watch = self.watch, lambda _: None
+        with suppress(Exception):
+            watch(record)
+        self.watch = watch
+
+    def context(self, role: str) -> TurnContext:
+        """Return what a turn of ``role`` stands on; the session must be open.
+
+        Raises UsageError for an agent that there is not, and for a project's own that nobody has accepted.
+        """
+        assert self.gate is not None, "the session is open"
+        agent = named(self.agents, role)
+        if not agent.trusted:
+            raise untrusted_agent_error(agent)
+        return TurnContext(
+            project=self.job.project,
+            session_id=self.log.session_id,
+            agent=agent,
+            system=system_prompt(agent, self.registry),
+            registry=registry_for(agent, self.registry),
+            model=self.model_for(agent.name),
+            gate=self.gate,
+            approver=self.approver,
+            publish_as=self.publish,
+            contained=self.contained,
+            tools=tool_specs(agent, self.registry),
+            correction=self.job.correction,
+            dialects=self.job.dialects,
+            from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
+            on_text=self.on_text,
+            time_left=self._time_left,
+        )
+
+    def _time_left(self) -> float:
+        return math.inf
+
+
+def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
+    """Return a watcher that shows each record to two."""
+
+    def watch(record: Record) -> None:
+        first(record)
+        second(record)
+
+    return watch
