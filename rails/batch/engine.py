@@ -22,7 +22,7 @@ from rails.batch.store import work
 
 #: So often a job is begun whose worker dies.
 _TRIES: Final = 3
-Runner = Callable[[JobSpec], JobResult]
+JobFunction = Callable[[JobSpec], JobResult]
 
 
 class JobEngine(Protocol):
@@ -49,7 +49,7 @@ class JobEngine(Protocol):
 class PoolEngine:
     """Processes of this machine."""
 
-    def __init__(self, place: str, workers: int, run: Runner = run_job) -> None:
+    def __init__(self, place: str, workers: int, run: JobFunction = run_job) -> None:
         self._place, self._workers, self._run = place, workers, run
         self._before = {*multiprocessing.active_children()}
         self._running: dict[Future[JobResult], JobSpec] = {}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
-from rails.batch.engine import Runner, lost
+from rails.batch.engine import JobFunction, lost
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.run_job import run_job
 from rails.batch.shared_limits import Pace, PaceKeeper
@@ -50,7 +50,9 @@ class RayResources:
 class RayEngine:
     """Tasks of a cluster: ``address`` is "auto" (the cluster of this machine), "local" (a new one) or HOST:PORT."""
 
-    def __init__(self, place: str, address: str, resources: RayResources | None = None, run: Runner = run_job) -> None:
+    def __init__(
+        self, place: str, address: str, resources: RayResources | None = None, run: JobFunction = run_job
+    ) -> None:
         self._ray, self._place, self._run = _ray(), place, run
         resources = resources or RayResources()
         self._own = not self._ray.is_initialized()

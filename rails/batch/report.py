@@ -21,14 +21,14 @@ from rails.render.units import seconds_text
 #: The stages of a job, in order; "other" is our own.
 STAGES: Final = ("prepare", "model", "gate", "human", "run", "write", "score")
 _VARIED: Final = ("model", "agent", "gate")
-Setting = tuple[str, str, str]
+JobSetting = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
     """One model, agent and gate setting on all its tasks. ``cost`` is ``None`` where some of it is not known."""
 
-    setting: Setting
+    setting: JobSetting
     jobs: int
     errors: int
     passed: Share
@@ -52,8 +52,8 @@ class Comparison:
     ``cost`` and ``turns`` are mean differences, the second less the first, with their 95 % interval.
     """
 
-    first: Setting
-    second: Setting
+    first: JobSetting
+    second: JobSetting
     pairs: int
     both: int
     only_first: int
@@ -86,7 +86,7 @@ class BatchReport:
 
 
 def batch_report(
-    results: Iterable[JobResult], only: Callable[[Setting, Setting], bool] = lambda *_: True
+    results: Iterable[JobResult], only: Callable[[JobSetting, JobSetting], bool] = lambda *_: True
 ) -> BatchReport:
     """Return the report of ``results``; ``only`` chooses which settings are compared."""
     known = sorted(results, key=lambda one: (setting_of(one), one.task, one.seed))
@@ -96,12 +96,12 @@ def batch_report(
     return BatchReport(rows, tuple(_compared(a, b, groups[a], groups[b]) for a, b in pairs))
 
 
-def setting_of(result: JobResult) -> Setting:
+def setting_of(result: JobResult) -> JobSetting:
     """Return what is varied in a set."""
     return result.model, result.agent, result.gate
 
 
-def _row(setting: Setting, found: Sequence[JobResult]) -> SettingRow:
+def _row(setting: JobSetting, found: Sequence[JobResult]) -> SettingRow:
     counted = [one for one in found if not one.error]
     raised, tries = sum(one.raised for one in counted), sum(one.tries for one in counted)
     costs = [one.cost for one in counted]
@@ -131,7 +131,7 @@ def _pass_at(counted: Sequence[JobResult]) -> tuple[tuple[int, float], ...]:
     return tuple((k, fmean(one for one in found if one is not None)) for k, found in estimates)
 
 
-def _compared(first: Setting, second: Setting, a: Sequence[JobResult], b: Sequence[JobResult]) -> Comparison:
+def _compared(first: JobSetting, second: JobSetting, a: Sequence[JobResult], b: Sequence[JobResult]) -> Comparison:
     others = {(one.task, one.seed): one for one in b if not one.error}
     pairs = [(one, others[one.task, one.seed]) for one in a if not one.error and (one.task, one.seed) in others]
     only_first = sum(x.passed and not y.passed for x, y in pairs)
@@ -221,7 +221,7 @@ def _pairs_table(report: BatchReport) -> Table:
     )
 
 
-def _told(first: Setting, second: Setting, which: Setting) -> list[str]:
+def _told(first: JobSetting, second: JobSetting, which: JobSetting) -> list[str]:
     """Return the parts of a setting in which two differ."""
     named = zip(_VARIED, which, first, second, strict=True)
     return [f"gate {word}" if name == "gate" else word for name, word, a, b in named if a != b]

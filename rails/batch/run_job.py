@@ -119,13 +119,15 @@ class _Run:
                     gate,
                     prices={name: Price(*one) for name, one in spec.prices.items()},
                 )
+                records: list[Record] = []
+                session.watch = records.append
                 ending = session.run()
                 cost = None if session.state.budget.unpriced else session.state.budget.cost
                 log.sync()
-                view = session_view(session.state.records)
-                made = self._made(tree.commit, ending, view, log.path, session.state.records)
+                view = session_view(records)
+                made = self._made(tree.commit, ending, view, log.path, records)
                 with self._timed("score"):
-                    made = self._scored(made, tree, judge, cost, _written(session.state.records))
+                    made = self._scored(made, tree, judge, cost, _written(records))
                 return msgspec.structs.replace(made, seconds={**self._seconds, **made.seconds})
 
     @contextmanager

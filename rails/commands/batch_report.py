@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rails.batch.job_spec import JobSpec
-from rails.batch.report import Setting, batch_report, report_tables
+from rails.batch.report import JobSetting, batch_report, report_tables
 from rails.batch.store import JobStore
 from rails.commands.review import show_report
 from rails.config.prices import PRICES_NAME, load_price_file
@@ -56,10 +56,10 @@ def _compared(words: str) -> tuple[str, list[str]]:
     return name, chosen
 
 
-def _only(place: int, values: Sequence[str]) -> Callable[[Setting, Setting], bool]:
+def _only(place: int, values: Sequence[str]) -> Callable[[JobSetting, JobSetting], bool]:
     """Return what chooses settings that differ in one thing only, and there in these two values."""
 
-    def chosen(first: Setting, second: Setting) -> bool:
+    def chosen(first: JobSetting, second: JobSetting) -> bool:
         rest = first[:place] + first[place + 1 :] == second[:place] + second[place + 1 :]
         return rest and {first[place], second[place]} == {*values}
 
