@@ -4,6 +4,11 @@ import gc
 import time
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # Projects of scenarios and cases of files: they are read, not run.
 collect_ignore = ["scenarios", "cases"]
