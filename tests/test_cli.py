@@ -548,8 +548,10 @@ def test_a_tool_is_tried_with_its_own_examples(rails, project):
     (project / "a.txt").write_text("one\ntwo\n", "utf-8")
     assert "2 a.txt" in rails("tools", "test", "count_lines", "--untrusted", code=0).stdout
     assert "whole file" in rails("tools", "trust", code=1).stdout
-    listed = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n'
-    assert "read_file" in rails("tools", "serve", text=listed, code=0).stdout
+    prefix = "io.modelcontextprotocol"
+    meta = {f"{prefix}/protocolVersion": "2026-07-28", f"{prefix}/clientCapabilities": {}}
+    listed = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}})
+    assert "read_file" in rails("tools", "serve", text=f"{listed}\n", code=0).stdout
 
 
 def test_c5_10_a_run_as_events_leaves_standard_output_to_the_protocol(rails):

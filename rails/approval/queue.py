@@ -93,7 +93,7 @@ class ApprovalQueue:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.here: Approver | None = None
-        self._judge, self._grants, self._from_project = judge, grants, from_project
+        self._judge, self.grants, self._from_project = judge, grants, from_project
         self.page_waits, self._patience_s, self._clock = page_waits, patience_s, clock
         self._box: AnswerBox | None = None
         self._publish: Callable[[Event, str], Record] | None = None
@@ -151,7 +151,7 @@ class ApprovalQueue:
         opened = audit_of(
             request,
             from_project=self._from_project,
-            can_grant=self._grants is not None,
+            can_grant=self.grants is not None,
             can_edit=self._judge is not None,
             replaces=replaces,
             note=note,
@@ -215,9 +215,9 @@ class ApprovalQueue:
     def _granted(self, request: ApprovalRequest, answer: PageAnswer) -> str:
         """Put the rule in force that the human was shown, and no other. Raises UsageError."""
         rule = propose(request)
-        if self._grants is None or isinstance(rule, str) or as_toml(rule) != answer.rule:
+        if self.grants is None or isinstance(rule, str) or as_toml(rule) != answer.rule:
             raise UsageError("The rule is not the one that was shown.")
-        return str(self._grants.add(rule, uses=answer.uses, minutes=answer.minutes))
+        return str(self.grants.add(rule, uses=answer.uses, minutes=answer.minutes))
 
     def _edited(self, asked: _Asked, answer: PageAnswer) -> tuple[ApprovalRequest, ApprovalRequest, str]:
         """Return what to ask about next, the agent's own request, and why the edit could not be used, if so."""

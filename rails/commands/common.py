@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rails.approval.decision import Approver
     from rails.approval.pending import PendingAnswers
+    from rails.approval.queue import ApprovalQueue
     from rails.commands.live import ProgressScreen
     from rails.core.events.base import Event
     from rails.core.events.record import Record
@@ -74,27 +75,14 @@ def approver_of(
 
     Without a terminal and without ``--web`` there is nobody to ask, and what would be asked is denied.
     """
-    from rails.approval.policy.grants import Grants, GrantsFile
     from rails.approval.policy.policy import PolicyApprover, load_policy
-    from rails.approval.queue import ApprovalQueue
     from rails.approval.terminal.approver import Choices, TerminalApprover
     from rails.review.reports.dry_run import rule_in_words
 
-    grants, fallback, web = Grants(board=GrantsFile(grants_folder(project))), None, getattr(options, "web", False)
-    import atexit
-
-    atexit.register(grants.close)
-    keyboard = _keyboard()
-    if keyboard or web:
-        minutes = getattr(options, "answer_within", None)
-        fallback = ApprovalQueue(
-            judge=gate.judge,
-            grants=grants,
-            from_project=untrusted(registry),
-            page_waits=web,
-            patience_s=None if minutes is None else minutes * 60,
-        )
-    if keyboard and fallback:
+    web, minutes = getattr(options, "web", False), getattr(options, "answer_within", None)
+    queue = queue_of(project, registry, gate, page_waits=web, minutes=minutes)
+    grants, keyboard = queue.grants, _keyboard()
+    if keyboard:
         choices = Choices(
             judge=gate.judge,
             revalidate=lambda request, text: revalidated(request, text, registry),
@@ -102,15 +90,36 @@ def approver_of(
             dry_run=lambda rule: rule_in_words(rule, views_of(state_of(project))),
             from_project=untrusted(registry),
         )
-        fallback.here = TerminalApprover(
+        queue.here = TerminalApprover(
             keyboard,
             screen.out,
             plain=screen.plain,
             colour=screen.colour,
             choices=choices,
-            elsewhere=fallback.answered_elsewhere,
+            elsewhere=queue.answered_elsewhere,
         )
+    fallback = queue if keyboard or web else None
     return PolicyApprover(load_policy(project), fallback, grants, decides=options.approve == "policy")
+
+
+def queue_of(
+    project: Path, registry: Registry, gate: Gate, *, page_waits: bool, minutes: float | None
+) -> ApprovalQueue:
+    """Return a queue of questions that the page of any process may answer, with grants of this process."""
+    import atexit
+
+    from rails.approval.policy.grants import Grants, GrantsFile
+    from rails.approval.queue import ApprovalQueue
+
+    grants = Grants(board=GrantsFile(grants_folder(project)))
+    atexit.register(grants.close)
+    return ApprovalQueue(
+        judge=gate.judge,
+        grants=grants,
+        from_project=untrusted(registry),
+        page_waits=page_waits,
+        patience_s=None if minutes is None else minutes * 60,
+    )
 
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:

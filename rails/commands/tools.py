@@ -246,11 +246,13 @@ def _servers(source: str) -> Mapping[str, Mapping[str, Json]]:
 
 
 def _serve(options: argparse.Namespace, project: Path) -> int:
-    """Offer the tools that need no question to any MCP client, over standard input and output."""
-    from rails.integrations.mcp_server import McpServer, serve
+    """Do what ``ai-rails mcp`` does."""
+    from rails.commands import mcp
+    from rails.commands.options import verb_parser
+    from rails.commands.verbs import VERBS
 
-    serve(McpServer(registry_of(project), options.role, project), sys.stdin.buffer, sys.stdout.buffer)
-    return EXIT_OK
+    words = ["--project", str(project), "--agent", options.role]
+    return mcp.run(verb_parser("mcp", VERBS["mcp"], mcp.options).parse_args(words))
 
 
 def _name(options: argparse.Namespace, example: str) -> str:

@@ -31,6 +31,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "tools": "list, show, check, start, trust, try, import and offer tools",
         "agents": "list the agents, show one, or accept a project's own",
         "hook": "the gate for other agents: Claude Code, Codex",
+        "mcp": "our gate, changes and tools for any client of the Model Context Protocol",
     },
     "n8n": {
         "n8n": "workflows of n8n: rules, node catalogue, picture, diff, dry run",

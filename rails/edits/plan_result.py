@@ -13,9 +13,10 @@ from rails.edits.match import Miss
 class Plan:
     """The plan of the requests. If there are refusals, ``changes`` is empty (but see ``partial``).
 
-    ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation
-    correction (rung 5)"). ``misses`` are the refusals' facts in full: strategies, candidates, handles.
-    ``fuzzy`` are files with an edit at a place that was only alike and was accepted by its handle, ``merged`` files whose changes were put beside somebody else's, made since the agent read them.
+    ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation correction (rung 5)").
+    ``misses`` are the refusals' facts in full: strategies, candidates, handles. ``fuzzy`` are files with an edit at a
+    place that was only alike and was accepted by its handle, ``merged`` files whose changes were put beside somebody
+    else's, made since the agent read them.
     """
 
     changes: ChangeSet

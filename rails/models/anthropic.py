@@ -65,6 +65,7 @@ class AnthropicModel:
     base_url: str = DEFAULT_URL
     max_tokens: int = limits.ANSWER_TOKENS
     silence_s: float = limits.MODEL_SILENCE_SECONDS
+    window: int = limits.ANTHROPIC_WINDOW
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
 
     @classmethod
@@ -269,8 +270,9 @@ def _request(
         "max_tokens": model.max_tokens,
         "messages": [_message(message) for message in messages],
     }
-    if messages and messages[-1].role == "user":
-        body["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+    # The last two of the user's: what the one before ended at is in the cache, however many blocks came since.
+    for sent in [one for one in body["messages"] if one["role"] == "user"][-2:]:
+        sent["content"][-1]["cache_control"] = {"type": "ephemeral"}
     if system.strip():
         text = encodable(system)
         body["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]

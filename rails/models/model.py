@@ -54,3 +54,16 @@ class ModelOptions:
     max_tokens: int = limits.ANSWER_TOKENS
     pause_s: float = 0.0
     chunk_chars: int = 24
+
+
+def window_of(model: Model) -> int:
+    """Return how many tokens a model takes at once, prompt and answer together; 0 for one that has no bound."""
+    found = getattr(model, "window", 0)
+    return found if isinstance(found, int) else 0
+
+
+def served_window(model: Model) -> int:
+    """Return what a model's server says of its window, in tokens; 0 where it says nothing."""
+    ask = getattr(model, "served_window", None)
+    found = ask() if callable(ask) else 0
+    return found if isinstance(found, int) else 0

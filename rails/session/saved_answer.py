@@ -8,7 +8,10 @@ the model again; what its author should read is in the result.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Sequence
+import itertools
+import json
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -17,14 +20,22 @@ from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile
-from rails.core.conversation import Delta, Message, ModelAnswer, StopReason, TextPart, ToolSpec
+from rails.core.conversation import Delta, Message, ModelAnswer, NativeCall, StopReason, TextPart, ToolSpec
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError, Refusal, UsageError
 from rails.core.events.approval import HumanDecision
-from rails.core.events.changes import ChangePlanned, ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
+from rails.core.events.base import Event
+from rails.core.events.changes import (
+    ChangePlanned,
+    ChangeRefused,
+    ExecutionStarted,
+    GateVerdict,
+    ToolExecutionResult,
+    Undo,
+)
 from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd
-from rails.core.events.turn import LlmResponse, ToolRequestValidationFailed
+from rails.core.events.turn import LlmResponse, McpRequestFormulated, ToolRequestValidationFailed
 from rails.core.events.values import to_json, verdict_to_json
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
@@ -36,12 +47,13 @@ from rails.parsing.parse import parse, with_proposals
 from rails.parsing.results import ParsedAnswer
 from rails.session.answer_reader import AnswerReader
 from rails.session.contained import ran_contained
+from rails.session.feedback import RequestResult
 from rails.session.job import SessionJob, log_session_start
 from rails.session.opened import OpenSession, both
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
 from rails.session.turn import Turn, carry_out
-from rails.session.turn_context import Correction
+from rails.session.turn_context import Correction, TurnContext, ms_since
 from rails.tools.registry import Registry
 from rails.tools.validate import validate
 
@@ -168,14 +180,15 @@ class Proposals:
     approver: Approver
     gate: Gate
     watch: Callable[[Record], object] = dataclasses.field(default=lambda _: None)
+    author: str = "saved answer"
     session: OpenSession = dataclasses.field(init=False)
     became: list[ApplyStatus] = dataclasses.field(default_factory=list, init=False)
-    _count: int = dataclasses.field(default=0, init=False)
+    _numbers: Iterator[int] = dataclasses.field(default_factory=lambda: itertools.count(1), init=False)
 
     def __post_init__(self) -> None:
         """Begin the session's log."""
-        log_session_start(self.job, self.log, SavedAnswer.name)
-        model_for = SavedAnswer().for_agent
+        log_session_start(self.job, self.log, self.author)
+        model_for = SavedAnswer(self.author).for_agent
         self.session = OpenSession(
             self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate
         )
@@ -190,28 +203,63 @@ class Proposals:
 
     def apply(self, text: str) -> AppliedAnswer:
         """Carry out one answer. Raises RailsError; the log then holds all that happened."""
-        self._count += 1
+        answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=self.author)
+        return self._carried_out(answer)[1]
+
+    def call(self, calls: Sequence[tuple[str, Mapping[str, Json]]], why: str) -> tuple[Turn, AppliedAnswer]:
+        """Carry out tool calls that another program's model has made, as those of one answer. Raises RailsError."""
+        number = next(self._numbers)
+        raw = tuple(RawRequest(f"t{number}.{n}", name, given, why, "mcp") for n, (name, given) in enumerate(calls, 1))
+        answer = ModelAnswer(Message("assistant", tuple(map(_native, raw))), "tool_use", model=self.author)
+        return self._carried_out(answer, ParsedAnswer(raw, native_ids={one.id: one.id for one in raw}))
+
+    def judged(self, name: str, given: Mapping[str, Json], judge: Callable[[], Verdict]) -> Verdict:
+        """Let the gate judge what another program's model wants to know of, and log both."""
+        raw = RawRequest(f"t{next(self._numbers)}.1", name, given, dialect="mcp")
+        answer = ModelAnswer(Message("assistant", (_native(raw),)), "tool_use", model=self.author)
+        self._publish(LlmResponse.of(self.author, answer), McpRequestFormulated(raw))
+        started = time.monotonic()
+        verdict = judge()
+        self._publish(GateVerdict((raw.id,), ms_since(started), verdict.proposal.diff(), verdict))
+        return verdict
+
+    def undo(self) -> str:
+        """Take back the last step of this session; return what was restored. Raises RailsError."""
+        from rails.edits.checkpoints import History, in_effect
+
+        history = History(self.job.project)
+        if not in_effect(history.steps(self.log.session_id), undone=False):
+            raise UsageError(
+                "Nothing that was changed here is in effect. Other sessions: a person types ai-rails undo."
+            )
+        done = history.undo(self.log.session_id)
+        paths = tuple(str(change.path) for change in done.changes.changes)
+        self._publish(Undo(done.step, paths, False, done.changes.files()))
+        return f"Step {done.step} is undone. Restored as before it: {', '.join(paths)}."
+
+    def _publish(self, *events: Event) -> None:
+        for event in events:
+            self.session.publish(event, self.job.tasks[0][0], self.author)
+
+    def _carried_out(self, answer: ModelAnswer, found: ParsedAnswer | None = None) -> tuple[Turn, AppliedAnswer]:
+        """Carry out an answer; ``found`` are its calls where they need not be looked for."""
         collected = Collector()
         self.session.watch = both(collected, self.watch)
         context = self.session.context(self.job.tasks[0][0])
-        answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=SavedAnswer.name)
-        self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
-        reader = AnswerReader(context, self._count, live=False)
-        reader.feed(text)
+        self.session.publish(LlmResponse.of(self.author, answer))
         self.became.append("error")  # until it is known; an exception leaves it so
-        turn = carry_out(context, answer, reader.finish(answer))
+        turn = carry_out(context, answer, found or _read(context, next(self._numbers), answer))
         became = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became[-1] = became.status
-        return became
+        return turn, became
 
     def run_contained(
         self, argv: Sequence[str], seconds: float, on_output: Callable[[bytes], object]
     ) -> tuple[Result, AppliedAnswer]:
         """Run a command that a person gives in the sandbox, and propose what it changed. Raises RailsError."""
-        self._count += 1
         collected, context = Collector(), self.session.context(self.job.tasks[0][0])
         self.session.watch = both(collected, self.watch)
-        given = RawRequest(f"t{self._count}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
+        given = RawRequest(f"t{next(self._numbers)}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
         request = validate(given, context.registry, context.agent.name)
         if not isinstance(request, ToolRequest):
             raise UsageError(f"{' '.join(map(str, request))} Nothing was run.")
@@ -226,6 +274,16 @@ class Proposals:
         applied = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became.append(applied.status)
         return result, applied
+
+
+def _native(raw: RawRequest) -> NativeCall:
+    return NativeCall(raw.id, raw.tool_name, json.dumps(dict(raw.parameters), ensure_ascii=False))
+
+
+def _read(context: TurnContext, number: int, answer: ModelAnswer) -> ParsedAnswer | RequestResult:
+    reader = AnswerReader(context, number, live=False)
+    reader.feed(answer.message.text)
+    return reader.finish(answer)
 
 
 def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:
@@ -306,7 +364,8 @@ class AskFunction:
 class SavedAnswer:
     """Stands where a model would: the answer is here already, so it is never asked."""
 
-    name = "saved answer"
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def for_agent(self, role: str) -> SavedAnswer:
         """Return this: the answer is the same, whoever gave it."""

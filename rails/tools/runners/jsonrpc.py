@@ -51,16 +51,16 @@ def message(number: int | None, method: str, params: Mapping[str, Json], *, meta
     return json.dumps(whole, ensure_ascii=False).encode("utf-8")
 
 
-def read_message(data: bytes, whose: str = "the server's answer") -> dict[str, Json]:
-    """One message, read strictly. ``whose`` names it in errors. Raises McpError."""
+def read_message(data: bytes) -> dict[str, Json]:
+    """One message, read strictly. Raises McpError."""
     try:
         value = parse_document(data.decode("utf-8")).value
     except UnicodeDecodeError:
-        raise McpError(f"{whose} is not UTF-8") from None
+        raise McpError("the server's answer is not UTF-8") from None
     except JsonError as error:
-        raise McpError(f"{whose} is not JSON: {error.message}") from None
+        raise McpError(f"the server's answer is not JSON: {error.message}") from None
     if not isinstance(value, dict):
-        raise McpError(f"{whose} is not a JSON-RPC message")
+        raise McpError("the server's answer is not a JSON-RPC message")
     return value
 
 

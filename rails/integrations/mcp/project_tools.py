@@ -1,0 +1,260 @@
+"""What the server offers, and what becomes of a call; nothing of the protocol is in here.
+
+Every call stands in one session log, which begins with the first of them. Changes and tools take the road that a
+model's own requests take: validated by their definition, planned, gated, asked about, written. Tools that edit by
+themselves are not offered, because ``propose_changes`` is all of them at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from rails.approval.decision import Approver
+from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, MOVE_FILE, N8N_NODE_INFO, WRITE_FILE
+from rails.core.dataclass import replace
+from rails.core.errors import RailsError, UsageError
+from rails.core.events.base import Event
+from rails.core.events.changes import ToolExecutionResult
+from rails.core.events.record import Record
+from rails.core.text import one_line
+from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.core.verdict import Verdict
+from rails.gate.gate import Gate
+from rails.gate.ledger import read_ledger
+from rails.gate.report.text import verdict_as_json, verdict_as_text
+from rails.log.index.index import Index
+from rails.log.writer import SessionLog
+from rails.session.job import SessionJob
+from rails.session.project import agents_of, state_of
+from rails.session.saved_answer import Proposals
+from rails.tools.registry import ANY_ROLE, Definition, Registry
+from rails.tools.validate import validate
+
+_HITS: Final = 20
+#: Where a workflow is judged that is in no file.
+_WORKFLOW: Final = "workflow.n8n.json"
+#: Which tool an edit means: the key that only it has.
+_EDITS: Final = {
+    "content": WRITE_FILE,
+    "old_string": EDIT_FILE,
+    "new_string": EDIT_FILE,
+    "new_path": MOVE_FILE,
+    "delete": DELETE_FILE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class McpResult:
+    """What a call gives its client: a text for the model, and the same as a value where there is one."""
+
+    text: str
+    ok: bool = True
+    value: Mapping[str, Json] | None = None
+
+
+@dataclass
+class ProjectTools:
+    """The tools of one project, for one server. Several threads may call; what writes does so one after the other.
+
+    ``registry`` are the definitions that ``role`` may use; ``listen`` lets a page answer what is asked in a session.
+    """
+
+    project: Path
+    registry: Registry
+    role: str
+    approver: Approver
+    gate: Gate
+    listen: Callable[[SessionLog, Proposals], None] = field(default=lambda *_: None)
+    client: str = "an MCP client"
+    own: Registry = field(init=False)
+    _open: contextlib.ExitStack = field(default_factory=contextlib.ExitStack, init=False)
+    _proposals: Proposals | None = field(default=None, init=False)
+    _opening: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _turn: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def __post_init__(self) -> None:
+        """Put the server's own tools together."""
+        self.own = Registry(_own(self.registry.definitions[N8N_NODE_INFO.name]))
+
+    def offered(self) -> tuple[Definition, ...]:
+        """Return the tools that a client sees: ours, and those of the role that do not edit by themselves."""
+        theirs = (one for one in self.registry.for_role(self.role) if one.effect != "edit")
+        return (*self.own.definitions.values(), *(one for one in theirs if one.tool_name not in self.own.definitions))
+
+    def call(self, name: str, given: Mapping[str, Json]) -> McpResult:
+        """Carry out one call. What is wrong with it, and what went wrong, is a result too."""
+        try:
+            if name not in self.own.definitions:
+                return self._called([(name, given)], "") if self._may(name) else _unknown(name)
+            request = validate(RawRequest("m1", name, given, dialect="mcp"), self.own, self.role)
+            if not isinstance(request, ToolRequest):
+                return McpResult("\n".join(map(str, request)), ok=False)
+            return _ACTIONS[name](self, request.parameters)
+        except RailsError as error:
+            return McpResult(str(error), ok=False)
+
+    def close(self) -> None:
+        """End the session and the gate."""
+        self._open.close()
+        self.gate.close()
+
+    def session(self) -> Proposals:
+        """Return the session of all calls; the first one begins it."""
+        with self._opening:
+            if self._proposals is None:
+                log = self._open.enter_context(SessionLog.create(state_of(self.project)))
+                job = SessionJob(self.project, ((self.role, f"calls of {self.client}"),))
+                agents = agents_of(self.project)
+                made = Proposals(job, log, self.registry, agents, self.approver, self.gate, author=self.client)
+                self.listen(log, made)
+                self._open.enter_context(made.open())
+                self._proposals = made
+            return self._proposals
+
+    def _may(self, name: str) -> bool:
+        found = self.registry.get(name)
+        return found is None or found.effect != "edit"
+
+    def _called(self, calls: list[tuple[str, Mapping[str, Json]]], why: str) -> McpResult:
+        session = self.session()
+        with self._turn:
+            turn, _ = session.call(calls, why)
+            given = next((one.event for one in reversed(session.session.records) if _is_result(one)), None)
+        text, ok = "\n\n".join(outcome.text for outcome in turn.outcomes), all(one.ok for one in turn.outcomes)
+        definition = self.registry.get(calls[0][0])
+        if ok and definition and isinstance(definition.response_format, dict):
+            return _as_promised(text, given)
+        return McpResult(text, ok)
+
+    def _judged(self, name: str, given: Mapping[str, Json], judge: Callable[[], Verdict]) -> McpResult:
+        verdict = self.session().judged(name, given, judge)
+        return McpResult(verdict_as_text(verdict), True, verdict_as_json(verdict))
+
+
+def _is_result(record: Record) -> bool:
+    return isinstance(record.event, ToolExecutionResult)
+
+
+def _as_promised(text: str, given: Event | None) -> McpResult:
+    """Return a tool's result with its value: its definition promises one."""
+    try:
+        return McpResult(text, True, json.loads(given.text if isinstance(given, ToolExecutionResult) else ""))
+    except ValueError:
+        return McpResult("The answer was too long to be passed on whole.", ok=False)
+
+
+def tool_object(definition: Definition) -> dict[str, Json]:
+    """Return a definition as a Model Context Protocol ``Tool``."""
+    tool: dict[str, Json] = {"name": definition.tool_name, "description": definition.description}
+    if definition.title:
+        tool["title"] = definition.title
+    tool["inputSchema"] = dict(definition.request_schema)
+    if isinstance(definition.response_format, dict):
+        tool["outputSchema"] = definition.response_format
+    if definition.annotations:
+        tool["annotations"] = dict(definition.annotations)
+    return tool
+
+
+def _unknown(name: str) -> McpResult:
+    return McpResult(f"{one_line(name, 60)} edits by itself: use propose_changes. Nothing was written.", ok=False)
+
+
+def _own(like: Definition) -> dict[str, Definition]:
+    """Return the tools of the server itself, as the file beside this one describes them; ``like`` is one of them."""
+    plain = replace(like, guidance={}, aliases={}, tool_aliases=(), mistaken_names=(), examples=())
+    described = json.loads((Path(__file__).parent / "tools.json").read_text("utf-8"))
+    own = {one["tool_name"]: replace(plain, digest=one["tool_name"], **one) for one in described}
+    return {name: replace(one, access={ANY_ROLE: "free"}) for name, one in {**own, like.tool_name: like}.items()}
+
+
+# -- our own tools ----------------------------------------------------------------------------------
+
+
+def _gate(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
+    contents, paths, base = given.get("contents"), given.get("paths"), given.get("base")
+    if contents and (paths or base):
+        raise UsageError("Give paths (with or without base) or contents, not both. Nothing was checked.")
+    if isinstance(contents, list):
+        proposed = {str(one["file_path"]): str(one["content"]) for one in contents if isinstance(one, dict)}
+        return tools._judged("gate", given, lambda: tools.gate.check_contents(proposed))
+    names = [str(one) for one in paths] if isinstance(paths, list) else []
+    judge = _on_disk(tools, names, str(base) if base else None, tools.gate)
+    return tools._judged("gate", given, judge)
+
+
+def _on_disk(tools: ProjectTools, paths: list[str], base: str | None, gate: Gate) -> Callable[[], Verdict]:
+    """Return what judges files as they are. Raises UsageError for what is no file of the project."""
+    if missing := [path for path in paths if not (tools.project / path).resolve().is_relative_to(tools.project)]:
+        raise UsageError(f"{one_line(missing[0])} is outside the project. Nothing was checked.")
+    found = read_ledger(tools.project, paths, base=base)
+    if not found.chosen and not found.missed and not found.deleted:
+        raise UsageError("There is no such file to check.")
+    chosen = list(found.chosen)
+    return lambda: gate.check_files(chosen, base=base, deleted=found.deleted, missed=found.missed)
+
+
+def _propose(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
+    edits = given["edits"]
+    assert isinstance(edits, list), "the request was validated"
+    calls = [_edit(one) for one in edits if isinstance(one, dict)]
+    return tools._called(calls, str(given.get("explanation", "")))
+
+
+def _edit(one: dict[str, Json]) -> tuple[str, Mapping[str, Json]]:
+    """Return the edit tool and its parameters; what does not fit together is that tool's to refuse."""
+    tool = next((tool for key, tool in _EDITS.items() if key in one), EDIT_FILE)
+    return tool.name, {key: value for key, value in one.items() if key != "delete" or tool is not DELETE_FILE}
+
+
+def _n8n_check(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
+    path, workflow = given.get("path"), given.get("workflow")
+    if (path is None) == (workflow is None):
+        raise UsageError("Give path or workflow, one of them. Nothing was checked.")
+    with Gate(tools.project, profile=str(given.get("profile", "import"))) as gate:
+        text = {_WORKFLOW: str(workflow)}
+        judge = _on_disk(tools, [str(path)], None, gate) if path else partial(gate.check_contents, text)
+        return tools._judged("n8n_check", given, judge)
+
+
+def _undo(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
+    del given
+    session = tools.session()
+    with tools._turn:
+        return McpResult(session.undo())
+
+
+def _node_info(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
+    found = tools.registry.runners[N8N_NODE_INFO.name](given, tools.project)
+    return McpResult(found.text, found.ok)
+
+
+def _session_search(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
+    state, limit = state_of(tools.project), given.get("limit")
+    if not state.is_dir():
+        return McpResult("There is no session in this project yet.")
+    with Index(state) as index:
+        index.refresh()
+        hits = index.search(str(given["query"]), limit=limit if isinstance(limit, int) else _HITS).hits
+    lines = [
+        f"{hit.place}  {hit.record.timestamp[:19]}  {hit.record.event_type}  {one_line(hit.record.message, 200)}"
+        for hit in hits
+    ]
+    return McpResult("\n".join(lines) or "Nothing found.")
+
+
+_ACTIONS: Final[Mapping[str, Callable[[ProjectTools, Mapping[str, Json]], McpResult]]] = {
+    "gate": _gate,
+    "propose_changes": _propose,
+    "n8n_check": _n8n_check,
+    N8N_NODE_INFO.name: _node_info,
+    "undo": _undo,
+    "session_search": _session_search,
+}

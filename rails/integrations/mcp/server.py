@@ -1,0 +1,258 @@
+"""The server of the Model Context Protocol, on the official SDK: standard input and output, or HTTP on the loopback.
+
+Both eras are spoken. A question for a person goes through a client that can ask: as a request of ours in the older
+era, in the newer one as an answer that wants input, after which the client calls again. Each call works in a thread
+of its own, so that one which waits for a person holds up none that only looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types as types
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from rails import __version__
+from rails.core import limits
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.integrations.mcp.approver import CALLER, Answers, ClientQuestion
+from rails.integrations.mcp.project_tools import McpResult, ProjectTools, tool_object
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+#: Calls that are at work at a time; more are refused.
+_AT_ONCE: Final = 32
+_INSTRUCTIONS: Final = (
+    "gate checks files or contents. Change files with propose_changes: what it answers says what was written or what "
+    "to correct. A person decides about every change."
+)
+
+
+class _Call:
+    """A call at work in a thread of its own: what it asks, then its result, come out one after the other."""
+
+    def __init__(self, work: Callable[[], McpResult], *, can_ask: bool) -> None:
+        self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
+        self.answers = Answers()
+        self._can_ask, self._number = can_ask, 0
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has taken it back."""
+        return self.answers.gone
+
+    def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
+        """Ask the client's person; ``None`` where there is none, or nobody answers until it is ``over``."""
+        if not self._can_ask:
+            return None
+        self._number += 1
+        self._say(ClientQuestion(self._number, text, form))
+        return self.answers.take(self._number, over)
+
+    def _run(self, work: Callable[[], McpResult]) -> None:
+        CALLER.set(self)
+        try:
+            result = work()
+        except Exception as error:  # a fault of ours is an answer, too
+            result = McpResult(f"AI-Rails itself failed: {type(error).__name__}. See ai-rails review.", ok=False)
+        self._say(result)
+
+    def _say(self, what: ClientQuestion | McpResult) -> None:
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            self._loop.call_soon_threadsafe(self.said.put_nowait, what)
+
+
+class McpService:
+    """The handlers of one server process. ``calls`` are those whose client has to call again with an answer."""
+
+    def __init__(self, tools: ProjectTools) -> None:
+        self._tools = tools
+        self._working: set[_Call] = set()
+        self._waiting: dict[str, _Call] = {}
+        self.server = Server(
+            "ai-rails",
+            version=__version__,
+            instructions=_INSTRUCTIONS,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+        )
+
+    async def _list(
+        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        tools = [types.Tool.model_validate(tool_object(one)) for one in self._tools.offered()]
+        return types.ListToolsResult(tools=tools)
+
+    async def _call(
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        call = self._resumed(params) if params.request_state else self._begun(context, params)
+        if call is None:
+            return _told(McpResult("This question is not open any more. Nothing was done; call again.", ok=False))
+        try:
+            return await self._outcome(context, call)
+        except asyncio.CancelledError:
+            call.answers.abandon()
+            raise
+
+    def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> _Call | None:
+        if len(self._working) >= _AT_ONCE:
+            raise MCPError(types.INTERNAL_ERROR, f"{_AT_ONCE} calls are at work. Wait for one of them.")
+        given, client = dict(params.arguments or {}), context.session.client_params
+        self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}" if client else self._tools.client
+        call = _Call(lambda: self._tools.call(params.name, given), can_ask=_can_ask(context))
+        self._working.add(call)
+        return call
+
+    def _resumed(self, params: types.CallToolRequestParams) -> _Call | None:
+        """Return the call whose question this answers; the client calls again with what it was given."""
+        call = self._waiting.pop(params.request_state or "", None)
+        for name, answer in (params.input_responses or {}).items():
+            if call and isinstance(answer, types.ElicitResult) and name.isdecimal():
+                call.answers.leave(int(name), _filled(answer))
+        return call
+
+    async def _outcome(
+        self, context: ServerRequestContext[Any], call: _Call
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Return what a call says last, putting its questions to the client on the way."""
+        said = await call.said.get()
+        while isinstance(said, ClientQuestion):
+            if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                return self._input_required(call, said)
+            asked = asyncio.ensure_future(_elicited(context, said))
+            more = asyncio.ensure_future(call.said.get())
+            try:
+                await asyncio.wait((asked, more), return_when=asyncio.FIRST_COMPLETED)
+                if asked.done() and not more.done():
+                    call.answers.leave(said.number, asked.result())
+                said = await more
+            finally:
+                asked.cancel()
+                more.cancel()
+        self._working.discard(call)
+        return _told(said)
+
+    def _input_required(self, call: _Call, question: ClientQuestion) -> types.InputRequiredResult:
+        state = secrets.token_urlsafe(32)
+        self._waiting[state] = call
+        request = types.ElicitRequest(params=_form(question))
+        return types.InputRequiredResult(input_requests={str(question.number): request}, request_state=state)
+
+    def close(self) -> None:
+        """Take every call back, and end the session."""
+        for call in self._working:
+            call.answers.abandon()
+        self._tools.close()
+
+
+def _can_ask(context: ServerRequestContext[Any]) -> bool:
+    able = context.session.client_capabilities
+    asks = able.elicitation if able else None
+    return asks is not None and (asks.form is not None or asks.url is None)
+
+
+async def _elicited(context: ServerRequestContext[Any], question: ClientQuestion) -> Mapping[str, Json] | None:
+    """Ask the client; one that fails to ask has nobody who could answer."""
+    try:
+        answer = await context.session.elicit_form(question.text, dict(question.form), context.request_id)
+    except MCPError:
+        return None
+    return _filled(answer)
+
+
+def _form(question: ClientQuestion) -> types.ElicitRequestFormParams:
+    return types.ElicitRequestFormParams(message=question.text, requested_schema=dict(question.form))
+
+
+def _filled(answer: types.ElicitResult) -> Mapping[str, Json]:
+    """Return what a person filled in; to decline or to close the form is a no."""
+    content = answer.content or {}
+    return {name: str(value) for name, value in content.items()} if answer.action == "accept" else {}
+
+
+def _told(result: McpResult) -> types.CallToolResult:
+    text = types.TextContent(text=result.text)
+    value = dict(result.value) if result.value is not None and result.ok else None
+    return types.CallToolResult(content=[text], structured_content=value, is_error=not result.ok)
+
+
+# -- the two ways in ----------------------------------------------------------------------------------
+
+
+async def on_stdio(service: McpService) -> None:
+    """Answer the client on standard input and output until it hangs up. Nothing else may be printed there."""
+    async with stdio_server() as (reading, writing):
+        await service.server.run(reading, writing, service.server.create_initialization_options())
+
+
+async def on_http(service: McpService, listening: socket.socket, token: str) -> None:
+    """Answer clients that show ``token``, on a socket of the loopback interface."""
+    port = listening.getsockname()[1]
+    security = TransportSecuritySettings(allowed_hosts=_names(port), allowed_origins=_names(port, "http://"))
+    app = service.server.streamable_http_app(transport_security=security, max_request_body_size=limits.PAGE_BODY_BYTES)
+    config = uvicorn.Config(_Guarded(app, token), log_config=None, access_log=False, timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # the command has its own
+    serving = asyncio.ensure_future(server.serve([listening]))
+    try:
+        await asyncio.shield(serving)
+    finally:
+        server.should_exit = True
+        await serving
+
+
+def _names(port: int, before: str = "") -> list[str]:
+    return [f"{before}{name}:{port}" for name in ("127.0.0.1", "localhost")]
+
+
+class _Guarded:
+    """An application that only answers who shows the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        shown = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
+        if scope["type"] != "http" or (len(shown) == 1 and hmac.compare_digest(shown[0], self._token)):
+            await self._app(scope, receive, send)
+            return
+        body = b"The token is missing or wrong: send it as Authorization: Bearer TOKEN."
+        headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+def run_until_ended(service: McpService, serving: Coroutine[Any, Any, None]) -> None:
+    """Serve until the client hangs up or a signal comes, then end the session as it should end."""
+
+    async def main() -> None:
+        task = asyncio.ensure_future(serving)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        try:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        finally:
+            service.close()
+
+    asyncio.run(main())
