@@ -257,7 +257,7 @@ class _Planner:
         if isinstance(made, Refusal):
             self.refusals.append(replace(made, path=str(draft.path), request_id=request.id))
         else:
-            self._try(request, draft, lambda: self._edited(request, draft, made, ""))
+            self._try(request, draft, lambda: self._edited(draft, made, ""))
 
 
 _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
