@@ -24,6 +24,7 @@ from rails.core.events.session import (
     WorkflowStart,
 )
 from rails.core.events.turn import (
+    ContextReduced,
     CorrectionEvent,
     FeedbackSent,
     LlmError,
@@ -51,6 +52,7 @@ _LANDMARK: Final = {AgentEngage, AgentFinished, Escalation, Handoff, WorkflowEnd
 _READ: Final = frozenset(
     {
         LlmResponse,
+        ContextReduced,
         CorrectionEvent,
         GateVerdict,
         HumanDecision,
@@ -135,7 +137,7 @@ class SessionStats:
                 self.output_tokens += usage.output_tokens
                 self.cached_tokens += usage.cache_read_tokens
                 self._use(record.llm_model_used, usage)
-            case CorrectionEvent(usage=usage):
+            case CorrectionEvent(usage=usage) | ContextReduced(usage=usage):
                 self._use(record.llm_model_used, usage)
             case GateVerdict(verdict=verdict, duration_ms=spent):
                 self._spend("gate", spent / 1000)
