@@ -85,10 +85,10 @@ def test_the_comments_of_prettier_are_known():
 
 PYTHON = """
 ruff: noqa|flake8: noqa|noqa|NOQA|noqa: E501|type: ignore|ty: ignore|mypy: ignore|mypy: disable-error-code
-pyright: ignore|pyright: basic|pyright: off|pyre-ignore|pyre-fixme|pylint: disable=all|pylint: skip-file|fmt: off|fmt: skip|yapf: disable|isort: skip
-isort: off|isort: split|isort: dont-add|autopep8: off|pyrefly: ignore|pytype: disable|pytype: skip-file
-nosec|bandit: skip|pragma: no cover|pragma: no branch|ruff: disable[F401]|ruff: ignore|ruff: file-ignore|flake8=noqa
-ruff: enable
+pyright: ignore|pyright: basic|pyright: off|pyre-ignore|pyre-fixme|pylint: disable=all|pylint: skip-file
+fmt: off|fmt: skip|yapf: disable|isort: skip|isort: off|isort: split|isort: dont-add|autopep8: off
+pyrefly: ignore|pytype: disable|pytype: skip-file|nosec|bandit: skip|pragma: no cover|pragma: no branch
+ruff: disable[F401]|ruff: ignore|ruff: file-ignore|flake8=noqa|ruff: enable
 """
 SCRIPT = """
 eslint-disable|eslint-disable-line|eslint-disable-next-line|eslint-env browser|@ts-ignore|@ts-nocheck|@ts-expect-error
