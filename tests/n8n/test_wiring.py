@@ -205,7 +205,7 @@ def told(value, rule):
 
 @with_catalogue
 def test_an_output_that_is_not_there_is_told_with_those_that_are():
-    value = wired(SET, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")], [to("B"), to("B")]]})
+    value = wired({**SET}, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")], [to("B"), to("B")]]})
     only = 'Node "Set" has only the "main" output 0, so the connection from node "Set" to node "B" is dropped'
     error = 'For an error output set "onError": "continueErrorOutput"; else add the rule or case, or remove it.'
     other = "Add the rule, case or category that makes this output, or remove the connection."
@@ -226,9 +226,8 @@ def test_an_output_that_is_not_there_is_told_with_those_that_are():
 def test_a_kind_of_output_that_a_node_has_not_is_told_once_at_its_key_with_what_to_do():
     value = wired(ASKER, BRAIN, **THINKING)
     value["connections"]["Brain"] = {"main": [[to("Asker"), to("Asker")]]}
-    message = (
-        'Node "Brain" (n8n-nodes-base.brain) has no "main" output: n8n drops the connection from "Brain" to "Asker"'
-    )
+    drops = 'n8n drops the connection from node "Brain" to node "Asker"'
+    message = f'Node "Brain" (n8n-nodes-base.brain) has no "main" output: {drops}'
     assert told(value, "N8N032") == [
         ("error", "connections.Brain.main", message, 'Its outputs are "ai_languageModel".')
     ]
