@@ -57,8 +57,8 @@ def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] 
     configured = run_defaults(project, config_folder())
     taken = _take(options, configured)
     gate = Gate(project)
-    human = common.human_of(screen)
     approver = common.approver_of(options, screen, project, registry, gate)
+    human = common.human_of(screen, approver)
     resuming = options.resume is not None
     log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
     before, recalled = resumed.limits if resumed else None, ""
