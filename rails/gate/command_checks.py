@@ -20,8 +20,8 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import CheckError
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
+from rails.gate import coverage
 from rails.gate.baseline import TextFindings, mark_new, split_lines
-from rails.gate.support import coverage
 from rails.sandbox import probe
 from rails.sandbox.layer import Layer
 from rails.sandbox.run import layer_for, run
