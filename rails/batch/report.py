@@ -79,10 +79,13 @@ class BatchReport:
     @property
     def value(self) -> dict[str, Json]:
         """The figures as JSON."""
-        of = [{"interval": [*row.passed.interval], "per_solved": row.per_solved} for row in self.rows]
-        rows: list[Json] = [{**json_object(row), **more} for row, more in zip(self.rows, of, strict=True)]
+        rows: list[Json] = [_with_more(row) for row in self.rows]
         pairs: list[Json] = [{**json_object(one), "distinguishable": one.distinguishable} for one in self.comparisons]
         return {"v": 1, "settings": rows, "comparisons": pairs}
+
+
+def _with_more(row: SettingRow) -> Json:
+    return {**json_object(row), "interval": [*row.passed.interval], "per_solved": row.per_solved}
 
 
 def batch_report(
