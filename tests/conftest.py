@@ -4,6 +4,11 @@ import gc
 import time
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A property holds or it does not: how fast its examples are made and tried says how busy the machine is.
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")
 
 # Projects of scenarios and cases of files: they are read, not run.
 collect_ignore = ["scenarios", "cases"]

@@ -11,7 +11,6 @@ from rails.commands.options import add_project
 from rails.core import limits
 from rails.core import paths as workspace
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import replace
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
 from rails.core.text import one_line, printable
 from rails.gate.languages.python.ruff_client import head_start
@@ -19,10 +18,11 @@ from rails.gate.ledger import read_ledger
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from rails.core.paths import WorkspacePath
     from rails.core.tool_request import Json
-    from rails.core.verdict import Verdict
+    from rails.core.verdict import NotChecked, Verdict
     from rails.gate.gate import Gate
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
@@ -86,18 +86,22 @@ def run(options: argparse.Namespace) -> int:
     from rails.gate.report.text import render
 
     with Gate(project, strict=options.strict, profile=options.profile, ruff=ruff) as gate:
-        unsafe = options.fix and options.unsafe_fixes
-        verdict = gate.check_files(
-            chosen,
-            base=compared,
-            fix=options.fix,
-            unsafe_fixes=unsafe,
-            staged=options.staged,
-            deleted=ledger.deleted,
-            missed=ledger.missed,
-        )
-    if options.fix:
-        _write(project, verdict)
+        if options.fix and compared is None and len(chosen) > limits.FILES_PER_STEP:
+            verdict = _in_steps(gate, chosen, ledger.missed, unsafe_fixes=options.unsafe_fixes)
+        else:
+            verdict = gate.check_files(
+                chosen,
+                base=compared,
+                fix=options.fix,
+                unsafe_fixes=options.unsafe_fixes,
+                staged=options.staged,
+                deleted=ledger.deleted,
+                missed=ledger.missed,
+            )
+            if options.fix and verdict.proposal:
+                from rails.edits.checkpoint_commits import fix_run
+
+                _write(project, verdict.proposal, fix_run())
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"))
     return _EXIT[verdict.status]
@@ -209,26 +213,49 @@ def _trust(project: Path) -> None:
     executed_config.agree(project, own)
     for command in commands:
         print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
-    for name in executed_config.programs(project):
-        print(f"gate: may run {name}", file=sys.stderr)
-    if not commands and not executed_config.programs(project):
+    files = executed_config.executed(project, own)
+    for name in (name for name in files if not Path(name).is_absolute()):
+        print(f"gate: may run {printable(name, keep='')}", file=sys.stderr)
+    if installed := sum(Path(name).is_absolute() for name in files):
+        print(f"gate: may run {installed} files of installed packages, as they are now", file=sys.stderr)
+    if not commands and not files:
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
 
 
-def _write(project: Path, verdict: Verdict) -> None:
+def _in_steps(
+    gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked], *, unsafe_fixes: bool
+) -> Verdict:
+    """Repair and write so many files at a time; return what is left of all of them, without the contents."""
+    from rails.core.verdict import Verdict, merged
+    from rails.edits.checkpoint_commits import fix_run
+
+    run, seen, corrected = fix_run(), 0, 0
+    total = Verdict("pass", ChangeSet(()), not_checked=tuple(missed))
+    for verdict in gate.in_steps(chosen, unsafe_fixes=unsafe_fixes):
+        _write(gate.project, verdict.proposal, run)
+        corrected += len(verdict.proposal.changes)
+        total, seen = merged(total, verdict), min(seen + limits.FILES_PER_STEP, len(chosen))
+        print(f"gate: {seen:,} of {len(chosen):,} files, {corrected:,} corrected", file=sys.stderr)
+    if corrected:
+        print(f"gate: ai-rails undo {run} takes all of it back", file=sys.stderr)
+    return total
+
+
+def _write(project: Path, proposal: ChangeSet, run: str) -> None:
     """Write the safe fixes and formatting, as many files at a time as one change may have, each part a step to undo.
 
     Whoever types --fix has agreed to them.
     """
-    if verdict.proposal:
+    if proposal:
         from rails.approval.decision import Decision, request_for_changes, sign_changes
+        from rails.core.verdict import Verdict
         from rails.edits.apply import apply
-        from rails.edits.checkpoint_commits import FIX_SESSION, StepFacts
+        from rails.edits.checkpoint_commits import StepFacts
 
-        for part in _parts(verdict.proposal):
-            asked = request_for_changes("fix", "gate", (), replace(verdict, proposal=part))
+        for part in _parts(proposal):
+            asked = request_for_changes("fix", "gate", (), Verdict("pass", part))
             signed = sign_changes(asked, Decision("approve", "", "--fix on the command line"))
-            done = apply(signed, project, step=StepFacts(FIX_SESSION, f"gate --fix ({len(part.changes)} files)"))
+            done = apply(signed, project, step=StepFacts(run, f"gate --fix ({len(part.changes)} files)"))
             if done.unrecorded:
                 print(f"gate: fixed, and it cannot be undone yet: {done.unrecorded}", file=sys.stderr)
 

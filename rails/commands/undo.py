@@ -10,7 +10,7 @@ from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import Undo
 from rails.core.text import one_line
 from rails.edits.apply import recover
-from rails.edits.checkpoint_commits import FIX_SESSION
+from rails.edits.checkpoint_commits import is_fix_run
 from rails.edits.checkpoints import History, Undone, in_effect
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
@@ -37,7 +37,7 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     for one in _moved(History(project), options, redo=redo):
         say_moved(one, redo=redo)
         paths = tuple(str(change.path) for change in one.changes.changes)
-        if one.session != FIX_SESSION:  # which has no log
+        if not is_fix_run(one.session):  # which has no log
             with SessionLog.reopen(state_of(project), one.session) as log:
                 log.append(Undo(one.step, paths, redo, one.changes.files()))
     return EXIT_OK
@@ -52,6 +52,8 @@ def _moved(history: History, options: argparse.Namespace, *, redo: bool) -> tupl
             f"There is nothing to {'redo' if redo else 'undo'} in {where}. ai-rails review lists the sessions."
         )
     session = options.session or fitting[-1].session
+    if options.step is None and is_fix_run(session):  # one run of gate --fix, however many steps it was written in
+        return history.redo_session(session) if redo else history.undo_session(session)
     if redo:
         return (history.redo(session, options.step),)
     if options.all:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
@@ -18,7 +18,8 @@ Status = Literal["pass", "fail", "error"]
 class Finding:
     """One problem at one place. Lines and columns are 1-based and count characters; 0 means unknown.
 
-    ``new`` is whether this change set introduced it: only new findings count. ``remedy`` is the rule's
+    ``new`` is whether this change set introduced it: only new findings count. ``worse_than`` is what it counted before
+    (complexity, length) where the change made it grow: it counts as a new one. ``remedy`` is the rule's
     own one-sentence advice. ``json_path`` is set where the place is inside a JSON document. ``source`` is
     the line of text the finding is on, for showing.
     """
@@ -37,6 +38,7 @@ class Finding:
     remedy: str = ""
     json_path: str = ""
     source: str = ""
+    worse_than: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +108,34 @@ class Verdict:
     def blocking(self) -> tuple[Finding, ...]:
         """The new findings that keep the verdict from "pass"."""
         return tuple(f for f in self.findings if f.new and f.severity == "error")
+
+    @property
+    def worse(self) -> tuple[Finding, ...]:
+        """The findings that were there before and whose count the change made grow."""
+        return tuple(f for f in self.findings if f.worse_than is not None)
+
+
+def merged(one: Verdict, other: Verdict) -> Verdict:
+    """Return what two verdicts about different files say together, without what they propose."""
+    status = next(status for status in _WORST if status in (one.status, other.status))
+    runs: dict[str, CheckRun] = {}
+    for run in (*one.checks, *other.checks):
+        was = runs.get(run.name)
+        runs[run.name] = run if was is None else _added(was, run)
+    return Verdict(
+        status,
+        ChangeSet(()),
+        one.findings + other.findings,
+        one.fixed + other.fixed,
+        tuple(dict.fromkeys(one.not_checked + other.not_checked)),
+        tuple(runs.values()),
+        evidence=one.evidence + other.evidence,
+    )
+
+
+_WORST: Final[tuple[Status, ...]] = ("fail", "error", "pass")
+
+
+def _added(one: CheckRun, other: CheckRun) -> CheckRun:
+    ms = round(one.duration_ms + other.duration_ms, 2)
+    return replace(one, duration_ms=ms, files=one.files + other.files, cached=one.cached + other.cached)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
@@ -30,8 +31,18 @@ FORMAT: Final = "--format=%H%n%ct%n%B"
 _NAME: Final = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-#: Whose the steps of ``gate --fix`` are, which belong to no session.
-FIX_SESSION: Final = "gate-fix"
+#: How the names begin under which the steps of ``gate --fix`` are kept, which belong to no session.
+_FIX: Final = "gate-fix"
+
+
+def fix_run() -> str:
+    """Return a name for the steps of one ``gate --fix``: they are taken back together."""
+    return f"{_FIX}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.urandom(2).hex()}"
+
+
+def is_fix_run(session: str) -> bool:
+    """Whether these are the steps of one ``gate --fix``."""
+    return session.startswith(f"{_FIX}-")
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,11 @@ class History:
         active = in_effect(self.steps(session), undone=False)
         return tuple(self.undo(session, step.step) for step in reversed(active))
 
+    def redo_session(self, session: str) -> tuple[Undone, ...]:
+        """Do every step of a session again that is undone, the first first. Stops at the first refusal."""
+        undone = in_effect(self.steps(session), undone=True)
+        return tuple(self.redo(session, step.step) for step in reversed(undone))
+
     def _go(self, session: str | None, number: int | None, kind: CheckpointKind) -> Undone:
         with sole_writer(self.project, self.disk) as workspace:
             step = self._find(session, number, undone=kind == "redo")

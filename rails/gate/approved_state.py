@@ -3,8 +3,8 @@
 Both sides of a comparison are judged by the configuration of the base: what the checks read of it, in every folder
 above a file that is judged, and whatever it extends, by content. Where all of that is on disk as the base has it, there
 is nothing to do. Else a folder outside the project stands for it: links to what is there, and in place of the
-configuration the files of the base. Covered: files that changed, came, went, are ignored or untracked. Not covered:
-what configuration that is a program imports, and what is installed.
+configuration the files of the base. Covered: files that changed, came, went, are ignored or untracked, and what
+configuration that is a program names. Not covered: paths that such a program puts together, and what is installed.
 """
 
 from __future__ import annotations
@@ -18,21 +18,37 @@ from typing import Final
 from rails.core.dataclass import dataclass
 from rails.core.scratch import kept_folder
 from rails.gate.languages.python.config import read_config_file
+from rails.gate.support.executed_config import named_by
 from rails.git import listing, revisions
 
+_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 #: Files that checks read beside the one that they check, at the top of a project or in any folder on the way to a file.
 _NAMES: Final = (
     *("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", ".flake8", ".pre-commit-config.yaml"),
     *("mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", ".pylintrc", "pylintrc", ".coveragerc", "conftest.py"),
-    *("package.json", "biome.json", "biome.jsonc", ".editorconfig", ".eslintignore", ".prettierignore", ".eslintrc"),
+    *(
+        "package.json",
+        "biome.json",
+        "biome.jsonc",
+        ".biome.json",
+        ".biome.jsonc",
+        ".gitignore",
+        ".ignore",
+        ".editorconfig",
+        ".eslintignore",
+        ".prettierignore",
+        ".eslintrc",
+    ),
     *(f".eslintrc.{end}" for end in ("json", "yaml", "yml", "js", "cjs", "mjs")),
-    *(f"eslint.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts")),
-    *(f".prettierrc{end}" for end in ("", ".json", ".json5", ".yaml", ".yml", ".toml", ".js", ".cjs", ".mjs", ".ts")),
-    *(f"prettier.config.{end}" for end in ("js", "mjs", "cjs", "ts", "mts", "cts")),
-    *("tsconfig.json", "jsconfig.json", ".rails.toml", ".markdownlint.json", ".markdownlint.yaml"),
+    *(f"eslint.config{end}" for end in _CODE),
+    *(f".prettierrc{end}" for end in ("", ".json", ".json5", ".yaml", ".yml", ".toml", *_CODE)),
+    *(f"prettier.config{end}" for end in _CODE),
+    *("package.yaml", "tsconfig.json", "jsconfig.json", ".rails.toml", ".markdownlint.json", ".markdownlint.yaml"),
 )
 #: What a configuration file extends, or names as a schema: quoted, one or several.
-_EXTENDS: Final = re.compile(rb"""["']?\b(?:extends?|schema)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*')""")
+_EXTENDS: Final = re.compile(
+    rb"""["']?\b(?:extends?|schema|plugins)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*')"""
+)
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ROUNDS: Final = 10
 _MOST: Final = 5_000
@@ -98,7 +114,8 @@ def _places(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _extended(name: str, data: bytes) -> Iterator[str]:
-    """Yield the paths within the project that a configuration file may mean by what it extends."""
+    """Yield the paths within the project that a configuration file may mean by what it extends or names."""
+    yield from named_by(name, data)
     folder = name.rpartition("/")[0]
     for found in _EXTENDS.finditer(data):
         for quoted in _QUOTED.findall(found[1]):

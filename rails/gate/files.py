@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,6 @@ from rails.gate.baseline import (
     lines_of,
     which_are_new,
     with_new,
-    without_numbers,
 )
 from rails.gate.support.check import CheckJob, CheckResult
 
@@ -75,7 +74,7 @@ class File:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             fresh = which_are_new(self.old, TextFindings(lines, findings), old_is_broken=broken, moved=moved)
             judged = [with_new(found, new) for found, new in zip(findings, fresh, strict=True)]
-            findings = [found for found in _grown(judged, self.old.findings) if found.new or keep_old]
+            findings = [found for found in _grown(judged, lines, self.old) if found.new or keep_old]
         if self.compared:
             from rails.gate import weakened_config
             from rails.gate.support import suppressions
@@ -91,19 +90,26 @@ class File:
         return TextFindings(lines_of(self.before or b""), before)
 
 
-def _grown(findings: Iterable[Finding], old: Sequence[Finding]) -> Iterator[Finding]:
+def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings) -> Iterator[Finding]:
     """Yield findings; one that was there before and whose count has grown is worse than before, and counts."""
-    most: dict[tuple[str, str], int] = {}
-    for found in old:
+    counts: defaultdict[tuple[str, str, str], deque[int]] = defaultdict(deque)
+    for found in old.findings:
         if _COUNTED.search(found.rule):
-            key = found.rule, without_numbers(found.message)
-            most[key] = max(most.get(key, -1), count_in(found.message))
+            counts[identity(found, old.lines)].append(count_in(found.message))
     for found in findings:
-        was = most.get((found.rule, without_numbers(found.message))) if most and not found.new else None
+        was = _count_before(identity(found, lines), counts) if counts and not found.new else None
         if was is not None and count_in(found.message) > was:
-            yield replace(found, new=True, message=f"worse than before ({was}): {found.message}")
+            words, remedy = f"worse than before ({was}): {found.message}", f"Bring it back to {was} or below."
+            yield replace(found, new=True, worse_than=was, message=words, remedy=remedy)
         else:
             yield found
+
+
+def _count_before(key: tuple[str, str, str], counts: Mapping[tuple[str, str, str], deque[int]]) -> int | None:
+    """Return what the finding on the same line counted before; where that line was edited, the most of its kind."""
+    if same := counts.get(key):
+        return same.popleft()
+    return max((count for other, left in counts.items() if other[:2] == key[:2] for count in left), default=None)
 
 
 def fresh(files: Sequence[File]) -> list[File]:

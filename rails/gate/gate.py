@@ -132,6 +132,7 @@ class Gate:
         staged: bool = False,
         deleted: Sequence[WorkspacePath] = (),
         missed: Sequence[NotChecked] = (),
+        executing: bool = True,
     ) -> Verdict:
         """Judge files as they are on disk, or, if ``staged``, as git's index has them.
 
@@ -140,7 +141,8 @@ class Gate:
         fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones),
         ``unsafe_fixes`` also what n8n workflows are likely to mean; nothing is written here. ``deleted`` are files
         that ``base`` had: what they configured is gone, and a new file that is like one of them is that file, moved.
-        ``missed`` is what the caller knows cannot be checked. Raises UsageError for an unknown revision.
+        ``missed`` is what the caller knows cannot be checked; without ``executing`` no command is run
+        (:meth:`run_commands`). Raises UsageError for an unknown revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
@@ -170,9 +172,29 @@ class Gate:
             self._context.exclusions_stand = True
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             with self._as_approved(base, names) as gate:
-                verdict = gate._verdict(files, gone, not_checked)
+                verdict = gate._verdict(files, gone, not_checked, executing=executing)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
+
+    def in_steps(self, paths: Sequence[WorkspacePath], *, unsafe_fixes: bool = False) -> Iterator[Verdict]:
+        """Yield a verdict with fixes for each so many files, and forget them; write each before the next is asked for.
+
+        The last one is about the commands, which run once, on what is on disk by then.
+        """
+        parsed = True
+        for start in range(0, len(paths), limits.FILES_PER_STEP):
+            part = paths[start : start + limits.FILES_PER_STEP]
+            verdict = self.check_files(part, fix=True, unsafe_fixes=unsafe_fixes, executing=False)
+            parsed = parsed and not any(_weight(finding) == 0 for finding in verdict.findings)
+            yield verdict
+            self._context.known.clear()
+        with self._turn:
+            missed = self._settings()
+            findings, unable, runs = self._run_commands([*map(str, paths)], {}, {}, parsed=parsed)
+            findings, missed = self._modes.applied(findings, [*missed, *unable], self._context.options, "")
+            if self.strict:
+                missed = [replace(miss, required=True) for miss in missed]
+        yield Verdict(_status(findings, missed), ChangeSet(()), tuple(findings), (), tuple(missed), tuple(runs))
 
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
@@ -307,38 +329,41 @@ class Gate:
     def _execute(
         self, files: Sequence[File], gone: Sequence[FileChange], found: Sequence[Finding]
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        """Run the commands that are wanted for these files on a copy of the project."""
-        commands = (*self.commands, *self._context.options.commands)
-        if not commands:
-            return [], [], []
-        from rails.gate.command_checks import findings_of_command
-
-        paths = [*(file.path for file in files), *(str(change.path) for change in gone)]
+        """Run the commands on a copy of the project as it would be."""
         before: dict[str, bytes | None] = {file.path: file.before for file in files}
         after: dict[str, bytes | None] = {file.path: file.after for file in files}
         for change in gone:
             before[str(change.path)], after[str(change.path)] = change.before, None
+        parsed = not any(finding.new and _weight(finding) == 0 for finding in found)
         # A command finds the configuration of the approved state, too.
-        home, before, after = (
-            self._context.home or self.project,
-            {**before, **self._approved},
-            {**after, **self._approved},
-        )
+        return self._run_commands([*after], {**before, **self._approved}, {**after, **self._approved}, parsed=parsed)
+
+    def _run_commands(
+        self,
+        paths: Sequence[str],
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        *,
+        parsed: bool,
+    ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
+        """Run the commands that are wanted for ``paths``; ``parsed`` is whether all of these could be."""
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
-        for command in commands:
+        for command in (*self.commands, *self._context.options.commands):
             if not any(path.endswith(command.endings) for path in paths):
                 continue
-            if any(finding.new and _weight(finding) == 0 for finding in found):
+            if not parsed:
                 missed.append(NotChecked(".", command.name, "a file does not parse", command.blocking))
                 continue
             if self._context.deadline.started:
                 missed.append(NotChecked(".", command.name, PENDING, command.blocking))
                 continue
+            from rails.gate.command_checks import findings_of_command
+
             start = time.perf_counter()
             try:
-                findings += findings_of_command(command, home, before, after)
+                findings += findings_of_command(command, self._context.home or self.project, before, after)
             except CheckError as error:
                 missed.append(NotChecked(".", command.name, str(error), command.blocking))
             runs.append(

@@ -6,6 +6,7 @@ finding: an ignored rule more, a selected rule less, a longer line, a table take
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -36,11 +37,11 @@ _INI: Final = frozenset(
     {"setup.cfg", "tox.ini", ".flake8", "mypy.ini", ".mypy.ini", "pytest.ini", ".pylintrc", ".coveragerc"}
 )
 #: Tools whose configuration is what makes them run; a formatter that goes away is only a matter of taste.
-_FINDERS: Final = frozenset({"ruff", "flake8", "mypy", "pylint", "pyright", "pytest", "bandit"})
-_RUFF: Final = ("pyproject.toml", "ruff.toml", ".ruff.toml")
+_FINDERS: Final = frozenset({"ruff", "flake8", "mypy", "pylint", "pyright", "pytest", "bandit", "eslint"})
 _IGNORE_FILES: Final = frozenset({".eslintignore", ".prettierignore"})
 _CODE: Final = lazy(
-    r"\.?(?:eslint|prettier)(?:rc)?(?:\.config)?\.[cm]?[jt]s|\.(?:eslint|prettier)rc(?:\.\w+)?|biome\.jsonc?"
+    r"\.?(?:eslint|prettier)(?:rc)?(?:\.config)?\.[cm]?[jt]s|\.(?:eslint|prettier)rc(?:\.\w+)?|\.?biome\.jsonc?"
+    r"|\.editorconfig|package\.yaml|eslint-suppressions\.json"
 )
 _LOOSER_LISTS: Final = lazy(
     r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skip|unfixable|unsafe)\b"
@@ -62,10 +63,7 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
     """Yield what the change of ``path`` does to the checks' configuration; nothing for any other file."""
     name = path.rpartition("/")[2].lower()
     if name in _IGNORE_FILES:
-        added = _lines(after) - _lines(before)
-        if added:
-            words = f"It takes files out of the checks: {one_line(', '.join(sorted(added)), 80)}"
-            yield _finding(path, after, "", words, weaker=True)
+        yield from _ignored(path, before, after)
         return
     if _CODE.fullmatch(name):
         yield _finding(
@@ -82,12 +80,24 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
     if before is None and (excluding := {key: value for key, value in new.items() if _EXCLUDES.search(key)}):
         yield from _compared(path, after, {}, excluding)
         return
-    if before is None and new:
+    if before is None and any(not key.endswith(".installed") for key in new):
         yield _finding(
             path, after, "", "It brings configuration for the checks; it counts from the next change on.", weaker=False
         )
         return
     yield from _compared(path, after, old, new)
+
+
+def _ignored(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield what an ignore file takes out of the checks: patterns more, or exceptions less."""
+    old, new = _lines(before), _lines(after)
+    taken = {line for line in new if line not in old and not line.startswith("!")}
+    taken |= {line for line in old if line not in new and line.startswith("!")}
+    if taken:
+        words = f"It takes files out of the checks: {one_line(', '.join(sorted(taken)), 80)}"
+        yield _finding(path, after, "", words, weaker=True)
+    elif old != new:
+        yield _finding(path, after, "", "It changes which files are checked.", weaker=False)
 
 
 def _gate_settings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
@@ -106,8 +116,6 @@ def _gate_settings(path: str, before: bytes | None, after: bytes | None) -> Iter
 
 def _gate_entries(data: bytes | None) -> set[tuple[str, str, bool]]:
     """Return the entries of ``[gate]``: kind, content, and whether it lets something through."""
-    import json
-
     gate = config.table(config.parse_toml(data or b"", ".rails.toml"), "gate")
     found = set()
     for kind, entries in gate.items():
@@ -179,6 +187,8 @@ def _options(name: str, data: bytes | None) -> Flat:
     if name == "pyproject.toml":
         tool = config.table(config.parse_toml(data, name), "tool")
         return {key: value for tool_name in _TOOLS for key, value in _flat(tool_name, tool.get(tool_name))}
+    if name == "package.json":
+        return _package(json.loads(data))
     if name in ("ruff.toml", ".ruff.toml"):
         return dict(_flat("ruff", dict(config.parse_toml(data, name))))
     if name in _INI:
@@ -194,6 +204,15 @@ def _options(name: str, data: bytes | None) -> Flat:
     return {}
 
 
+def _package(value: Json) -> Flat:
+    """Return what a package's manifest says of linters and formatters, and which of them it asks for."""
+    package = value if isinstance(value, dict) else {}
+    own = ((key.removesuffix("Config"), package.get(key)) for key in ("eslintConfig", "prettier"))
+    wanted = {name for key in ("dependencies", "devDependencies") for name in config.table(package, key)}
+    found = {key: setting for name, one in own for key, setting in _flat(name, one)}
+    return {**found, **{f"{name}.installed": True for name in ("eslint", "prettier") if name in wanted}}
+
+
 def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -202,9 +221,9 @@ def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
         yield prefix, value
 
 
-def _lines(data: bytes | None) -> set[str]:
+def _lines(data: bytes | None) -> list[str]:
     lines = (line.strip() for line in split_lines(plain_text(data or b"") or ""))
-    return {line for line in lines if line and not line.startswith("#")}
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _finding(path: str, after: bytes | None, key: str, words: str, *, weaker: bool) -> Finding:

@@ -134,9 +134,9 @@ class Tail:
         A record whose own hash or place in the chain is wrong comes as a Row, preceded by its Damage; a
         record that repeats an earlier number comes as Damage only. Raises LogError.
         """
-        with _opened(self.path) as file:
+        with opened_log(self.path) as file:
             file.seek(self.position.offset)
-            for count, (raw, length, digest) in enumerate(_lines(file)):
+            for count, (raw, length, digest) in enumerate(whole_lines(file)):
                 if count == limit:
                     return
                 yield from self.judge(raw, length, digest)
@@ -198,8 +198,8 @@ def verify(path: Path) -> Verification:
     tail, last, count = Tail(path), -1, 0
     damage: list[Damage] = []
     marks: list[Record] = []
-    with _opened(path) as file:
-        for raw, length, digest in _lines(file):
+    with opened_log(path) as file:
+        for raw, length, digest in whole_lines(file):
             at = tail.position
             if raw is not None and (good := event_codec.follows(raw, at.seq + 1, at.hash)):
                 tail.position = Position(at.offset + length + 1, at.line + 1, at.seq + 1, good)
@@ -264,7 +264,7 @@ def session_ids(state: Path) -> list[str]:
 def session_summary(path: Path) -> SessionSummary | None:
     """Return what a list shows of the log at ``path``, ``None`` where there is none to read."""
     try:
-        with _opened(path) as file:
+        with opened_log(path) as file:
             first = next(_records(file), None)
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - 4 * _PIECE))
@@ -287,13 +287,14 @@ def session_summary(path: Path) -> SessionSummary | None:
 
 
 def _records(file: BinaryIO) -> Iterator[Record]:
-    for raw, _, _ in _lines(file):
+    for raw, _, _ in whole_lines(file):
         decoded = "" if raw is None else event_codec.decode_record(raw)
         if not isinstance(decoded, str):
             yield decoded[0]
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened_log(path: Path) -> BinaryIO:
+    """Open a log. Raises LogError."""
     try:
         return os.fdopen(files.open_regular(str(path), os.O_RDONLY), "rb")
     except OSError as error:
@@ -301,11 +302,11 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _size(path: Path) -> int:
-    with _opened(path) as file:
+    with opened_log(path) as file:
         return file.seek(0, os.SEEK_END)
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[bytes | None, int, str]]:
+def whole_lines(file: BinaryIO) -> Iterator[tuple[bytes | None, int, str]]:
     """Yield each complete line without its newline, its length and, for one too long to hold, its SHA-256."""
     while raw := file.readline(limits.LOG_LINE_BYTES + 1):
         if raw.endswith(b"\n"):

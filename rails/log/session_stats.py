@@ -10,7 +10,7 @@ from typing import Final
 from rails.core.conversation import Usage
 from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
-from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, Undo
+from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
 from rails.core.events.session import (
     AgentEngage,
@@ -24,6 +24,7 @@ from rails.core.events.session import (
     WorkflowStart,
 )
 from rails.core.events.turn import (
+    ContextReduced,
     CorrectionEvent,
     FeedbackSent,
     LlmError,
@@ -51,9 +52,11 @@ _LANDMARK: Final = {AgentEngage, AgentFinished, Escalation, Handoff, WorkflowEnd
 _READ: Final = frozenset(
     {
         LlmResponse,
+        ContextReduced,
         CorrectionEvent,
         GateVerdict,
         HumanDecision,
+        ToolExecutionResult,
         CheckpointEvent,
         HumanSteered,
         WorkflowStart,
@@ -98,6 +101,7 @@ class SessionStats:
     rules: dict[str, int] = field(default_factory=dict)
     spark: str = ""
     used: dict[str, list[int]] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     limits: dict[str, Json] = field(default_factory=dict)
     landmarks: list[int] = field(default_factory=list)
@@ -127,17 +131,22 @@ class SessionStats:
     def _read(self, record: Record) -> None:
         """Count what the fields of an event say."""
         match record.event:
-            case LlmResponse(usage=usage):
+            case LlmResponse(usage=usage, duration_ms=spent):
+                self._spend("model", (spent or 0) / 1000)
                 self.input_tokens += usage.input_tokens
                 self.output_tokens += usage.output_tokens
                 self.cached_tokens += usage.cache_read_tokens
                 self._use(record.llm_model_used, usage)
-            case CorrectionEvent(usage=usage):
+            case CorrectionEvent(usage=usage) | ContextReduced(usage=usage):
                 self._use(record.llm_model_used, usage)
-            case GateVerdict(verdict=verdict):
+            case GateVerdict(verdict=verdict, duration_ms=spent):
+                self._spend("gate", spent / 1000)
                 self._verdict(verdict)
-            case HumanDecision(answer=answer):
+            case HumanDecision(answer=answer, seconds=spent) if answer != "dry_run":  # nobody was asked then
+                self._spend("human", spent)
                 self._decision(agreed=answer == "approve")
+            case ToolExecutionResult(tool=tool, duration_ms=spent):
+                self._spend("run" if tool else "write", spent / 1000)
             case CheckpointEvent(paths=paths):
                 for path in paths:
                     _remember(self.paths, path)
@@ -161,6 +170,10 @@ class SessionStats:
         new = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
         if any(new) and (model in self.used or len(self.used) < _MODELS):
             self.used[model] = [a + b for a, b in zip(self.used.get(model, (0, 0, 0, 0)), new, strict=True)]
+
+    def _spend(self, stage: str, seconds: float) -> None:
+        if seconds > 0:
+            self.stages[stage] = self.stages.get(stage, 0.0) + seconds
 
     def _verdict(self, verdict: Verdict) -> None:
         self.gate_failed += verdict.status != "pass"

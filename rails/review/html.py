@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Final
 
 from rails.core.change_summary import ChangeSummary
 from rails.core.dataclass import replace
 from rails.core.text import one_line
+from rails.log.index.turns import TurnSpan
+from rails.log.session_stats import SessionStats
 from rails.n8n.draw import picture
 from rails.projections.attempts import AttemptRow, caption, causes_of, rows_of
 from rails.projections.common import SessionView, TurnView
@@ -25,11 +28,20 @@ from rails.render.html_page.table import Link, nowhere, table_html, within
 from rails.review.html_plan import plan_html
 from rails.review.reports.decisions import decisions, decisions_table
 from rails.review.reports.report_list import ReviewReport
-from rails.review.reports.session import ending_of, session_facts, session_figures, session_history, session_warnings
+from rails.review.reports.session import (
+    ending_of,
+    session_facts,
+    session_figures,
+    session_history,
+    session_warnings,
+    stats_figures,
+)
 from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 
 _RUNNING: Final = Badge("●", "open", "Running")
 _LISTED: Final = 100
+#: Turns that the strip shows one by one; more are a map of their density.
+MOST_STEPS: Final = 200
 
 
 def render_html(view: SessionView) -> str:
@@ -81,22 +93,53 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
     )
 
 
-def overview(view: SessionView) -> Html:
-    """Return the counts, where the time went, and a strip of turns to jump to."""
+def overview(view: SessionView, stats: SessionStats | None = None, spans: Sequence[TurnSpan] = ()) -> Html:
+    """Return the counts, where the time went, and a strip of turns to jump to.
+
+    ``stats`` and ``spans`` are of the whole session, where ``view`` is only a part of it.
+    """
     heading = el("h2", html_text("At a glance"), id="glance", class_="quiet")
-    figures = [_page().draw(block) for block in session_figures(view)]
-    return el("section", heading, figures, _strip(view), aria_labelledby="glance", class_="overview")
+    figures = [_page().draw(block) for block in (stats_figures(stats) if stats else session_figures(view))]
+    spans = spans or (_spans(view.turns) if len(view.turns) > MOST_STEPS else ())
+    strip = el("ol", _density(spans), class_="strip dense") if spans else el("ol", _steps(view.turns), class_="strip")
+    nav = el("nav", strip, aria_label="Turns")
+    return el("section", heading, figures, nav, aria_labelledby="glance", class_="overview")
 
 
-def _strip(view: SessionView) -> Html:
+def _steps(turns: Sequence[TurnView]) -> list[Html]:
     steps = []
-    for turn in view.turns:
+    for turn in turns:
         ended = OUTCOMES[turn.outcome]
         label = f"{turn_name(turn)}: {ended.words}" + (f", {one_line(turn.progress)}" if turn.progress else "")
         inside = join(el("b", html_text(turn.number)), el("span", html_text(f" {ended.mark}"), aria_hidden="true"))
-        link = el("a", inside, href=f"#turn-{turn.number}", class_=ended.tone, aria_label=label, title=label)
-        steps.append(el("li", link))
-    return el("nav", el("ol", steps, class_="strip"), aria_label="Turns")
+        steps.append(el("li", _step(turn.number, turn.first_seq, ended.tone, label, inside)))
+    return steps
+
+
+def _step(turn: int, record: int, tone: str, label: str, inside: Html) -> Html:
+    named = {"aria_label": label, "title": label}
+    return el("a", inside, href=f"#turn-{turn}", class_=tone, data_record=record, data_turn=turn, **named)
+
+
+def _spans(turns: Sequence[TurnView]) -> tuple[TurnSpan, ...]:
+    size = -(-len(turns) // MOST_STEPS)
+    parts = [turns[at : at + size] for at in range(0, len(turns), size)]
+    tones = [Counter("bad" if turn.failed else OUTCOMES[turn.outcome].tone for turn in part) for part in parts]
+    return tuple(
+        TurnSpan(part[0].number, part[-1].number, part[0].first_seq, len(part) - tone["bad"], tone["bad"], 0)
+        for part, tone in zip(parts, tones, strict=True)
+    )
+
+
+def _density(spans: Sequence[TurnSpan]) -> list[Html]:
+    """Return a session of many turns as a row of narrow marks, the darker the more of their turns failed."""
+    marks = []
+    for span in spans:
+        share = f"fail-{-(-4 * span.bad // max(1, span.count))}"
+        words = f"Turns {span.first:,} to {span.last:,}" if span.count > 1 else f"Turn {span.first:,}"
+        label = f"{words}: {span.bad:,} of {span.count:,} failed"
+        marks.append(el("li", _step(span.first, span.record, share, label, Html(""))))
+    return marks
 
 
 def why(view: SessionView) -> Html | None:
@@ -147,10 +190,10 @@ def _try(turn: TurnView) -> Html:
     return join(chip, el("span", html_text(one_line(turn.progress)), class_="progress"))
 
 
-def turn_sections(view: SessionView) -> Iterator[Html]:
-    """Yield a section for each turn, with a link to the next failed one."""
+def turn_sections(view: SessionView, turns: Sequence[TurnView] | None = None) -> Iterator[Html]:
+    """Yield a section for each turn, or for each of ``turns``, with a link to the next failed one."""
     failures, page = [turn.number for turn in view.turns if turn.failed], _page()
-    for turn in view.turns:
+    for turn in view.turns if turns is None else turns:
         following = next((number for number in failures if number > turn.number), None)
         yield page.section(turn_section(turn), following)
 

@@ -20,8 +20,9 @@ from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.core.events.approval import ApprovalOpened
+from rails.log.index import seek
 from rails.log.index.index import Index
-from rails.log.reader import LogRow, Tail, full, read_lenient, session_ids, sessions
+from rails.log.reader import LOG_NAME, LogRow, Tail, full, read_lenient, session_ids, sessions
 from rails.projections.questions import ApprovalQuestion, ApprovalQuestions
 from rails.projections.session import session_view
 from rails.review.reports.dry_run import rule_in_words
@@ -134,10 +135,10 @@ class Inbox:
 
     def _begin(self, session_id: str) -> Tail:
         """Return a reader that begins with the newest question, so that a long log is not read from its start."""
-        # The stats first: what they do not count yet is read, whatever the search has missed.
-        card = self._index.card(session_id)
-        found = self._index.search(f"type:APPROVAL_OPENED session:{session_id}", limit=1).hits
-        return self._index.tail(session_id, found[0].record.seq if found else card.records + 1 if card else 1)
+        log = self._state / "sessions" / session_id / LOG_NAME
+        end = Tail(log, seek.end_of(log))  # first: what comes after it is read, whatever is not seen here
+        number = seek.newest_of(log, ApprovalOpened.TYPE)
+        return self._index.tail(session_id, number) if number else end
 
 
 def _outcome(question: ApprovalQuestion, *, mine: bool = False) -> AnswerState:

@@ -1,6 +1,11 @@
 """One harmful fix gives back only its group; a count that grew is worse than before; digits hide no name."""
 
+import json
+
 import pytest
+
+from rails.gate.report.text import render, verdict_as_json, verdict_as_text
+from rails.session import feedback
 
 CONFIG = "[tool.ruff]\ntarget-version = 'py310'\n[tool.ruff.format]\n[tool.ruff.lint]\n"
 CONFIG += "select = ['E', 'W', 'F', 'I', 'UP', 'C90']\n[tool.ruff.lint.mccabe]\nmax-complexity = 2\n"
@@ -30,8 +35,30 @@ def test_a_complexity_that_grew_is_worse_than_before(world):
     verdict = world.judge(("a.py", branches(5), branches(6)))
     assert [found.rule for found in verdict.blocking] == ["C901"]
     assert verdict.blocking[0].message.startswith("worse than before (6): ")
+    assert [found.worse_than for found in verdict.worse] == [6]
     assert world.judge(("a.py", branches(6), branches(5))).status == "pass"
     assert world.judge(("a.py", branches(6), f"{branches(6)}\n\nX = 1\n")).status == "pass"
+
+
+def test_a_count_that_grew_is_found_beside_a_larger_one_of_the_same_name(world):
+    world.put("pyproject.toml", CONFIG)
+    both = "class A:\n    {}\n\n\nclass B:\n    {}\n"
+    methods = [branches(n).strip().replace("\n", "\n    ") for n in (9, 4, 5, 9)]
+    verdict = world.judge(("a.py", both.format(*methods[:2]), both.format(methods[0], methods[2])))
+    assert [found.worse_than for found in verdict.worse] == [5]
+    assert world.judge(("b.py", both.format(*methods[:2]), both.format(methods[1], methods[1]))).worse == ()
+
+
+def test_worse_than_before_is_a_class_of_its_own_for_programs_people_and_models(world):
+    world.put("pyproject.toml", CONFIG)
+    verdict = world.judge(("a.py", branches(5), f"import os\n\n\n{branches(6)}\n\nos.foo(unknown)\n"))
+    assert sorted(one["worse_than"] or 0 for one in verdict_as_json(verdict)["findings"]) == [0, 6]
+    assert "Fail: 2 findings in 1 file, 1 worse than before." in verdict_as_text(verdict)
+    states = [one["baselineState"] for one in json.loads(render(verdict, "sarif"))["runs"][0]["results"]]
+    assert sorted(states) == ["new", "updated"]
+    told = feedback.gate(("e1",), verdict).text
+    assert "worse than before (6): " in told
+    assert "Bring it back to 6 or below." in told
 
 
 def test_another_undefined_name_is_another_finding_whatever_its_digits(world):

@@ -165,7 +165,7 @@ def test_more_files_than_one_change_may_have_are_fixed_in_parts(world, monkeypat
         paths = [parse_path(f"{number}.flow.json") for number in range(7)]
         verdict = gate.check_files(paths, fix=True)
         assert [len(part.changes) for part in command._parts(verdict.proposal)] == [3, 3, 1]
-        command._write(world.project, verdict)
+        command._write(world.project, verdict.proposal, "gate-fix-x")
     made = [json.loads((world.project / f"{number}.flow.json").read_text()) for number in range(7)]
     assert len({one["id"] for whole in made for one in whole["nodes"]}) == 14
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -18,6 +19,10 @@ from rails.testing.server import StubServer, call, says
 
 acp = pytest.importorskip("acp", reason="the official SDK is not installed")
 
+from rails.commands import acp as verb  # noqa: E402
+from rails.commands.options import verb_parser  # noqa: E402
+from rails.integrations.acp.agent import RailsAgent  # noqa: E402
+
 PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
 EDIT = call("edit_file", json.dumps({"file_path": "a.py", "old_string": "a = 1", "new_string": "a  =  3"}))
 AGAIN = call("edit_file", json.dumps({"file_path": "a.py", "old_string": "b = 2", "new_string": "b = 4"}))
@@ -28,6 +33,7 @@ DELETE = call("delete_file", json.dumps({"file_path": "a.py"}))
 @pytest.fixture(autouse=True)
 def _own_configuration(tmp_path, monkeypatch):
     monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path / "configuration"))
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
 
 
 class Editor:
@@ -65,20 +71,37 @@ class Editor:
 
 
 @contextlib.asynccontextmanager
-async def started(editor, url, *words):
-    environment = {**os.environ, "OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"{url}/v1"}
-    words = ["acp", "--model", "openai:stub", "--base-url", f"{url}/v1", *words]
-    async with acp.spawn_agent_process(editor, PROGRAM, *words, env=environment) as (agent, _):
-        await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+async def started(editor, url, *, program=False):
+    """Start the agent: in this process, over a pair of sockets, or as the program that an editor starts."""
+    words = ["--model", "openai:stub", "--base-url", f"{url}/v1"]
+    if program:
+        async with acp.spawn_agent_process(editor, PROGRAM, "acp", *words, env=dict(os.environ)) as (agent, _):
+            await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+            yield agent
+        return
+    ours, theirs = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=ours)
+    own_reader, own_writer = await asyncio.open_connection(sock=theirs)
+    made = RailsAgent(verb._Sessions(verb_parser("acp", "x", verb.options).parse_args(words)))
+    serving = asyncio.ensure_future(acp.run_agent(made, own_writer, own_reader))
+    agent = acp.connect_to_agent(editor, writer, reader)
+    await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+    try:
         yield agent
+    finally:
+        made.close()
+        await agent.close()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        own_writer.close()
 
 
-def edited(project, replies, *choices, prompts=("do it",), words=(), mode=""):
+def edited(project, replies, *choices, prompts=("do it",), mode="", program=False):
     """Return the editor and what each prompt ended with."""
     editor = Editor(*choices)
 
     async def main():
-        async with started(editor, model.url, *words) as agent:
+        async with started(editor, model.url, program=program) as agent:
             session = await agent.new_session(cwd=str(project), mcp_servers=[])
             if mode:
                 await agent.set_session_mode(session_id=session.session_id, mode_id=mode)
@@ -107,7 +130,7 @@ def events(project, kind):
 
 
 def test_an_edit_is_shown_as_a_difference_asked_about_written_and_told(project):
-    editor, ends = edited(project, [EDIT, says("Done.")], "once")
+    editor, ends = edited(project, [EDIT, says("Done.")], "once", program=True)
     assert ends == ["end_turn"]
     assert (project / "a.py").read_text() == "a = 3\nb = 2\n"
     (asked, options), place = editor.asked[0], str(project / "a.py")

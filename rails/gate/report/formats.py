@@ -86,7 +86,7 @@ def _result(finding: Finding, rule_index: int) -> Json:
         "message": {"text": finding.message},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"aiRailsIdentity/v1": print_of},
-        "baselineState": "new" if finding.new else "unchanged",
+        "baselineState": "updated" if finding.worse_than is not None else "new" if finding.new else "unchanged",
     }
 
 

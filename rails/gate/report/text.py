@@ -27,6 +27,7 @@ _SHOWN: Final = (
     "end_column",
     "fixable",
     "new",
+    "worse_than",
     "remedy",
     "json_path",
 )
@@ -170,7 +171,8 @@ def _summary(verdict: Verdict) -> str:
     if verdict.status == "fail":
         mended = sum(finding.fixable or finding.rule == "format" for finding in verdict.blocking)
         hint = f" ai-rails gate --fix corrects {mended} of them." if mended else ""
-        return f"Fail: {_count(blocking, 'finding')} in {_count(files, 'file')}.{hint}"
+        worse = f", {len(verdict.worse)} worse than before" if verdict.worse else ""
+        return f"Fail: {_count(blocking, 'finding')} in {_count(files, 'file')}{worse}.{hint}"
     if verdict.status == "error":
         return "Error: something required could not be checked. This is not a pass."
     return "Pass: every required check ran and found nothing new."

@@ -1,15 +1,20 @@
 """What of a project the gate would execute: its commands and its configuration that is a program.
 
-A human agrees to them as they are; a changed text is a new question. What such a program imports is not part of
-the digest.
+A human agrees to them as they are, with the files that such a program names (imports, data that it reads) and the
+packages that it uses: whatever changes of these is a new question.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import posixpath
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from rails.core.errors import CheckError, UsageError
 from rails.gate.languages.python import config
 from rails.trust import gate as consent
 
@@ -21,9 +26,49 @@ _PROGRAMS: Final = tuple(
 )
 
 
+_IN_ANY: Final = frozenset(_PROGRAMS)
+#: What a program or a configuration file quotes and what may be the name of a file.
+_QUOTED: Final = re.compile(rb"""["'`]([\w@$.][^"'`\s\\]{0,300})["'`]""")
+#: How a file may end whose name leaves that out.
+_ENDINGS: Final = (
+    "",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".mts",
+    ".cts",
+    ".json",
+    "/package.json",
+    "/index.js",
+    "/index.cjs",
+)
+
+
 def programs(project: Path) -> dict[str, bytes]:
     """The configuration files at the top of the project that are programs, with their content."""
     return {name: data for name in _PROGRAMS if (data := config.read_config_file(project / name))}
+
+
+def named_by(name: str, data: bytes) -> Iterator[str]:
+    """Yield the paths within the project that a program may mean by what it quotes, from its own folder."""
+    return (path for path in paths_named(name, data) if not path.startswith(("/", "../")))
+
+
+def paths_named(name: str, data: bytes) -> Iterator[str]:
+    """Yield every path that a program may mean by what it quotes; outside its project, too."""
+    for found in quoted_by(name, data):
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(name), found))
+        if path not in ("..", ".") and "\0" not in path:
+            # TypeScript is imported by the name that it is compiled to.
+            for base in dict.fromkeys((path, re.sub(r"\.[cm]?js$", "", path))):
+                yield from (f"{base}{end}" for end in _ENDINGS)
+
+
+def quoted_by(name: str, data: bytes) -> Iterator[str]:
+    """Yield what a program quotes and what may be a file or a package."""
+    if name.endswith((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", "package.json")):
+        yield from (found.decode("utf-8", "replace") for found in _QUOTED.findall(data))
 
 
 def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> bool:
@@ -31,20 +76,54 @@ def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> boo
 
     ``home`` is the project where ``folder`` only stands for it.
     """
-    return consent.has_consent(home or folder, digest_of(folder, own))
+    agreed = consent.agreed_digest(home or folder)
+    try:
+        return bool(agreed) and agreed == digest_of(folder, own)
+    except CheckError:
+        return False
 
 
 def agree(project: Path, own: bytes) -> None:
-    """Record that a human agrees to all of it. Raises UsageError when it cannot be recorded."""
-    consent.give_consent(project, digest_of(project, own))
+    """Record that a human agrees to all of it, in every folder. Raises UsageError when it cannot be recorded."""
+    try:
+        digests = {project: digest_of(project, own), **{folder: digest_of(folder) for folder in nested(project)}}
+    except CheckError as error:
+        raise UsageError(f"Nothing was agreed to: {error}.") from error
+    for folder, digest in digests.items():
+        consent.give_consent(folder, digest)
 
 
-def digest_of(project: Path, own: bytes) -> str:
-    """The digest of the project's commands and of its configuration that is a program."""
+def nested(project: Path) -> list[Path]:
+    """Return the folders below ``project`` that have such configuration of their own."""
+    found = []
+    for folder, inner, names in os.walk(project):
+        inner[:] = [name for name in inner if name != "node_modules" and not name.startswith(".git")]
+        if folder != str(project) and not _IN_ANY.isdisjoint(names):
+            found.append(Path(folder))
+    return found
+
+
+def digest_of(project: Path, own: bytes = b"") -> str:
+    """The digest of the project's commands and of every file that they and its configuration execute.
+
+    Raises CheckError.
+    """
     import hashlib
 
-    gate = config.table(config.parse_toml(own, ".rails.toml"), "gate")
-    seen = hashlib.sha256(json.dumps(gate.get("command", []), sort_keys=True, default=str).encode())
-    for name, data in programs(project).items():
-        seen.update(f"\0{name}\0{len(data)}\0".encode() + data)
+    commands = config.table(config.parse_toml(own, ".rails.toml"), "gate").get("command", [])
+    seen = hashlib.sha256(json.dumps(commands, sort_keys=True, default=str).encode())
+    seen.update(json.dumps(executed(project, own), sort_keys=True).encode())
     return seen.hexdigest()
+
+
+def executed(project: Path, own: bytes = b"") -> dict[str, str]:
+    """Each file that would be executed, what it imports and its packages included, with its digest.
+
+    Raises CheckError.
+    """
+    from rails.gate.support.executed_files import digests_of
+
+    commands = config.table(config.parse_toml(own, ".rails.toml"), "gate").get("command", [])
+    runs = [one.get("run") for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
+    words = [run if isinstance(run, list) else [run] for run in runs]
+    return digests_of(project, (*programs(project), *(str(word) for one in words for word in one)))

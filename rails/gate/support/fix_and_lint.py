@@ -119,7 +119,7 @@ class FixAndLint:
         for name in self.tools.others():
             findings += _without_doubles(self._other(name, data), findings)
             earlier += _without_doubles(self._other(name, old), earlier) if old else ()
-        for check, reason in self.tools.left_out():
+        for check, reason in self.tools.left_out(self.job.path):
             self._miss(check, reason, required=False)
         return replace(self._result(data, findings, earlier), before_is_broken=unknown)
 
@@ -168,7 +168,7 @@ class FixAndLint:
 
     def _only_laid_out(self, brought: NewFindings) -> bytes | None:
         """Return the formatted text when layout is all there is to repair: then one look of the linter is enough."""
-        if not self.tools.fixes_outlive_layout(self.job.after):
+        if not self.tools.fixes_outlive_layout(self.job.path, self.job.after):
             return None
         wanted = self._wanted(self.job.after)
         if any(found.edits or found.rule in _BREAKS for found in self._lint(wanted).diagnostics):

@@ -71,7 +71,7 @@ class Language(Protocol):
     def looks_formatted(self, path: str, data: bytes, /) -> bool:
         """A cheap guess whether :meth:`format` would leave ``data`` as it is; True costs a real look."""
 
-    def fixes_outlive_layout(self, data: bytes, /) -> bool:
+    def fixes_outlive_layout(self, path: str, data: bytes, /) -> bool:
         """Whether formatting ``data`` neither introduces nor settles a finding that the linter has a fix for."""
 
     def others(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Language(Protocol):
     def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return the findings of a further linter."""
 
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self, path: str, /) -> tuple[tuple[str, str], ...]:
         """Say what of the project's configuration was not honoured: check and reason."""
 
     def same_program(self, path: str, one: str, other: str, /) -> bool:

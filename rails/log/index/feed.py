@@ -17,11 +17,12 @@ from rails.log import files
 from rails.log.index.matching import blob_text, with_large_values
 from rails.log.index.query import EVERY_RECORD, facet_word
 from rails.log.index.terms import searchable_words
+from rails.log.index.turns import TurnMarks
 from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail, session_ids
 from rails.log.session_stats import SessionStats
 
 #: Changes with every change of the tables, of the stats or of what is searchable; another version is built again.
-VERSION: Final = 2
+VERSION: Final = 3
 #: A row's number is its session's number, shifted by so many bits, and its record's number.
 SHIFT: Final = 32
 _BATCH: Final = 1_000
@@ -31,6 +32,7 @@ CREATE TABLE sessions (number INTEGER PRIMARY KEY, session_id TEXT UNIQUE NOT NU
 CREATE TABLE records (id INTEGER PRIMARY KEY, offset INTEGER NOT NULL, length INTEGER NOT NULL,
   clock INTEGER NOT NULL, failed INTEGER NOT NULL);
 CREATE INDEX failed ON records (id) WHERE failed;
+CREATE TABLE turns (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, flags TEXT NOT NULL);
 """
 _WORDS: Final = (
     "CREATE VIRTUAL TABLE words USING fts5(body, parts, facets, content='', columnsize=0, "
@@ -96,15 +98,13 @@ def feed(db: sqlite3.Connection, state: Path, deadline: float) -> bool:
         raise StaleIndexError
     feeder = _Feeder(db, state)
     for session_id in current:
-        session = known.get(session_id)
-        if session is None:
+        if session_id not in known:
             inode = _log(state, session_id).stat().st_ino
-            session = known[session_id] = _Session(
-                len(known) + 1, session_id, inode, Position(), SessionStats(session_id)
-            )
-        if not feeder.feed(session, deadline):
-            return False
-    return True
+            known[session_id] = _Session(len(known) + 1, session_id, inode, Position(), SessionStats(session_id))
+            feeder.record_session(known[session_id])
+    db.commit()
+    # The newest first: that is what is looked at. ``all`` stops where the time is over.
+    return all(feeder.feed(known[session_id], deadline) for session_id in reversed(current))
 
 
 def _make_tables(db: sqlite3.Connection, *, words: bool) -> None:
@@ -164,8 +164,15 @@ class _Feeder:
             self._store(session, batch)
         return True
 
+    def record_session(self, session: _Session) -> None:
+        """Store how far a session is taken in; at first, that gives it its number."""
+        at, card = session.position, json.dumps(session.card.to_json())
+        own = (session.number, session.session_id, session.inode, at.offset, at.line, at.seq, at.hash, card)
+        self._db.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)", own)
+
     def _store(self, session: _Session, batch: Sequence[LogRow | Damage]) -> None:
-        rows, words = [], []
+        rows, words, base = [], [], session.number << SHIFT
+        turns = TurnMarks(self._last_turn(base), base)
         for item in batch:
             if isinstance(item, Damage):
                 session.card.damage += 1
@@ -178,13 +185,18 @@ class _Feeder:
             facets = " ".join([EVERY_RECORD, *sorted(facet_word(*facet) for facet in found.facets)])
             words.append((number, found.body, found.parts, facets))
             session.card.add(record)
-        at, card = session.position, json.dumps(session.card.to_json())
-        own = (session.number, session.session_id, session.inode, at.offset, at.line, at.seq, at.hash, card)
+            turns.add(record)
         with self._db:
+            self._db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, ?)", turns.rows())
             self._db.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)", rows)
             if self._with_words:
                 self._db.executemany("INSERT INTO words (rowid, body, parts, facets) VALUES (?, ?, ?, ?)", words)
-            self._db.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)", own)
+            self.record_session(session)
+
+    def _last_turn(self, base: int) -> tuple[int, int, str] | None:
+        sql = "SELECT id, number, flags FROM turns WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
+        found: tuple[int, int, str] | None = self._db.execute(sql, (base, base + (1 << SHIFT))).fetchone()
+        return found
 
 
 def remove(path: Path) -> None:

@@ -31,10 +31,11 @@ from typing import Any, Final, Self
 from rails.core import limits, lock
 from rails.core.dataclass import dataclass, replace
 from rails.log import event_codec, files
-from rails.log.index import feed
+from rails.log.index import feed, seek
 from rails.log.index.lines import LogLines, SearchHit
 from rails.log.index.matching import RecordMatcher
 from rails.log.index.query import Query, parse_query, to_fts
+from rails.log.index.turns import TurnSpan
 from rails.log.reader import LOG_NAME, SESSION_ID, LogRow, Position, Tail, session_ids, session_summary
 from rails.log.session_stats import SessionStats
 
@@ -66,9 +67,12 @@ class Index:
     def __init__(self, state: Path, *, words: bool = True) -> None:
         self.state = state
         self.complete = False
+        #: Whether the last refresh left something to be taken in because its time was over.
+        self.behind = False
         self._path: Path | None = state / _NAME
         self._words = words
         self._lock = threading.RLock()
+        self._inode = 0
         self._db = self._open()
 
     @property
@@ -86,10 +90,18 @@ class Index:
         with self._lock, self._only_one() as mine:
             deadline = time.monotonic() + budget_s
             try:
+                if mine and self._replaced():
+                    self._db.close()
+                    self._db = self._open()
                 self.complete = mine and feed.feed(self._db, self.state, deadline)
             except (feed.StaleIndexError, FileNotFoundError, sqlite3.DatabaseError):
                 self.complete = self._fed_anew(deadline)
+            self.behind = mine and not self.complete
             return self.complete
+
+    def _replaced(self) -> bool:
+        """Whether somebody has built the index again, so that the file that is open here is no longer it."""
+        return self._path is not None and self._path.stat().st_ino != self._inode
 
     def _fed_anew(self, deadline: float) -> bool:
         try:
@@ -105,7 +117,7 @@ class Index:
         A session that is not taken in yet has stats with its task, times and outcome only.
         """
         newest = session_ids(self.state)[::-1][:limit]
-        known = dict(self._rows("SELECT session_id, card FROM sessions"))
+        known = dict(self._rows("SELECT session_id, card FROM sessions WHERE offset"))
         return tuple(
             SessionStats(**json.loads(known[session_id])) if session_id in known else self._bare_card(session_id)
             for session_id in newest
@@ -115,6 +127,39 @@ class Index:
         """Return the stats of one session."""
         rows = self._rows("SELECT card FROM sessions WHERE session_id = ?", session_id)
         return SessionStats(**json.loads(rows[0][0])) if rows else None
+
+    def standing(self, session_id: str) -> tuple[SessionStats, float] | None:
+        """Return the stats of a session and the share of its log that they are of; ``records`` is right at once."""
+        log = self._log_path(session_id)
+        if not SESSION_ID.fullmatch(session_id) or not log.is_file():
+            return None
+        rows = self._rows("SELECT card, offset FROM sessions WHERE session_id = ?", session_id)
+        card = SessionStats(**json.loads(rows[0][0])) if rows else SessionStats(session_id)
+        taken, size = rows[0][1] if rows else 0, log.stat().st_size
+        if taken >= size:
+            return card, 1.0
+        whole = self._bare_card(session_id)
+        if whole.records <= card.records:
+            return card, 1.0  # the last line is still being written
+        card.task = card.task or whole.task
+        card.records, card.outcome = whole.records, whole.outcome
+        return card, taken / size
+
+    def turns(self, session_id: str, most: int = 200) -> tuple[TurnSpan, ...]:
+        """Return the turns of a session in order, in at most ``most`` groups of about the same length."""
+        base = self._base(session_id)
+        if base is None:
+            return ()
+        inside = base, base + (1 << feed.SHIFT)
+        ((low, high),) = self._rows("SELECT min(number), max(number) FROM turns WHERE id > ? AND id < ?", *inside)
+        if high is None:
+            return ()
+        size = max(1, -(-(high - low + 1) // most))
+        sql = (
+            "SELECT (number - ?) / ?, flags, count(*), min(number), max(number), min(id) FROM turns"
+            " WHERE id > ? AND id < ? GROUP BY 1, 2 ORDER BY 1, 4"
+        )
+        return TurnSpan.of_rows(self._rows(sql, low, size, *inside), base)
 
     def window(self, session_id: str, first: int, count: int = 200) -> tuple[SearchHit, ...]:
         """Return the records of a session from number ``first`` on, at most ``count``, large values as pointers.
@@ -134,16 +179,13 @@ class Index:
 
     def tail(self, session_id: str, first: int) -> Tail:
         """Return a reader of a session's log that begins with record ``first``, or behind the last there is."""
-        log = self.state / "sessions" / session_id / LOG_NAME
+        log = self._log_path(session_id)
+        end = seek.end_of(log)  # before it is looked for: what comes meanwhile is read
         found = self.window(session_id, first, 1) if SESSION_ID.fullmatch(session_id) else ()
-        if found:
-            seq = found[0].record.seq - 1
-            return Tail(log, Position(found[0].offset, seq, seq, found[0].record.prev))
-        rows = self._rows("SELECT offset, line, seq, hash FROM sessions WHERE session_id = ?", session_id)
-        tail = Tail(log, Position(*rows[0]) if rows else None)
-        for _ in tail.read():
-            pass
-        return tail
+        if not found:
+            return Tail(log, end)
+        seq = found[0].record.seq - 1
+        return Tail(log, Position(found[0].offset, seq, seq, found[0].record.prev))
 
     def next_failure(self, session_id: str, after: int, *, back: bool = False) -> int | None:
         """Return the number of the next record behind ``after`` in which something failed; ``back``: before it."""
@@ -190,7 +232,7 @@ class Index:
         try:
             with self._making():
                 try:
-                    return feed.open_index(self._path, words=self._words)
+                    return self._connected()
                 except (feed.StaleIndexError, sqlite3.DatabaseError):
                     return self._rebuilt()
         except (OSError, sqlite3.DatabaseError):  # no such folder, or no file to be had
@@ -211,7 +253,12 @@ class Index:
     def _rebuilt(self) -> sqlite3.Connection:
         if self._path is not None:
             feed.remove(self._path)
-        return feed.open_index(self._path, words=self._words)
+        return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        db = feed.open_index(self._path, words=self._words)
+        self._inode = self._path.stat().st_ino if self._path else 0
+        return db
 
     def _rebuild(self) -> None:
         self._db.close()
@@ -329,17 +376,20 @@ class Index:
 
     def _beyond(self, session_id: str, first: int) -> Iterator[SearchHit]:
         """Yield the records from number ``first`` on that the log has and the index has not."""
-        log = self.state / "sessions" / session_id / LOG_NAME
+        log = self._log_path(session_id)
         if not SESSION_ID.fullmatch(session_id) or not log.is_file():
             return
         rows = self._rows("SELECT offset, line, seq, hash FROM sessions WHERE session_id = ?", session_id)
-        tail = Tail(log, Position(*rows[0]) if rows else None)
+        tail = Tail(log, seek.before_record(log, first, Position(*rows[0]) if rows else Position()))
         for item in tail.read():
             if isinstance(item, LogRow) and item.record.seq >= first:
                 yield SearchHit(session_id, item.offset, item.length, item.record)
 
+    def _log_path(self, session_id: str) -> Path:
+        return self.state / "sessions" / session_id / LOG_NAME
+
     def _bare_card(self, session_id: str) -> SessionStats:
-        found = session_summary(self.state / "sessions" / session_id / LOG_NAME)
+        found = session_summary(self._log_path(session_id))
         if found is None:
             return SessionStats(session_id)
         outcome = "ended" if found.outcome else ""
@@ -348,7 +398,7 @@ class Index:
     def _log(self, number: int, stack: contextlib.ExitStack) -> LogLines:
         session_id = str(self._rows("SELECT session_id FROM sessions WHERE number = ?", number)[0][0])
         try:
-            descriptor = files.open_regular(str(self.state / "sessions" / session_id / LOG_NAME), os.O_RDONLY)
+            descriptor = files.open_regular(str(self._log_path(session_id)), os.O_RDONLY)
         except OSError:
             return LogLines(session_id, -1)
         stack.callback(os.close, descriptor)

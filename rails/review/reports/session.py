@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from rails.core.text import one_line
+from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
 from rails.render.blocks import Badge, Counts, Facts, Notes, Times
 from rails.render.units import seconds_text, time_text
@@ -59,6 +60,25 @@ def session_figures(view: SessionView) -> tuple[Counts, Times]:
         counts["tokens out"] = all_.output_tokens
     return Counts(tuple(counts.items())), Times(
         tuple((one, all_.seconds[one]) for one in _STAGES if one in all_.seconds)
+    )
+
+
+def stats_figures(stats: SessionStats) -> tuple[Counts, Times]:
+    """Return the counts of a session that is too long to be read whole, as far as its stats have them."""
+    counts = {
+        "turns": stats.turns,
+        "requests": stats.requests,
+        "refused": stats.refused,
+        "findings": sum(stats.rules.values()),
+        "approved": stats.approved,
+        "denied": stats.denied,
+        "files changed": len(stats.paths),
+        "tokens in": stats.input_tokens,
+        "from the cache": stats.cached_tokens,
+        "tokens out": stats.output_tokens,
+    }
+    return Counts(tuple(counts.items())), Times(
+        tuple((one, stats.stages[one]) for one in _STAGES if one in stats.stages)
     )
 
 

@@ -5,7 +5,7 @@ GET  /api/sessions                    {html}
 GET  /api/search?q=&before=           {html}
 GET  /api/report/NAME?q= and others   what ``reports`` answers
 GET  /api/waiting                     {count, html}: what waits for a human, in every session
-GET  /api/session/ID?first=N          a window of a session (``pages.Window``)
+GET  /api/session/ID?first=N&part     turns of a session (``pages.Window``), or before=N; part: without the head
 GET  /api/session/ID/stream           server-sent events; resumes after the header Last-Event-ID
 GET  /api/session/ID/question         what waits in the session: {question, digest, state, html, texts}
 GET  /api/session/ID/question/N/rule  what the grant that N offers would have done in past sessions
@@ -49,6 +49,7 @@ _STATIC: Final = {
     "/app.js": ("rails.review.web", "static/app.js", _JS),
     "/live.js": ("rails.review.web", "static/live.js", _JS),
     "/approval.js": ("rails.review.web", "static/approval.js", _JS),
+    "/turns.js": ("rails.review.web", "static/turns.js", _JS),
     "/reports.js": ("rails.review.web", "static/reports.js", _JS),
     "/app.css": ("rails.review.web", "static/app.css", _CSS),
     "/approval.css": ("rails.review.web", "static/approval.css", _CSS),
@@ -106,8 +107,9 @@ class ReviewPage:
         return _json({"count": len(waiting), "html": html})
 
     def _window(self, asked: Request) -> Response:
-        first = _q(asked, "first")
-        window = self._pages.window(_session(asked), int(first) if first.isascii() and first.isdigit() else None)
+        first, before = _whole_number(_q(asked, "first")), _whole_number(_q(asked, "before"))
+        name, part = _session(asked), "part" in asked.query_params
+        window = self._pages.window(name, first, before=before or 0, part=part)
         return _json(window.to_json()) if window else _words(404, _UNKNOWN)
 
     async def _stream(self, asked: Request) -> Response:
@@ -176,6 +178,10 @@ def _session(asked: Request) -> str:
     if not _SESSION.fullmatch(name):
         raise HTTPException(404)
     return name
+
+
+def _whole_number(text: str) -> int | None:
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def _q(asked: Request, name: str = "q") -> str:

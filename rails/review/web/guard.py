@@ -31,7 +31,7 @@ TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 #: What is the same for everyone and holds no secret, so that the page can load and read its token.
 OPEN_PATHS: Final = frozenset(
     {
-        *("/", "/app.js", "/live.js", "/approval.js", "/reports.js"),
+        *("/", "/app.js", "/live.js", "/approval.js", "/reports.js", "/turns.js"),
         *("/app.css", "/approval.css", "/session.css", "/flow.css"),
     }
 )

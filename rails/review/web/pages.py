@@ -7,11 +7,13 @@ is shown by windows of records, so that a long one opens as fast as a short one.
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -30,20 +32,25 @@ from rails.log.index.index import Index
 from rails.log.index.lines import SearchHit
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
+from rails.projections.common import SessionView
 from rails.projections.progress import current_step_text, plan_of
 from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
 from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import time_text
-from rails.review.html import header, overview, turn_sections, why
+from rails.review.html import MOST_STEPS, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.reports.sessions import outcome_words
 from rails.review.reports.usage import SessionUsage, session_usage
+from rails.review.web.builder import Builder
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300
+#: Sessions of at most so many records are read whole for what is said of all of it; of longer ones the stats know.
+_WHOLE: Final = 4_000
 #: Records that are looked through for the beginning of a turn: most have a dozen, so a few first.
-_LOOK_BACK: Final = (20, 60, 120)
+_LOOK_BACK: Final = (20, 60, 120, 800)
+_RULES: Final = 30
 _SESSIONS: Final = 200
 _HITS: Final = 50
 _SPARK: Final = {
@@ -59,7 +66,8 @@ _SPARK: Final = {
 class Window:
     """A part of a session: records ``first`` to ``last`` of ``total``; ``turns`` are (number, markup).
 
-    ``step`` says which step of the plan is at work, ``meter`` what the whole session has used.
+    ``step`` says which step of the plan is at work, ``meter`` what the whole session has used, ``read`` which share of
+    the log that is known of.
     """
 
     session_id: str
@@ -71,6 +79,7 @@ class Window:
     turns: tuple[tuple[int, Html], ...]
     step: str = ""
     meter: str = ""
+    read: float = 1.0
 
     def to_json(self) -> dict[str, Json]:
         """Return the window for the page."""
@@ -83,6 +92,7 @@ class Window:
             "head": self.head,
             "step": self.step,
             "meter": self.meter,
+            "read": self.read,
             "turns": [{"number": number, "html": html} for number, html in self.turns],
         }
 
@@ -96,6 +106,14 @@ class Pages:
     def __init__(self, state: Path, prices: Path | None = None) -> None:
         self._state, self._prices = state, prices
         self._index = Index(state)
+        self._lock = threading.Lock()
+        self._kept: tuple[str, int, SessionView] | None = None
+        self._builder = Builder(state)
+
+    def refresh(self, budget_s: float) -> None:
+        """Take in what is new, for at most about ``budget_s`` seconds; what takes longer is done in the background."""
+        if not self._builder.at_work and not self._index.refresh(budget_s) and self._index.behind:
+            self._builder.start()
 
     @property
     def index(self) -> Index:
@@ -104,6 +122,7 @@ class Pages:
 
     def close(self) -> None:
         """Close the index."""
+        self._builder.close()
         self._index.close()
 
     def knows(self, session_id: str) -> bool:
@@ -112,7 +131,7 @@ class Pages:
 
     def sessions(self) -> Html:
         """Return the newest sessions with their verdicts."""
-        self._index.refresh(1.0)
+        self.refresh(1.0)
         cards = self._index.cards(_SESSIONS)
         if not cards:
             return el("p", html_text("No session yet. Start one with ai-rails run or ai-rails apply."), class_="empty")
@@ -127,32 +146,58 @@ class Pages:
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
         return join(el("nav", tabs, aria_label="Over all sessions"), still_reading(self._index.complete), shown)
 
-    def window(self, session_id: str, first: int | None = None) -> Window | None:
-        """Return the part of a session that starts at record ``first`` (``None``: its end), or ``None``."""
-        self._index.refresh(0.3)
-        card = self._index.card(session_id)
-        if card is None:
+    def window(
+        self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False
+    ) -> Window | None:
+        """Return whole turns of a session, or ``None`` where there is none: those from record ``first`` on (``None``:
+        up to the end), or those that end before record ``before``. ``part`` leaves out what is said of all of it.
+        """
+        self.refresh(0.3)
+        standing = self._index.standing(session_id)
+        if standing is None:
             return None
-        total = card.records
+        card, share = standing
+        total, running = card.records, is_being_written(self._state, session_id)
         wanted = _last_window(total) if first is None else max(1, min(first, total))
+        wanted, stop = (max(1, before - WINDOW), before - 1) if before else (wanted, wanted + WINDOW - 1)
         start = self._turn_start(session_id, wanted)
-        records = self._records(session_id, start, wanted - start + WINDOW)
-        last = records[-1].seq if records else start
-        outside = [*self._records(session_id, 1, 1)[: start > 1], *self._records(session_id, total, 1)[: last < total]]
-        frame = [record for record in outside if isinstance(record.event, WorkflowStart | WorkflowEnd)]
-        whole = sorted((*records, *frame), key=lambda record: record.seq)
-        view = session_view(whole, ("The log has lines that cannot be read.",) if card.damage else ())
-        turns = tuple(zip((turn.number for turn in view.turns), turn_sections(view), strict=True))
-        partial = None if start == 1 and last >= total else _partial(start, last, total)
-        plan, meter = plan_of(self._landmarks(card)), self.meter(card)
-        running = is_being_written(self._state, session_id)
-        drawn = plan_html(plan, session_id=session_id, at_work=running)
-        head = join(header(view, meter.facts, running=running), drawn, partial, overview(view), why(view))
-        return Window(
-            session_id, start, last, total, not view.outcome, head, turns, current_step_text(plan), meter.line
-        )
+        view = self._view(card, start, stop)
+        turns = [turn for turn in view.turns if start <= turn.first_seq <= stop]
+        if stop < total and len(turns) > 1 and not before:
+            turns = turns[:-1] if view.turns[-1] is turns[-1] or turns[-1].last_seq > stop else turns
+        last = min(stop, total) if stop >= total or not turns else turns[-1].last_seq
+        sections = turn_sections(view, turns)
+        shown = tuple(zip((turn.number for turn in turns), sections, strict=True))
+        plan, meter = plan_of(self._landmarks(card)), self.meter(card, partial=share < 1)
+        head = Html("") if part else self._head(card, view, meter, share, running=running)
+        step = current_step_text(plan)
+        return Window(session_id, start, last, total, not view.outcome, head, shown, step, meter.line, share)
 
-    def meter(self, card: SessionStats) -> SessionUsage:
+    def _head(self, card: SessionStats, view: SessionView, meter: SessionUsage, share: float, *, running: bool) -> Html:
+        """Return what is said of the whole session: from its view, or from its stats where it is too long for one."""
+        drawn = plan_html(plan_of(self._landmarks(card)), session_id=card.session_id, at_work=running)
+        top = join(header(view, meter.facts, running=running), drawn)
+        if card.records <= _WHOLE:
+            return join(top, overview(view), why(view))
+        spans = self._index.turns(card.session_id, MOST_STEPS)
+        return join(top, reading_html(share), overview(view, card, spans), found_html(card))
+
+    def _view(self, card: SessionStats, start: int, stop: int) -> SessionView:
+        """Return the view of a session, or of some of its records and its frame where it is too long."""
+        name, total = card.session_id, card.records
+        damage = ("The log has lines that cannot be read.",) if card.damage else ()
+        if total > _WHOLE:
+            records = self._records(name, start, stop - start + 1)
+            last = records[-1].seq if records else start
+            outside = [*self._records(name, 1, 1)[: start > 1], *self._records(name, total, 1)[: last < total]]
+            frame = [record for record in outside if isinstance(record.event, WorkflowStart | WorkflowEnd)]
+            return session_view(sorted((*records, *frame), key=lambda record: record.seq), damage)
+        with self._lock:
+            if self._kept is None or self._kept[:2] != (name, total):
+                self._kept = name, total, session_view(self._records(name, 1, total), damage)
+            return self._kept[2]
+
+    def meter(self, card: SessionStats, *, partial: bool = False) -> SessionUsage:
         """Return what a session has used by now, and what is left of its budget."""
         try:
             prices, note = load_price_file(self._prices) if self._prices else Prices(), ""
@@ -164,7 +209,7 @@ class Pages:
             prices,
             since_last_s=_since(card.last) if running else 0.0,
             note=note,
-            partial=not self._index.complete,
+            partial=partial or not self._index.complete,
         )
 
     def _landmarks(self, card: SessionStats) -> Iterator[Record]:
@@ -189,8 +234,10 @@ class Pages:
         for count in _LOOK_BACK:
             first = max(1, last - count + 1)
             before = self._index.window(session_id, first, last - first + 1)
-            if asked := [hit.record.seq for hit in before if isinstance(hit.record.event, LlmCall)]:
-                return asked[-1]
+            if asked := [
+                (event.turn, hit.record.seq) for hit in before if isinstance(event := hit.record.event, LlmCall)
+            ]:
+                return next(seq for turn, seq in asked if turn == asked[-1][0])  # asked again: the same turn
             if first == 1:
                 break
             last = first - 1
@@ -248,11 +295,37 @@ def _last_window(total: int) -> int:
     return 1 + half * max(0, -(-(total - WINDOW) // half))
 
 
-def _partial(first: int, last: int, total: int) -> Html:
-    older = el("button", html_text("Earlier"), data_first=max(1, first - WINDOW)) if first > 1 else None
-    newer = el("button", html_text("Later"), data_first=last + 1) if last < total else None
-    words = f"Records {first:,} to {last:,} of {total:,}; the counts below are of these."
-    return el("p", html_text(words), older, newer, class_="partial")
+def reading_html(share: float) -> Html | None:
+    """Return a bar of how much of a log is known, ``None`` where all of it is."""
+    if share >= 1:
+        return None
+    words = f"The log is still being read: {share:.0%}. The figures below are of this part; the turns are all there."
+    bar = el("progress", max=100, value=int(share * 100), aria_label="Read of the log, in percent")
+    return el("p", bar, html_text(f" {words}"), class_="reading")
+
+
+def found_html(card: SessionStats) -> Html | None:
+    """Return the findings of a whole session by rule, and where its failures and decisions are found."""
+    found = sorted(card.rules.items(), key=lambda item: -item[1])
+    rows = [_found(f"rule:{rule}", rule, count, card) for rule, count in found[:_RULES]]
+    rows += [
+        _found(facet, words, count, card)
+        for facet, words, count in (
+            ("is:refused", "refused", card.refused),
+            ("is:denied", "denied", card.denied),
+            ("is:error", "errors", card.errors),
+        )
+        if count
+    ]
+    heading = el("h2", html_text("Findings and failures of the whole session"), id="found")
+    return (
+        el("section", heading, el("ul", rows, class_="tabs"), aria_labelledby="found", class_="why") if rows else None
+    )
+
+
+def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
+    href = f"#/q/{quote(f'{asked} session:{card.session_id}', safe='')}"
+    return el("li", el("a", html_text(f"{one_line(words, 60)} ×{count:,}"), href=href))
 
 
 def card_html(card: SessionStats) -> Html:

@@ -78,13 +78,15 @@ class _Follower:
     def __init__(self, index: Index, meter: Callable[[SessionStats], SessionUsage], session_id: str, seen: int) -> None:
         self._meter, self._seen = meter, seen
         self.opening, self.ended = b"retry: 1000\n\n", False
-        index.refresh(1.0)
-        card = index.card(session_id)
-        if card is not None and card.records - seen > MOST_BEHIND:
-            self.opening = _event(LiveSignal(card.records, "reset", {})) + self.opening
-            self._seen = card.records
-        self._card = card or SessionStats(session_id)
-        # From where the card ends, if that is before the turn: what it has not counted is counted here.
+        index.refresh(0.3)
+        standing = index.standing(session_id)
+        total = standing[0].records if standing else 0
+        if total - seen > MOST_BEHIND:
+            self.opening = _event(LiveSignal(total, "reset", {})) + self.opening
+            self._seen = total
+        card = index.card(session_id) or SessionStats(session_id)
+        # What the stats have not counted is counted here, unless that is a whole long log.
+        self._card = standing[0] if standing and total - card.records > MOST_BEHIND else card
         first = min(_turn_start(index, session_id, self._seen), self._card.records + 1)
         self._tail = index.tail(session_id, first)
         self._live, self._beat = Live(), time.monotonic()

@@ -175,17 +175,3 @@ def test_nothing_runs_out_of_the_window(page, served, state, log, width):
     page.locator(".card").first.click()
     page.wait_for_selector("section.turn")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_long_session_keeps_the_page_small(page, served, state, log):
-    events = [log.START]
-    for number in range(1, 500):
-        events += [log.call(number), log.answer(), log.formulated(f"t{number}.1"), log.told()]
-    served.write(state, log.records(*events)).close()
-    page.goto(served.server.url)
-    page.locator(".card").click()
-    page.wait_for_selector("section.turn")
-    assert page.locator("section.turn").count() <= 150
-    page.get_by_role("button", name="Earlier").click()
-    page.wait_for_selector("button:has-text('Later')")
-    assert page.problems == []

@@ -132,11 +132,18 @@ def test_a_long_session_is_served_by_windows(served, state, log):
     end = served.json(f"/api/session/{writer.session_id}")
     assert end["last"] == end["total"] == total
     assert WINDOW // 2 <= total - end["first"] + 1 <= WINDOW + 4
-    assert f"Records {end['first']:,} to {total:,} of {total:,}" in end["head"]
     assert "bump a" in end["head"]
+    assert "<dt>turns</dt><dd>399</dd>" in end["head"], "the figures are of the whole session"
     start = served.json(f"/api/session/{writer.session_id}?first=1")
-    assert (start["first"], start["last"]) == (1, WINDOW)
+    assert start["first"] == 1
+    assert start["last"] in range(WINDOW - 4, WINDOW + 1), "it ends with a whole turn"
     assert start["turns"][0]["number"] == 1
+    following = served.json(f"/api/session/{writer.session_id}?first={start['last'] + 1}&part")
+    assert following["turns"][0]["number"] == start["turns"][-1]["number"] + 1
+    assert following["head"] == ""
+    earlier = served.json(f"/api/session/{writer.session_id}?before={following['first']}&part")
+    assert earlier["last"] == start["last"]
+    assert earlier["turns"][-1] == start["turns"][-1]
     middle = served.json(f"/api/session/{writer.session_id}?first=1000")
     assert middle["first"] in range(997, 1001), "a window begins with a turn"
     assert 249 <= middle["turns"][0]["number"] <= 251

@@ -5,7 +5,8 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +16,16 @@ from rails.core.tool_request import Json
 from rails.gate.languages.python import config as settings
 
 _ESLINT: Final = re.compile(r"eslint\.config\.[cm]?[jt]s|\.eslintrc(?:\.\w+)?")
-_PRETTIER_CODE: Final = re.compile(r"(?:\.prettierrc|prettier\.config)\.[cm]?[jt]s")
-_PRETTIER_DATA: Final = (".prettierrc", ".prettierrc.json", ".prettierrc.yaml", ".prettierrc.yml", ".prettierrc.toml")
+#: What Prettier reads in a folder, in its order: the first that is there counts.
+_PROGRAMS: Final = tuple(f".{end}" for end in ("js", "ts", "mjs", "mts", "cjs", "cts"))
+_PRETTIER: Final = (
+    *("package.json", "package.yaml"),
+    *(f".prettierrc{end}" for end in ("", ".json", ".yaml", ".yml", ".json5", *_PROGRAMS)),
+    *(f"prettier.config{end}" for end in _PROGRAMS),
+    ".prettierrc.toml",
+)
+#: A comment of JSON5, or a string, in which nothing is one.
+_COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*""", re.S)
 #: Prettier options that only choose a layout; `plugins` and `parser` would load code.
 _LAYOUT: Final = frozenset(
     (
@@ -29,24 +38,59 @@ _LAYOUT: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptSettings:
-    """Which tools the project's files ask for. ``*_code`` names configuration that is a program."""
+class PrettierSettings:
+    """Prettier's configuration for files of one folder. ``code`` names what is a program, or would load one."""
 
+    folder: str = ""
+    code: str = ""
+    found: bool = False
+    config: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptSettings:
+    """Which tools the project's files ask for. ``eslint_code`` names configuration at its top that is a program."""
+
+    project: Path
     eslint: bool
     eslint_code: str
     prettier: bool
-    prettier_code: str
     biome: bool
-    prettier_options: Mapping[str, Json] = field(default_factory=dict)
-    prettier_overrides: tuple[tuple[tuple[str, ...], Mapping[str, Json]], ...] = ()
 
-    def options_for(self, path: str) -> dict[str, Json]:
-        """Return Prettier's options for ``path``."""
-        options = dict(self.prettier_options)
-        for patterns, more in self.prettier_overrides:
-            if any(_matches(path, pattern) for pattern in patterns):
+    def eslint_for(self, path: str) -> str:
+        """Return the configuration of ESLint nearest to ``path``, ``""`` where there is none."""
+        for folder in reversed(_folders(path)):
+            try:
+                names = sorted(entry.name for entry in (self.project / folder).iterdir())
+            except OSError:
+                names = []
+            if found := next((name for name in names if _ESLINT.fullmatch(name)), ""):
+                return f"{folder}{found}"
+        return ""
+
+    def prettier_near(self, path: str) -> PrettierSettings:
+        """Return Prettier's configuration nearest to ``path``. Raises CheckError when it cannot be understood."""
+        for folder in reversed(_folders(path)):
+            for name in _PRETTIER:
+                config = _prettier_in(self.project / folder, name)
+                if isinstance(config, dict) and not config.get("plugins"):
+                    return PrettierSettings(folder, "", True, config)
+                if config is not None:
+                    return PrettierSettings(folder, f"{folder}{name}", True)
+        return PrettierSettings()
+
+    def prettier_options(self, path: str, nearest: PrettierSettings) -> dict[str, Json]:
+        """Return Prettier's options for ``path``, with what the EditorConfig files on the way say."""
+        options = {**_editorconfig(self.project, path), **_layout(nearest.config)}
+        for fits, more in _overrides(nearest.config):
+            if fits(path.removeprefix(nearest.folder)):
                 options.update(more)
         return options
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folders on the way to ``path``, each with its slash, the project's first."""
+    return ["", *(path[: at + 1] for at, sign in enumerate(path) if sign == "/")]
 
 
 def read_script_settings(project: Path) -> ScriptSettings:
@@ -58,70 +102,73 @@ def read_script_settings(project: Path) -> ScriptSettings:
     package = _object(settings.read_config_file(project / "package.json"), "package.json")
     wanted = {name for key in ("dependencies", "devDependencies") for name in settings.table(package, key)}
     eslint_code = next((name for name in names if _ESLINT.fullmatch(name)), "")
-    code = next((name for name in names if _PRETTIER_CODE.fullmatch(name)), "")
-    found, config = _prettier(project, package)
-    if isinstance(config.get("plugins"), list) and config["plugins"]:
-        code = found
     return ScriptSettings(
+        project,
         eslint="eslint" in wanted or bool(eslint_code) or "eslintConfig" in package,
         eslint_code=eslint_code,
-        prettier="prettier" in wanted or bool(found or code),
-        prettier_code=code,
+        prettier="prettier" in wanted or any(_prettier_in(project, name) is not None for name in _PRETTIER),
         biome="biome.json" in names or "biome.jsonc" in names or "@biomejs/biome" in wanted,
-        prettier_options={**_editorconfig(project), **_layout(config)},
-        prettier_overrides=_overrides(config),
     )
 
 
-def _prettier(project: Path, package: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]]:
-    """Return the file with Prettier's configuration and its content."""
-    config = package.get("prettier")
-    if isinstance(config, dict):
-        return "package.json", config
-    if isinstance(config, str):
-        return "package.json", {"plugins": [config]}
-    for name in _PRETTIER_DATA:
-        data = settings.read_config_file(project / name)
-        if data:
-            return name, settings.parse_toml(data, name) if name.endswith(".toml") else _yaml(data, name)
-    return "", {}
+def _prettier_in(folder: Path, name: str) -> Json:
+    """Return what one of Prettier's files says: an object, or something else where it is or names a program."""
+    data = settings.read_config_file(folder / name)
+    if not data:
+        return None
+    if name.endswith(_PROGRAMS):
+        return name
+    if name.endswith(".toml"):
+        return dict(settings.parse_toml(data, name))
+    return _object(data, name).get("prettier") if name.startswith("package") else _read(data, name)
 
 
 def _layout(config: Mapping[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in config.items() if key in _LAYOUT}
 
 
-def _overrides(config: Mapping[str, Json]) -> tuple[tuple[tuple[str, ...], Mapping[str, Json]], ...]:
-    found = []
+def _overrides(config: Mapping[str, Json]) -> Iterator[tuple[Callable[[str], bool], Mapping[str, Json]]]:
+    """Yield whether each override is for a path, from the folder of the configuration, and its options."""
     overrides = config.get("overrides")
     for item in overrides if isinstance(overrides, list) else ():
         if isinstance(item, dict) and isinstance(options := item.get("options"), dict):
-            files = item.get("files")
-            patterns = files if isinstance(files, list) else [files]
-            found.append((tuple(str(pattern) for pattern in patterns), _layout(options)))
-    return tuple(found)
+            within, without = (_patterns(item.get(key)) for key in ("files", "excludeFiles"))
+            yield partial(_fits, within, without), _layout(options)
 
 
-def _editorconfig(project: Path) -> dict[str, Json]:
-    """Return what Prettier takes from the sections of an ``.editorconfig`` that are for every file."""
+def _patterns(value: Json) -> tuple[str, ...]:
+    return tuple(map(str, value if isinstance(value, list) else [value] if value else []))
+
+
+def _fits(within: tuple[str, ...], without: tuple[str, ...], path: str) -> bool:
+    return any(_matches(path, one) for one in within) and not any(_matches(path, one) for one in without)
+
+
+def _editorconfig(project: Path, path: str) -> dict[str, Json]:
+    """Return what Prettier takes from the EditorConfig files on the way to ``path``, the nearest last."""
     options: dict[str, Json] = {}
-    section = ""
-    for raw in settings.read_config_file(project / ".editorconfig").decode(errors="replace").splitlines():
-        line = raw.strip()
-        if line.startswith("["):
-            section = line
-        key, _, value = (part.strip().lower() for part in line.partition("="))
-        if section != "[*]" or not value:
-            continue
-        if key == "indent_style":
-            options["useTabs"] = value == "tab"
-        elif key in ("indent_size", "tab_width") and value.isdigit():
-            options["tabWidth"] = int(value)
-        elif key == "max_line_length" and value.isdigit():
-            options["printWidth"] = int(value)
-        elif key == "end_of_line" and value in ("lf", "crlf", "cr"):
-            options["endOfLine"] = value
+    for folder in _folders(path):
+        applies = False
+        for raw in settings.read_config_file(project / folder / ".editorconfig").decode(errors="replace").splitlines():
+            line = raw.strip()
+            if line.startswith("["):
+                applies = _matches(path.removeprefix(folder), line.strip("[]").removeprefix("/"))
+            key, _, value = (part.strip().lower() for part in line.partition("="))
+            if key == "root" and value == "true":
+                options.clear()
+            elif applies:
+                options.update(_of_editorconfig(key, value))
     return options
+
+
+def _of_editorconfig(key: str, value: str) -> dict[str, Json]:
+    if key == "indent_style" and value:
+        return {"useTabs": value == "tab"}
+    if key in ("indent_size", "tab_width") and value.isdigit():
+        return {"tabWidth": int(value)}
+    if key == "max_line_length" and value.isdigit():
+        return {"printWidth": int(value)}
+    return {"endOfLine": value} if key == "end_of_line" and value in ("lf", "crlf", "cr") else {}
 
 
 def _matches(path: str, pattern: str) -> bool:
@@ -137,20 +184,26 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def _object(data: bytes, name: str) -> Mapping[str, Json]:
-    if not data.strip():
-        return {}
-    try:
-        value = json.loads(data)
-    except ValueError as error:
-        raise CheckError(f"{name} is not valid JSON: {error}") from error
+    value = _read(data, name) if data.strip() else {}
     return value if isinstance(value, dict) else {}
 
 
-def _yaml(data: bytes, name: str) -> Mapping[str, Json]:
+def _read(data: bytes, name: str) -> Json:
+    """Return what JSON, JSON5 or YAML says. Raises CheckError."""
     import yaml
 
     try:
-        value = yaml.safe_load(data)
-    except yaml.YAMLError as error:
-        raise CheckError(f"{name} cannot be read as configuration.") from error
-    return value if isinstance(value, dict) else {}
+        value: Json = json.loads(data)
+    except ValueError as error:
+        if name == "package.json":
+            raise CheckError(f"{name} is not valid JSON: {error}") from error
+        text = data.decode("utf-8-sig", "replace")
+        try:
+            value = yaml.safe_load(text if not name.endswith("json5") else _COMMENT.sub(_only_strings, text))
+        except (yaml.YAMLError, RecursionError) as broken:
+            raise CheckError(f"{name} cannot be read as configuration.") from broken
+    return {} if value is None else value
+
+
+def _only_strings(found: re.Match[str]) -> str:
+    return found[1] or " "

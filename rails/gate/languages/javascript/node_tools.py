@@ -7,7 +7,6 @@ recommended rules, and the verdict says so.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -20,17 +19,19 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.languages.javascript import node_worker
-from rails.gate.languages.javascript.config import ScriptSettings
-from rails.gate.languages.python import config as settings
+from rails.gate.languages.javascript.config import PrettierSettings, ScriptSettings
 from rails.gate.languages.python.syntax import RULE
+from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import Diagnostic, FixEdit
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
+from rails.sandbox.probe import label
+from rails.sandbox.view import NONE
 
 #: Breaks rules that nearly every configuration has.
 _LINT_CANARY: Final = (
-    "debugger;\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
+    "debugger;\nconsole.log(1);\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
     "switch (x) { case 1: break; case 1: break }\nfunction f(a) { return; y() }\n"
 )
 _FORMAT_CANARY: Final = b"const  x = {a:1}\n"
@@ -38,6 +39,13 @@ _FORMAT_CANARY: Final = b"const  x = {a:1}\n"
 _NO_RULE: Final = "eslint"
 _EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
 _RULES_OF_ITS_OWN: Final = re.compile(rb"/\*\s*eslint\s")
+#: The first ESLint that reads the configuration nearest to a file.
+_NESTED: Final = 10
+#: Where nothing contains what nobody has read.
+NOT_EXECUTED: Final = (
+    "was not executed: nothing contains it here (ai-rails doctor says what to install); "
+    "to let it run as you, read it, then: ai-rails gate --trust"
+)
 _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
 
 
@@ -50,18 +58,34 @@ class NodeTools:
 
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         self.context, self.config = context, config
+        self._eslint_configs: dict[str, tuple[str, bool]] = {}
+        self._stamps: dict[str, str] = {}
+        self._prettier_known: dict[str, PrettierSettings] = {}
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
         """The Node process. Raises CheckError when there is no Node.js."""
         kept = self.context.resources.get("node")
-        if isinstance(kept, node_worker.NodeWorker) and kept.alive:
-            return kept
+        if isinstance(kept, node_worker.NodeWorker):
+            if kept.alive and kept.packages == self.may_run:
+                return kept
+            kept.close()
         node = node_worker.find_node(self.context.project)
         if node is None:
             raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        made = self.context.resources["node"] = node_worker.NodeWorker(node, self.context.project)
+        made = self.context.resources["node"] = node_worker.NodeWorker(
+            node, self.context.project, self.context.home, packages=self.may_run
+        )
         return made
+
+    @cached_property
+    def may_run(self) -> bool:
+        """Whether what the project has installed may be executed: contained, or because a human agreed to it."""
+        return self.context.trusted or label().level > NONE
+
+    def missing(self, tool: str) -> str:
+        """Say why there is no such tool."""
+        return f"{tool} is not installed; {_INSTALL}" if self.may_run else f"{tool} of the project {NOT_EXECUTED}"
 
     def version(self, tool: str) -> str:
         """Return the version of "node", "eslint" or "prettier" ("" when it isn't there)."""
@@ -101,24 +125,22 @@ class NodeTools:
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
         if not self.version("eslint"):
-            if self.config.eslint:
-                raise CheckError(f"ESLint is not installed; {_INSTALL}")
-            raise NotNeededError(f"ESLint is not installed; {_INSTALL}")
+            raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
         found = self._eslint(path, data)
         # What found something looks; only silence needs proof. Our own rules go by the ending alone.
-        place = path if self._own else f"canary{PurePosixPath(path).suffix}"
+        place = path if self._own(path) else f"canary{PurePosixPath(path).suffix}"
         if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
             raise NotCheckedError("ESLint's configuration selects no rule for this file")
         return Findings(tuple(_finding(path, diagnostic) for diagnostic in found), tuple(found))
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
+        how = self._prettier_settings(path)
         if not self.version("prettier"):
-            if self.config.prettier:
-                raise CheckError(f"Prettier is not installed; {_INSTALL}")
-            raise NotNeededError(f"Prettier is not installed; {_INSTALL}")
-        if self.config.prettier_code:
-            raise NotNeededError(f"{self.config.prettier_code} is a program or loads plugins, which are not executed")
+            wanted_here = self.config.prettier or how.found
+            raise (CheckError if wanted_here else NotNeededError)(self.missing("Prettier"))
+        if how.code:
+            raise NotNeededError(f"{how.code} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, data)
         if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
             raise NotCheckedError("Prettier does not format this file")
@@ -135,9 +157,9 @@ class NodeTools:
         """Nothing is faster than Prettier itself here."""
         return True
 
-    def fixes_outlive_layout(self, data: bytes) -> bool:
+    def fixes_outlive_layout(self, path: str, data: bytes) -> bool:
         """Whether no rule that has a fix looks at layout: so it is with our recommended rules alone."""
-        return not self._own and not _RULES_OF_ITS_OWN.search(data)
+        return not self._own(path) and not _RULES_OF_ITS_OWN.search(data)
 
     def shorten(self, text: str, _limits: Sequence[tuple[int, int]]) -> str:
         """Prettier breaks what can be broken."""
@@ -151,40 +173,66 @@ class NodeTools:
         """No further linters."""
         return ()
 
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Say that the project's own ESLint configuration was not executed."""
-        if not self.config.eslint_code or self.context.trusted:
+        config, own = self._eslint_config(path)
+        if not config or own:
             return ()
         words = (
-            f"{self.config.eslint_code} is a program and was not executed, ESLint's recommended rules ran instead; "
+            f"{config} is a program and was not executed, ESLint's recommended rules ran instead; "
             "to let it run, read it, then: ai-rails gate --trust"
         )
         return (("eslint", words),)
 
-    @property
-    def _own(self) -> bool:
-        """Whether the project's own ESLint configuration counts, which is a program."""
-        return self.context.trusted and self.config.eslint
+    def _own(self, path: str) -> bool:
+        """Whether the project's own ESLint configuration counts for ``path``, which is a program."""
+        return self._eslint_config(path)[1]
+
+    def _eslint_config(self, path: str) -> tuple[str, bool]:
+        """Return the configuration of ESLint for ``path`` and whether it may run. Only ESLint 10 has nested ones."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._eslint_configs:
+            found, own = self.config.eslint_code, self.context.trusted and self.config.eslint
+            nearest = self.config.eslint_for(path)
+            if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
+                inner, home = nearest.rpartition("/")[0], self.context.home or self.context.project
+                found = nearest
+                own = bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
+            self._eslint_configs[folder] = found, own
+        return self._eslint_configs[folder]
+
+    def _prettier_settings(self, path: str) -> PrettierSettings:
+        folder = path.rpartition("/")[0]
+        if folder not in self._prettier_known:
+            self._prettier_known[folder] = self.config.prettier_near(path)
+        return self._prettier_known[folder]
 
     def _place(self, path: str) -> str:
         return str(self.context.project / path)
 
     def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
-        own = self._own
+        config, own = self._eslint_config(path)
+        folder, _, name = config.rpartition("/")
         request: dict[str, Json] = {
             "op": "eslint",
             "path": self._place(path),
-            "root": str(self.context.project),
+            "root": self._place(folder),
             "own": own,
-            "stamp": self._stamp if own else "",
+            "config": name if folder else "",
+            "stamp": self._stamp(folder) if own else "",
         }
-        key = ("eslint", self.version("eslint"), request["stamp"], own, path, data)
+        key = ("eslint", self.version("eslint"), request["stamp"], config if own else "", path, data)
         return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
 
-    @cached_property
-    def _stamp(self) -> str:
-        """A digest of the configuration that is a program: the worker loads a changed one anew."""
-        return hashlib.sha256(settings.read_config_file(self.context.project / self.config.eslint_code)).hexdigest()
+    def _stamp(self, folder: str) -> str:
+        """The digest of all that a folder's configuration executes; what has loaded another state of it is ended."""
+        if folder not in self._stamps:
+            stamp = self._stamps[folder] = executed_config.digest_of(self.context.project / folder)
+            if self.worker.stamps.setdefault(folder, stamp) != stamp:
+                self.worker.close()
+                del self.worker
+                self.worker.stamps[folder] = stamp
+        return self._stamps[folder]
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")
@@ -202,7 +250,7 @@ class NodeTools:
         decoded = decode_text(data)
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
-        options = self.config.options_for(path)
+        options = self.config.prettier_options(path, self._prettier_settings(path))
         if "endOfLine" not in options and decoded.eol == "\r\n":
             options["endOfLine"] = "crlf"
         request: dict[str, Json] = {

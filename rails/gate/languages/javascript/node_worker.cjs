@@ -184,13 +184,14 @@ function preset(typescript) {
 }
 
 // One for JavaScript and one for TypeScript, whose compiler nobody should load for a project without it.
-function engine(root, own, stamp, file) {
+function engine({ root, own, stamp, path: file, config }) {
   const typescript = !own && TYPESCRIPT.test(file);
   const key = `${own}\0${stamp}\0${root}\0${typescript}`;
   if (!state.engines.has(key)) {
     const { ESLint } = state.eslint.require("eslint");
     const isolated = { overrideConfigFile: true, overrideConfig: own ? [] : preset(typescript) };
-    state.engines.set(key, new ESLint({ cwd: root, fix: false, ...(own ? {} : isolated) }));
+    const nested = config ? { overrideConfigFile: path.join(root, config) } : {};
+    state.engines.set(key, new ESLint({ cwd: root, fix: false, ...(own ? nested : isolated) }));
   }
   return state.engines.get(key);
 }
@@ -217,8 +218,8 @@ function ruler(text) {
   };
 }
 
-async function eslint({ text, path: file, root, own, stamp }) {
-  const results = await engine(root, own, stamp, file).lintText(text, { filePath: file, warnIgnored: true });
+async function eslint({ text, ...how }) {
+  const results = await engine(how).lintText(text, { filePath: how.path, warnIgnored: true });
   if (results.length === 0) return { ignored: "no file was linted" };
   if (results[0].messages.length === 0) return { messages: [] };
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -61,6 +62,7 @@ _FLAKE8_SAFE: Final = frozenset(
     }
 )
 
+Targets = tuple[tuple[str, tuple[int, int]], ...]
 RuffOption = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
 #: What ruff formats: also where nothing says who formats.
@@ -71,13 +73,20 @@ BY_RUFF: Final = ("ruff", "undecided")
 class RuffSettings:
     """How ruff runs on a file: with the project's own configuration, or isolated with ``options``.
 
-    ``digest`` identifies the content of that configuration.
+    ``digest`` identifies the content of that configuration. ``targets`` are the Pythons that it says code is for, by
+    pattern, the one for every file last.
     """
 
     project: bool
     options: tuple[RuffOption, ...] = ()
     origin: str = ""
     digest: str = ""
+    targets: Targets = ()
+
+    def target_of(self, path: str) -> tuple[int, int] | None:
+        """Return the Python that ``path`` is for, as far as the configuration says."""
+        names = path, path.rpartition("/")[2]
+        return next((target for glob, target in self.targets if any(fnmatchcase(name, glob) for name in names)), None)
 
     def arguments(self) -> tuple[str, ...]:
         """The command-line arguments that mean this."""
@@ -126,9 +135,9 @@ def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str =
             file = folder / name
             if file.is_file() and (name != "pyproject.toml" or "ruff" in table(_toml_file(file), "tool")):
                 origin = file.relative_to(project).as_posix()
-                digest, src = _chain(project, file)
+                digest, src, targets = _chain(project, file)
                 options = (("src", (*src, more_src)),) if more_src else ()
-                return RuffSettings(True, options, origin, digest)
+                return RuffSettings(True, options, origin, digest, targets)
         if folder == project or project not in folder.parents:
             break
         folder = folder.parent
@@ -151,24 +160,29 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
     )
 
 
-def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...]]:
-    """Return what identifies the content of a ruff configuration and of everything it extends, and its source folders.
+def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...], Targets]:
+    """Return what identifies a ruff configuration and everything it extends, its source folders and its Pythons.
 
     Raises CheckError when it extends a file outside the project: ruff would quote that file's lines.
     """
     seen = _Seen()
     src = [str(file.parent), str(file.parent / "src")]
-    found = False
+    found, targets = False, dict[str, tuple[int, int]]()
+    beside = _toml_file(file.parent / "pyproject.toml")
     for _ in range(10):
         data = read_config_file(file)
         seen.add(file.name, data)
         whole = parse_toml(data, file.name)
         options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
         extended, folders = options.get("extend"), options.get("src")
+        for glob, version in {**table(options, "per-file-target-version"), "*": options.get("target-version")}.items():
+            if (target := _target(version)) and glob not in targets:
+                targets[glob] = target
         if isinstance(folders, list) and not found:
             src, found = [str(file.parent / str(folder)) for folder in folders], True
         if not isinstance(extended, str):
-            return seen.digest(), tuple(src)
+            every = targets.pop("*", None) or _oldest(table(beside, "project").get("requires-python"))
+            return seen.digest(), tuple(src), (*targets.items(), *([("*", every)] if every else []))
         file = (file.parent / extended).resolve()
         if project not in file.parents:
             raise CheckError(f"ruff's configuration extends {extended}, which is outside the project.")
@@ -224,7 +238,7 @@ class _Reader:
             section, flake8_file = {}, ".pre-commit-config.yaml"
         requires = table(pyproject, "project").get("requires-python")
         common = {
-            "target": _target(ruff_table) or _oldest(requires),
+            "target": _target(ruff_table.get("target-version")) or _oldest(requires),
             "requires_python": requires if isinstance(requires, str) else "",
             "digest": self.seen.digest(),
         }
@@ -321,9 +335,9 @@ def _patterns(section: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(part for value in found for part in re.split(r"[,\s]+", _without_comments(value)) if part)
 
 
-def _target(ruff: Mapping[str, Json]) -> tuple[int, int] | None:
+def _target(version: Json) -> tuple[int, int] | None:
     """Return the Python that ruff is told to read for, which goes before what the package requires."""
-    found = re.fullmatch(r"py3(\d+)", str(ruff.get("target-version", "")))
+    found = re.fullmatch(r"py3(\d+)", str(version))
     return (3, int(found[1])) if found else None
 
 

@@ -204,7 +204,7 @@ class PythonTools:
         found = syntax.error_in(path, data)
         if found is None:
             self.context.known[key] = Compiled(data)
-        if found is None or not self._newer():
+        if found is None or not self._newer(path):
             return found
         return None if self._read_by_ruff(path, data) else found
 
@@ -249,12 +249,13 @@ class PythonTools:
         """Ask ruff's formatter, which agrees with black about nearly every file and takes a hundredth of its time."""
         return self.ruff_tool is None or self._ruff_format(path, data) == data
 
-    def fixes_outlive_layout(self, _data: bytes) -> bool:
+    def fixes_outlive_layout(self, _path: str, _data: bytes) -> bool:
         """Blank lines, imports and quotes have fixes of their own."""
         return False
 
-    def _newer(self) -> bool:
-        target = self.config.target
+    def _newer(self, path: str) -> bool:
+        how = self.ruff_settings(path)
+        target = how.target_of(path) if how.project else self.config.target
         return target is not None and target > sys.version_info[:2]
 
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
@@ -397,13 +398,13 @@ class PythonTools:
 
     def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
-        if self._newer() and syntax.error_in(path, data):
+        if self._newer(path) and syntax.error_in(path, data):
             raise NotCheckedError(
                 f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
             )
         return self.in_workers.flake8(path, data)
 
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self, _path: str) -> tuple[tuple[str, str], ...]:
         """Say what of the project's flake8 configuration cannot be honoured here, and why."""
         has_something = self.config.flake8 is not None or self.config.flake8_notes
         return self.in_workers.left_out() if has_something else ()

@@ -4,6 +4,7 @@
 import * as approval from "./approval.js";
 import * as live from "./live.js";
 import * as reports from "./reports.js";
+import * as turns from "./turns.js";
 
 const policy = window.trustedTypes ? trustedTypes.createPolicy("rails", { createHTML: (html) => html }) : { createHTML: (html) => html };
 const page = document.getElementById("page");
@@ -11,9 +12,7 @@ const status = document.getElementById("status");
 const search = document.getElementById("search");
 const help = document.getElementById("help");
 const token = takeToken();
-const CONTEXT = 200; // records shown before the one that a link names
-const drawn = new Map(); // turn number → its markup
-let shown = null; // the session that is shown: {session, first, last, total, running}
+let shown = null; // the session that is shown: {session, total, running}
 let following = true;
 let asked = new AbortController();
 let stale = false;
@@ -51,6 +50,7 @@ async function show() {
   asked = new AbortController();
   const { signal } = asked;
   shown = null;
+  turns.end();
   approval.clear();
   live.clear();
   status.classList.remove("live");
@@ -91,14 +91,19 @@ async function showHits(line, before, signal) {
 }
 
 async function showSession(id, seq, signal) {
-  const first = seq ? `?first=${Math.max(1, Number(seq) - CONTEXT)}` : "";
-  draw(await get(`/api/session/${id}${first}`, signal), true);
-  if (seq) goTo(turnOf(Number(seq)));
+  const part = await get(`/api/session/${id}?first=${Math.max(1, Number(seq) || 1)}`, signal);
+  put(page, '<div id="head"></div><div id="list"></div>');
+  draw(part, true);
+  const ask = (line) => get(`/api/session/${id}?${line}&part`, signal);
+  turns.begin(document.getElementById("list"), part, { ask, put });
+  if (seq) goTo(await turns.at(Number(seq)));
+  turns.look().catch(() => {});
+  if (part.read < 1) renew(id, signal);
   if (!shown.running) return;
   await approval.refresh(id, signal);
-  if (shown.last < shown.total) return;
   // From the turn before the last one, whose end says which attempt this is.
-  const from = Number([...page.querySelectorAll("section.turn")].at(-2)?.dataset.first ?? 1) - 1;
+  const whole = turns.part.last >= turns.part.total;
+  const from = whole ? Number(turns.all().at(-2)?.dataset.first ?? 1) - 1 : Math.max(0, part.total - 30);
   await live.follow(id, from, token, signal, (kind, data) => take(kind, data, id, signal), say);
 }
 
@@ -118,8 +123,16 @@ function renew(id, signal) {
     try {
       while (stale && !signal.aborted) {
         stale = false;
-        const newer = await get(`/api/session/${id}`, signal);
-        if (following && !signal.aborted) draw(newer, false);
+        const whole = turns.part.last >= turns.part.total;
+        const newer = await get(`/api/session/${id}?first=${(whole && turns.all().at(-1)?.dataset.first) || turns.part.last + 1}`, signal);
+        if (!following || signal.aborted) continue;
+        draw(newer, false);
+        turns.grow(newer);
+        if (whole && newer.last < newer.total) stale = true;
+        if (newer.read < 1) {
+          stale = true; // the figures grow while the log is read
+          await new Promise((done) => setTimeout(done, 500));
+        }
       }
     } catch (error) {
       if (!signal.aborted) say(error.message);
@@ -130,21 +143,8 @@ function renew(id, signal) {
 }
 
 function draw(part, fresh) {
-  if (fresh || part.first !== shown.first) {
-    put(page, '<div id="head"></div><div id="turns"></div>');
-    drawn.clear();
-  }
   put(document.getElementById("head"), part.head);
   live.totals(part.step, part.meter);
-  for (const { number, html } of part.turns) {
-    if (drawn.get(number) === html) continue; // what is being read stays as it is
-    drawn.set(number, html);
-    const place = document.createElement("div");
-    put(place, html);
-    const old = document.getElementById(`turn-${number}`)?.closest("section");
-    if (old) old.replaceWith(place.firstElementChild);
-    else document.getElementById("turns").append(place.firstElementChild);
-  }
   const news = fresh || shown.running !== part.running;
   shown = part;
   const waits = document.title.startsWith("✋") ? "✋ " : "";
@@ -153,21 +153,18 @@ function draw(part, fresh) {
   if (news) say(part.running ? "This session has no end yet; what comes is shown as it comes." : fresh ? "" : "The session is over.");
 }
 
-function turnOf(seq) {
-  const turns = [...page.querySelectorAll("section.turn")];
-  return turns.find((turn) => Number(turn.dataset.last) >= seq) ?? turns.at(-1);
-}
-
 function goTo(element) {
   page.querySelector(".current")?.classList.remove("current");
   if (!element) return;
   element.classList.add("current");
-  element.scrollIntoView({ block: "start" });
+  // Far away, without passing what lies between.
+  const far = Math.abs(element.getBoundingClientRect().top) > 2 * innerHeight;
+  element.scrollIntoView({ block: "start", behavior: far ? "instant" : "auto" });
   if (element.tabIndex < 0) element.tabIndex = -1;
   element.focus({ preventScroll: true });
 }
 
-function step(selector, by) {
+async function step(selector, by) {
   const items = [...page.querySelectorAll(selector)];
   const current = page.querySelector(".current");
   let at = items.indexOf(current);
@@ -175,18 +172,19 @@ function step(selector, by) {
     const before = items.filter((item) => current.compareDocumentPosition(item) & Node.DOCUMENT_POSITION_PRECEDING).length;
     at = by > 0 ? before - 1 : before;
   }
-  goTo(items[Math.max(0, Math.min(items.length - 1, at + by))]);
+  if (shown && selector === "section.turn" && !items[at + by] && (await turns.more(by).catch(() => false))) return step(selector, by);
+  if (items[at + by] || !current) goTo(items[at + by] ?? items[0]);
 }
 
-// The next failed turn of this window, or of the session where the window has no other.
+// The next failed turn of those in the page, or of the session where they have no other.
 async function failure(by) {
   const before = page.querySelector(".current");
-  step("section.turn.bad", by);
+  await step("section.turn.bad", by);
   if (!shown || page.querySelector(".current") !== before) return;
-  const inside = by > 0 ? shown.last >= shown.total : shown.first <= 1;
-  const from = by > 0 ? shown.last : shown.first;
+  const inside = by > 0 ? turns.part.last >= turns.part.total : turns.part.first <= 1;
+  const from = by > 0 ? turns.part.last : turns.part.first;
   const { seq } = inside ? {} : await get(`/api/failure/${shown.session}?from=${from}&by=${by}`, asked.signal).catch(() => ({}));
-  if (seq) location.hash = `#/s/${shown.session}/${seq}`;
+  if (seq) goTo(await turns.at(seq));
   else say("There is no other failure in this direction.");
 }
 
@@ -195,8 +193,8 @@ const keys = {
   k: () => step(shown ? "section.turn" : ".wait, .card, .hits a", -1),
   n: () => failure(1),
   p: () => failure(-1),
-  g: () => scrollTo(0, 0),
-  G: () => scrollTo(0, document.body.scrollHeight),
+  g: () => scrollTo({ top: 0, behavior: "instant" }),
+  G: () => scrollTo({ top: document.body.scrollHeight, behavior: "instant" }),
   f: () => {
     following = !following;
     say(following ? "Following." : "Not following; f follows again.");
@@ -226,10 +224,11 @@ page.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="#turn-"]');
   if (link) {
     event.preventDefault();
-    goTo(document.getElementById(link.hash.slice(1))?.closest("section"));
+    const there = document.getElementById(link.hash.slice(1))?.closest("section");
+    if (there || !link.dataset.record) goTo(there);
+    else turns.at(Number(link.dataset.record)).then(goTo, (error) => say(error.message));
   }
   const button = event.target.closest("button");
-  if (button?.dataset.first && shown) location.hash = `#/s/${shown.session}/${Number(button.dataset.first) + CONTEXT}`;
   if (button?.dataset.before) showHits(decodeURIComponent(location.hash.split("/")[2]), button.dataset.before, asked.signal).catch((error) => say(error.message));
 });
 

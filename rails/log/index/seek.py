@@ -1,0 +1,76 @@
+"""Places in a log that are found without reading it from its start: the numbers of its records only grow.
+
+What lies between is not read, so nothing is said of its damage; whoever reads on from a place sees what lies behind it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from rails.core.events.record import Record
+from rails.log import event_codec
+from rails.log.reader import LogRow, Position, opened_log, whole_lines
+
+#: Bytes that are read line by line once the rest is ruled out.
+_NEAR: Final = 1 << 16
+_BACK: Final = 1 << 18
+
+
+def before_record(path: Path, number: int, low: Position) -> Position:
+    """Return a place at or behind ``low``, before record ``number`` and near it. Raises LogError."""
+    with opened_log(path) as file:
+        end = file.seek(0, os.SEEK_END)
+        while end - low.offset > _NEAR:
+            middle = (low.offset + end) // 2
+            row = next(_rows(file, middle), None)
+            if row is None or row.offset >= end or row.record.seq >= number:
+                end = middle
+            else:
+                low = _behind(row)
+    return low
+
+
+def end_of(path: Path) -> Position:
+    """Return the place behind the last whole record; the log's start where there is none near. Raises LogError."""
+    with opened_log(path) as file:
+        last = Position()
+        for row in _rows(file, max(0, file.seek(0, os.SEEK_END) - _BACK)):
+            last = _behind(row)
+    return last
+
+
+def newest_of(path: Path, event_type: str) -> int | None:
+    """Return the number of the newest record of a type. Raises LogError."""
+    mark = b'"event_type":"%s"' % event_type.encode()
+    with opened_log(path) as file:
+        if not file.seek(0, os.SEEK_END):
+            return None
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            at = text.rfind(mark)
+            while at >= 0:
+                start = text.rfind(b"\n", 0, at) + 1
+                decoded = event_codec.decode_record(text[start : text.find(b"\n", at)])
+                if not isinstance(decoded, str) and decoded[0].event_type == event_type:
+                    return decoded[0].seq
+                at = text.rfind(mark, 0, start)
+    return None
+
+
+def _behind(row: LogRow) -> Position:
+    return Position(row.offset + row.length + 1, row.record.seq, row.record.seq, row.record.hash)
+
+
+def _rows(file: BinaryIO, start: int) -> Iterator[LogRow]:
+    """Yield the records whose lines begin at ``start`` or behind it."""
+    at = max(0, start - 1)
+    file.seek(at)
+    at += len(file.readline()) if start else 0
+    for raw, length, _ in whole_lines(file):
+        decoded: tuple[Record, bool] | str = "" if raw is None else event_codec.decode_record(raw)
+        if not isinstance(decoded, str):
+            yield LogRow(at, length, decoded[0])
+        at += length + 1

@@ -1,0 +1,146 @@
+"""Sessions of any length on the page: what is said of all of it, and a list of turns of which few are in the page."""
+
+from unittest import mock
+
+import pytest
+
+from rails.log.index.index import Index
+from rails.projections.session import session_view
+from rails.review.web import pages
+from rails.review.web.builder import Builder
+
+
+def many(log, turns, *, failing=()):
+    events = [log.START]
+    for number in range(1, turns + 1):
+        refused = (log.invalid(f"t{number}.1"),) if number in failing else ()
+        told = log.told(f"told {number}")
+        events += [log.call(number), log.answer(f"answer {number}"), log.formulated(f"t{number}.1"), *refused, told]
+    return log.records(*events, log.END)
+
+
+@pytest.fixture
+def long(served, state, log):
+    """A session of 1,200 turns, of which four failed; longer than what is read whole."""
+    with mock.patch("os.fdatasync", return_value=None):
+        writer = served.write(state, many(log, 1_200, failing=(3, 600, 601, 1_200)))
+    writer.close()
+    with Index(state) as index:
+        assert index.refresh()
+    return writer.session_id
+
+
+def test_figures_strip_and_findings_are_of_the_whole_session_wherever_one_looks(long, served):
+    for place in ("", "?first=1", "?first=2500"):
+        part = served.json(f"/api/session/{long}{place}")
+        assert part["read"] == 1
+        for words in (
+            "<dt>turns</dt><dd>1,200</dd>",
+            "<dt>refused</dt><dd>4</dd>",
+            "<dt>tokens in</dt><dd>120,000</dd>",
+        ):
+            assert words in part["head"], words
+        assert part["head"].count("data-record=") == 200
+        assert "Turns 1 to 6: 1 of 6 failed" in part["head"]
+        assert f"is%3Arefused%20session%3A{long}" in part["head"]
+
+
+@pytest.mark.parametrize("turns", [3, 200, 201, 650])
+def test_the_strip_of_the_index_is_that_of_the_view(served, state, log, turns):
+    records = many(log, turns, failing=range(2, turns, 7))
+    writer = served.write(state, records)
+    writer.close()
+    with Index(state) as index:
+        assert index.refresh()
+        spans = index.turns(writer.session_id)
+    view = session_view(records)
+    assert len(spans) <= 200
+    assert sum(span.count for span in spans) == turns
+    for span in spans:
+        inside = [turn for turn in view.turns if span.first <= turn.number <= span.last]
+        assert span.record == inside[0].first_seq
+        assert span.bad == sum(turn.failed for turn in inside)
+
+
+def test_a_log_that_the_index_does_not_have_yet_is_open_at_once_and_counts_up(served, state, log, monkeypatch):
+    monkeypatch.setattr(Builder, "start", lambda _: None)
+    monkeypatch.setattr(pages.Index, "refresh", lambda *_: False)
+    writer = served.write(state, many(log, 1_200))
+    writer.close()
+    with served.other() as server:
+        client = served.client(server)
+        for first in (1, 2_000, 4_700):
+            part = client.json(f"/api/session/{writer.session_id}?first={first}")
+            assert part["total"] == 4_802
+            assert part["first"] <= first <= part["last"]
+            assert (part["read"], part["running"]) == (0, False)
+            assert "still being read: 0%" in part["head"]
+        assert part["turns"][0]["number"] == 1_175
+
+
+def test_what_takes_longer_than_a_request_may_is_taken_in_behind_it(served, state, log, monkeypatch):
+    writer = served.write(state, many(log, 1_200))
+    writer.close()
+    with Index(state) as index:
+        assert not index.refresh(0)
+        assert index.behind
+    builder = Builder(state)
+    builder.start()
+    builder._thread.join(60)
+    with Index(state) as index:
+        assert index.card(writer.session_id).turns == 1_200
+    builder.close()
+
+
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.timeout(300)
+class TestInABrowser:
+    """In a real Chromium."""
+
+    @pytest.fixture
+    def opened(self, page, long, served):
+        page.goto(f"{served.server.url}&s={long}")
+        page.wait_for_selector("#turn-1")
+        yield page
+        assert page.problems == []
+
+    def test_a_mark_of_the_strip_leads_to_its_turn_and_few_are_in_the_page(self, opened):
+        opened.locator('.strip a[aria-label^="Turns 601 to"]').click()
+        opened.wait_for_selector("section.current #turn-601")
+        assert abs(opened.locator("section.current").bounding_box()["y"]) < 200
+        assert opened.locator("section.turn").count() <= 120
+        assert opened.locator("#turn-1").count() == 0
+
+    def test_scrolling_anywhere_shows_what_belongs_there(self, opened):
+        opened.keyboard.press("G")
+        opened.wait_for_selector("#turn-1200")
+        opened.keyboard.press("g")
+        opened.wait_for_selector("#turn-1")
+        opened.evaluate("scrollTo({top: document.body.scrollHeight / 2, behavior: 'instant'})")
+        middle = "[...document.querySelectorAll('section.turn h2')].map(one => Number(one.id.slice(5)))"
+        opened.wait_for_function(f"{middle}.some(one => one > 400 && one < 800)".join(("() => ", "")))
+        seen = "() => [...document.querySelectorAll('section.turn')].some(one => one.getBoundingClientRect().top < 700)"
+        opened.wait_for_function(seen)
+
+    def test_keys_go_on_where_the_page_ends(self, opened):
+        for _ in range(130):
+            opened.keyboard.press("j")
+        opened.wait_for_selector("section.current")
+        opened.keyboard.press("n")
+        opened.wait_for_selector("section.current #turn-600")
+        opened.keyboard.press("n")
+        opened.wait_for_selector("section.current #turn-601")
+        opened.keyboard.press("n")
+        opened.wait_for_selector("section.current #turn-1200")
+        opened.keyboard.press("p")
+        opened.wait_for_selector("section.current #turn-601")
+
+    def test_what_is_read_stays_in_place_while_more_comes_above_it(self, page, long, served):
+        page.goto(f"{served.server.url}&s={long}")
+        page.wait_for_selector("#turn-1")
+        page.evaluate(f"location.hash = '#/s/{long}/2404'")
+        page.wait_for_selector("section.current #turn-601")
+        page.wait_for_function("() => !document.querySelector('section.current').matches(':first-child')")
+        assert abs(page.locator("section.current").bounding_box()["y"]) < 200
+        assert page.problems == []
