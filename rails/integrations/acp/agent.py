@@ -41,7 +41,7 @@ from rails.core.errors import RailsError
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.core.text import one_line
-from rails.integrations.acp.updates import Update, history_of, plan_of, shown, updates_of, usage_of
+from rails.integrations.acp.updates import Update, history_of, plan_update, shown, updates_of, usage_of
 from rails.session.job import Ending
 from rails.session.resume import ResumeState
 from rails.session.run import Session
@@ -53,7 +53,7 @@ _INVALID, _FAULT = -32602, -32603
 _FAILED: Final = ("model_failed", "internal_error", "unanswered")
 
 
-class Sessions(Protocol):
+class EditorSessions(Protocol):
     """What the command brings: the agents there are, and sessions, new or gone on with. Both raise RailsError."""
 
     def agents(self, project: Path) -> Mapping[str, str]:
@@ -115,7 +115,7 @@ class Conversation:
         session.state.talk = lambda ending: self._talk(session, ending)
         try:
             with session.log:
-                self.tell(plan_of(session.job.tasks, done=False))
+                self.tell(plan_update(session.job.tasks, done=False))
                 ending = session.run(standing)
         except (RailsError, KeyboardInterrupt) as error:
             ending = Ending("internal_error", str(error) or "The session was stopped.")
@@ -125,7 +125,7 @@ class Conversation:
     def _talk(self, session: Session, ending: Ending) -> str:
         """Return what the person says next, "" where the editor is gone."""
         if self._words.empty():
-            self.tell(plan_of(session.job.tasks, done=ending.outcome == "done"))
+            self.tell(plan_update(session.job.tasks, done=ending.outcome == "done"))
             self._over(ending)
         return self._words.get()
 
@@ -196,7 +196,7 @@ def _options(request: ApprovalRequest, rule: PolicyRule | str) -> list[Permissio
 class RailsAgent:
     """What the protocol asks of an agent."""
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: EditorSessions) -> None:
         self._sessions = sessions
         self._client: acp.Client | None = None
         self._open: dict[str, Conversation] = {}

@@ -140,7 +140,7 @@ def usage_of(answers: Sequence[LlmResponse]) -> Usage:
     )
 
 
-def plan_of(tasks: Sequence[tuple[str, str]], *, done: bool) -> Update:
+def plan_update(tasks: Sequence[tuple[str, str]], *, done: bool) -> Update:
     """Return who does what."""
     status: PlanEntryStatus = "completed" if done else "in_progress"
     return acp.update_plan([acp.plan_entry(f"{role}: {one_line(task, 200)}", status=status) for role, task in tasks])
