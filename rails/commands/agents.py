@@ -90,10 +90,13 @@ def _not_used(project: Path, trust: TrustRecord) -> str:
     return f"{found.name} is in no prompt: nobody accepted it as it is now. Read and accept it: ai-rails agents trust"
 
 
-def offer_instructions(project: Path, *, ask: bool) -> str:
-    """Show the project's instructions to a person who may accept them; return a note where they are not used."""
+def offer_instructions(project: Path, listened: str | None) -> str:
+    """Show the project's instructions to a person who may accept them; return a note where they are not used.
+
+    Nobody is asked where another program listens (``listened``).
+    """
     trust, found = trust_of(project), find_instructions(project)
-    if found and ask and sys.stdin.isatty() and _not_used(project, trust):
+    if found and not listened and sys.stdin.isatty() and _not_used(project, trust):
         _offered(found, trust)
     return _not_used(project, trust)
 
