@@ -40,13 +40,13 @@ ALLOWED = {
     "agents": {"tools", "projections", "log", "trust", "json_schema", "data_formats", "core"},
     "session": STORY,
     "review": {"projections", "render", "approval", "gate.report", "n8n", "log", "config", "core"},
-    "batch": {"session", "gate", "sandbox", "projections", "render", "log", "config", "core"},
+    "batch": {"session", "gate", "sandbox", "projections", "render", "log", "config", "core", "git", "models"},
     "integrations": {"session", "review", "approval", "tools", "gate", "log", "config", "core"},
     "testing": {*STORY, "session"},
     "commands": {"*"},
     "cli": {"commands", "core"},
     "__main__": {"cli"},
-    "__init__": {"gate", "session", "core"},  # for types only: see the test of what is public
+    "__init__": {"gate", "session", "batch", "core"},  # for types only: see the test of what is public
 }
 # Imports that still break this, by module and package. The list may only shrink.
 EXCEPTIONS = {}
@@ -173,7 +173,7 @@ INSIDE = {
         {"files", "report"},
         {"ledger"},
         {"weakened_config", "command_checks", "enforcement", "approved_state"},
-        {"registry"},
+        {"registry", "coverage"},
         {"checks"},
         {"languages"},
         {"support"},
@@ -182,7 +182,7 @@ INSIDE = {
     "approval": [
         {"queue"},
         {"terminal", "pending"},
-        {"question"},
+        {"question", "options"},
         {"answer", "audit"},
         {"policy"},
         {"edit"},
@@ -459,7 +459,7 @@ def test_no_name_of_a_built_in_tool_stands_as_a_string_outside_their_table():
     found = [
         f"{path.relative_to(RAILS)}:{line}: {text}"
         for path in modules()
-        if path != RAILS / "core" / "builtin_tools.py"
+        if path != RAILS / "core" / "builtin_tools.py" and path.parent.name != "html_page"  # names of styles there
         for line, text in facts_of(path).strings
         if text in names
     ]

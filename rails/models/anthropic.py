@@ -70,20 +70,26 @@ class AnthropicModel:
 
     @classmethod
     def from_environment(
-        cls, name: str, *, base_url: str | None = None, max_tokens: int = limits.ANSWER_TOKENS
+        cls,
+        name: str,
+        *,
+        base_url: str | None = None,
+        max_tokens: int = limits.ANSWER_TOKENS,
+        environment: Mapping[str, str] | None = None,
     ) -> AnthropicModel:
         """Take the key from ``ANTHROPIC_API_KEY`` and the address from ``base_url`` or ``ANTHROPIC_BASE_URL``.
 
         A server of one's own needs no key. Raises ModelError when Anthropic's own would be asked without one.
         """
-        url = base_url or os.environ.get("ANTHROPIC_BASE_URL") or DEFAULT_URL
-        key = os.environ.get("ANTHROPIC_API_KEY", "").strip()
+        environment = os.environ if environment is None else environment
+        url = base_url or environment.get("ANTHROPIC_BASE_URL") or DEFAULT_URL
+        key = environment.get("ANTHROPIC_API_KEY", "").strip()
         if not key and url.rstrip("/") == DEFAULT_URL:
             raise ModelError(
                 "ANTHROPIC_API_KEY is not set. Set it to your key, give the base URL of a local server, "
                 "or replay a recording with recorded:FILE."
             )
-        return cls(name, key or "none", url, max_tokens, strictness=Strictness.from_environment())
+        return cls(name, key or "none", url, max_tokens, strictness=Strictness.from_environment(environment))
 
     def for_agent(self, role: str) -> AnthropicModel:
         """Return this model: all roles ask the same one."""

@@ -6,7 +6,7 @@ can be resumed from its log alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from rails.core import limits
@@ -47,13 +47,16 @@ class ModelOptions:
     """What one may choose about a model; every provider takes what concerns it.
 
     ``base_url`` is the server to use instead of the provider's own. ``max_tokens`` bounds one answer.
-    ``pause_s`` (seconds) and ``chunk_chars`` shape the replay of a recording.
+    ``pause_s`` (seconds) and ``chunk_chars`` shape the replay of a recording. ``environment`` is where keys are looked
+    up (``None``: this process's). ``seed`` makes answers repeatable where the provider knows of seeds.
     """
 
     base_url: str | None = None
     max_tokens: int = limits.ANSWER_TOKENS
     pause_s: float = 0.0
     chunk_chars: int = 24
+    environment: Mapping[str, str] | None = None
+    seed: int | None = None
 
 
 def window_of(model: Model) -> int:

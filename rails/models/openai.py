@@ -64,10 +64,16 @@ class OpenAIModel:
     window: int = limits.LOCAL_WINDOW
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
     temperature: float | None = None
+    seed: int | None = None
 
     @classmethod
     def from_environment(
-        cls, name: str, *, base_url: str | None = None, max_tokens: int = limits.ANSWER_TOKENS
+        cls,
+        name: str,
+        *,
+        base_url: str | None = None,
+        max_tokens: int = limits.ANSWER_TOKENS,
+        environment: Mapping[str, str] | None = None,
     ) -> OpenAIModel:
         """Take the key from ``OPENAI_API_KEY`` and the address from ``base_url`` or ``OPENAI_BASE_URL``.
 
@@ -75,14 +81,15 @@ class OpenAIModel:
         needs no key. Raises UsageError for an address that is not HTTP, and ModelError when OpenAI's own
         would be asked without a key.
         """
-        url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
+        environment = os.environ if environment is None else environment
+        url = (base_url or environment.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
         if not url.startswith(("http://", "https://")):
             raise UsageError(f"The base URL {one_line(url)!r} must begin with http:// or https://")
-        key = os.environ.get("OPENAI_API_KEY", "").strip()
+        key = environment.get("OPENAI_API_KEY", "").strip()
         if not key and url == DEFAULT_URL:
             raise ModelError("OPENAI_API_KEY is not set. Set it to your key, or give the base URL of a local server.")
         window = limits.OPENAI_WINDOW if url == DEFAULT_URL else limits.LOCAL_WINDOW
-        return cls(name, key, url, max_tokens, window=window, strictness=Strictness.from_environment())
+        return cls(name, key, url, max_tokens, window=window, strictness=Strictness.from_environment(environment))
 
     def for_agent(self, role: str) -> OpenAIModel:
         """Return this model: all roles ask the same one."""
@@ -303,6 +310,8 @@ def _request(
     body["stream_options"] = {"include_usage": True}
     if model.temperature is not None:
         body["temperature"] = model.temperature
+    if model.seed is not None:
+        body["seed"] = model.seed
     if tools:
         fitting = strict_tools(tools, OPENAI) if strict else {}
         body["tools"] = [{"type": "function", "function": _function(tool, fitting.get(tool.name))} for tool in tools]

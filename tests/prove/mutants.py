@@ -234,7 +234,7 @@ def choose(options):
 
     for name, one in SETS.items():
         for module in one["modules"]:
-            if options.only in module or options.only == name:
+            if options.only == name or (options.only not in SETS and options.only in module):
                 chosen[name] += drawn(mutation.mutants_of(ROOT, module))[: options.each or None]
     flat = [(name, one) for name, some in chosen.items() for one in some if one.digest not in known]
     if options.digest:

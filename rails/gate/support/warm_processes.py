@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
@@ -217,7 +218,9 @@ def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int = _WORK
             except BaseException as error:  # raised again below, in the caller's thread
                 errors.append(error)
 
-    crew = [threading.Thread(target=drain, daemon=True) for _ in range(min(threads, len(jobs)))]
+    crew = [
+        threading.Thread(target=copy_context().run, args=(drain,), daemon=True) for _ in range(min(threads, len(jobs)))
+    ]
     for thread in crew:
         thread.start()
     for thread in crew:
