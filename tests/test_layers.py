@@ -182,7 +182,7 @@ INSIDE = {
     "approval": [
         {"queue"},
         {"terminal", "pending"},
-        {"question"},
+        {"question", "options"},
         {"answer", "audit"},
         {"policy"},
         {"edit"},

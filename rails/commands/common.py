@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rails.approval.decision import Approver
     from rails.approval.pending import PendingAnswers
+    from rails.approval.policy.grants import Grants
     from rails.approval.queue import ApprovalQueue
     from rails.commands.live import ProgressScreen
     from rails.core.events.base import Event
@@ -60,12 +61,13 @@ def untrusted(registry: Registry) -> frozenset[str]:
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
 
 
-def human_of(screen: ProgressScreen) -> Person:
-    """Return who answers between turns: a person at a terminal, or nobody."""
-    from rails.session.ask_user import AtTerminal, Unattended
+def human_of(screen: ProgressScreen, approver: object = None) -> Person:
+    """Return who answers between turns: a person at a terminal or in the page of ``approver``, or nobody."""
+    from rails.session.ask_user import AtBoth, AtTerminal, Unattended
 
-    keyboard = _keyboard()
-    return AtTerminal(keyboard, screen.out) if keyboard else Unattended()
+    keyboard, queue = _keyboard(), _queue_behind(approver)
+    here = AtTerminal(keyboard, screen.out, elsewhere=queue.answered_elsewhere if queue else None) if keyboard else None
+    return AtBoth(queue, here) if queue else here or Unattended()
 
 
 def approver_of(
@@ -106,20 +108,26 @@ def queue_of(
     project: Path, registry: Registry, gate: Gate, *, page_waits: bool, minutes: float | None
 ) -> ApprovalQueue:
     """Return a queue of questions that the page of any process may answer, with grants of this process."""
-    import atexit
-
-    from rails.approval.policy.grants import Grants, GrantsFile
     from rails.approval.queue import ApprovalQueue
 
-    grants = Grants(board=GrantsFile(grants_folder(project)))
-    atexit.register(grants.close)
     return ApprovalQueue(
         judge=gate.judge,
-        grants=grants,
+        grants=grants_of(project),
         from_project=untrusted(registry),
         page_waits=page_waits,
         patience_s=None if minutes is None else minutes * 60,
     )
+
+
+def grants_of(project: Path) -> Grants:
+    """Return the grants of this process, which others see; they end with it."""
+    import atexit
+
+    from rails.approval.policy.grants import Grants, GrantsFile
+
+    grants = Grants(board=GrantsFile(grants_folder(project)))
+    atexit.register(grants.close)
+    return grants
 
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
@@ -153,7 +161,7 @@ def answers_of(state: Path, session_id: str) -> PendingAnswers:
 
 def listen(approver: Approver, log: SessionLog, publish: Callable[[Event, str], Record]) -> None:
     """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
-    queue = getattr(approver, "fallback", None)
+    queue = _queue_behind(approver)
     if queue is None:
         return
     try:
@@ -164,6 +172,11 @@ def listen(approver: Approver, log: SessionLog, publish: Callable[[Event, str], 
             raise
         return  # the configuration folder cannot be written: the terminal alone is asked
     queue.open(box, publish)
+
+
+def _queue_behind(approver: object) -> ApprovalQueue | None:
+    queue: ApprovalQueue | None = getattr(approver, "fallback", None)
+    return queue
 
 
 def views_of(state: Path) -> list[SessionView]:
