@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
-from rails.core.json_text import json_leaves
 from rails.core.text import excerpt, one_line
 from rails.log.index.lines import SearchHit
+from rails.log.index.terms import texts_of
 from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import time_text
 
@@ -57,8 +57,7 @@ def hit_html(hit: SearchHit, line: str, task: str, turn: int) -> Html:
 
 def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
     """Return the text around the first word that was looked for; the record's message where none is seen."""
-    texts = [hit.record.message, *(value for _, value in json_leaves(hit.record.details) if isinstance(value, str))]
-    for text in texts:
+    for text in texts_of(hit.record):
         if places := [at for word in words if word and (at := text.casefold().find(word.casefold())) >= 0]:
             return excerpt(text, min(places), _AROUND)
     return one_line(hit.record.message, 2 * _AROUND)
