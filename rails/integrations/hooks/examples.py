@@ -1,4 +1,4 @@
-"""What hosts send, as recorded from them: for ``ai-rails hook test`` and for tests."""
+"""What hosts send, as recorded from them or as they document it: for ``ai-rails hook test`` and for tests."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def example(host: str, folder: Path, content: str, *, file: str = "example.py") 
         patch = "".join(f"+{line}\n" for line in content.splitlines())
         command = f"*** Begin Patch\n*** Add File: {file}\n{patch}*** End Patch\n"
         call: dict[str, Json] = {"model": "gpt-5.5", "tool_name": "apply_patch", "tool_input": {"command": command}}
+    elif host == "cursor":
+        common |= {"conversation_id": "example", "workspace_roots": [str(folder)], "hook_event_name": "preToolUse"}
+        call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
+    elif host == "gemini":
+        common["hook_event_name"] = "BeforeTool"
+        call = {"tool_name": "write_file", "tool_input": {"file_path": str(folder / file), "content": content}}
     else:
         call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
     return json.dumps({**common, **call}).encode()
