@@ -142,7 +142,7 @@ def _last_calls(project: Path) -> Iterator[str]:
 def _test(host: str) -> int:
     """Send the host's own JSON of a clean edit and of one with a mistake through a gate of its own, and show both."""
     from rails.core.scratch import scratch_folder
-    from rails.integrations.daemon.server import WarmGate
+    from rails.integrations.daemon.warm import WarmGate
     from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
 
     denied = []

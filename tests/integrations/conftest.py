@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from rails.integrations.daemon.server import WarmGate
+from rails.integrations.daemon.warm import WarmGate
 
 AUTHOR = {f"GIT_{who}_{what}": "x@x.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 

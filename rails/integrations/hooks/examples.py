@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+from rails.core.builtin_tools import WRITE_FILE
 from rails.core.tool_request import Json
 
 CLEAN: Final = "x = 1\n"
@@ -31,7 +32,7 @@ def example(host: str, folder: Path, content: str, *, file: str = "example.py") 
         call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
     elif host == "gemini":
         common["hook_event_name"] = "BeforeTool"
-        call = {"tool_name": "write_file", "tool_input": {"file_path": str(folder / file), "content": content}}
+        call = {"tool_name": WRITE_FILE.name, "tool_input": {"file_path": str(folder / file), "content": content}}
     else:
         call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
     return json.dumps({**common, **call}).encode()

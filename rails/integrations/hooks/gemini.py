@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from rails.core.builtin_tools import WRITE_FILE
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
@@ -35,7 +36,7 @@ _EVENTS: Final[Mapping[str, HookEvent]] = {
     "SessionEnd": "end",
 }
 #: Its tools that write, and the tool of Claude Code that takes the same.
-_WRITES: Final = {"write_file": "Write", "replace": "Edit"}
+_WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
 
 
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
