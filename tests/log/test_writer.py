@@ -81,6 +81,23 @@ def test_session_ids_sort_by_time_and_never_collide(state):
     assert [item.session_id for item in sessions(state)] == made
 
 
+def test_a_log_is_new_until_something_is_written(state):
+    with SessionLog.create(state, session_id="s") as log:
+        assert log.is_new
+        log.append(note())
+        assert not log.is_new
+    with SessionLog.reopen(state, "s") as again:
+        assert not again.is_new
+
+
+def test_every_folder_of_a_log_is_the_users_alone(state):
+    for chosen in (None, "s"):
+        with SessionLog.create(state, session_id=chosen) as log:
+            folders = (log.path.parent, log.path.parent.parent, state)
+            assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700] * 3
+            assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+
+
 def test_a_chosen_session_id_is_taken_once_and_checked(state):
     SessionLog.create(state, session_id="mine").close()
     for wrong in ("mine", "../x", "", "a/b", ".", "x" * 65, "a\n"):
