@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
@@ -88,6 +89,42 @@ def test_a_log_is_new_until_something_is_written(state):
         assert not log.is_new
     with SessionLog.reopen(state, "s") as again:
         assert not again.is_new
+
+
+def test_a_long_message_is_cut_at_its_bound(state):
+    with SessionLog.create(state) as log:
+        for length in (1_000, 1_001):
+            log.append(note("x" * length))
+    first, second = (record.message for record in read_strict(log.path))
+    assert first == "x" * 1_000
+    assert second.startswith("x" * 900)
+    assert second != "x" * 1_001
+    assert second.count("x") <= 1_000
+
+
+def test_names_of_sessions_hold_the_time_down_to_a_fraction_of_the_second(state, monkeypatch):
+    class Clock(datetime):
+        micro = 0
+
+        @classmethod
+        def now(cls, zone=None):
+            return datetime(2026, 1, 2, 3, 4, 5, cls.micro, zone)
+
+    monkeypatch.setattr("rails.log.writer.datetime", Clock)
+    names = []
+    for Clock.micro in (0, 500_000, 999_999):
+        with SessionLog.create(state) as log:
+            names.append(log.session_id)
+    assert names == ["20260102-030405-0000", "20260102-030405-8000", "20260102-030405-ffff"]
+
+
+def test_a_holder_that_left_no_word_is_another_process(state):
+    with SessionLog.create(state, session_id="s") as log:
+        for file in log.path.parent.iterdir():
+            if file != log.path:
+                file.write_bytes(b"")
+        with pytest.raises(LogError, match=r"The session s is being written by another process\."):
+            SessionLog.reopen(state, "s")
 
 
 def test_every_folder_of_a_log_is_the_users_alone(state):
