@@ -82,7 +82,7 @@ def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] 
         raise
     model = players.for_role(roles[0]).name
     screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}", "bold")
-    for words in filter(None, (recalled, taken)):
+    for words in filter(None, (recalled, taken, common.waiting(registry))):
         screen.line(f"  {words}", "dim")
     events = EventStream(sys.stdout, options.events) if options.events else None
     watch: Callable[[Record], object] = both(screen, events) if events else screen

@@ -110,6 +110,7 @@ class OpenSession:
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
             on_text=self.on_text,
             time_left=self._time_left,
+            mask=self.log.masked,
         )
 
     def _time_left(self) -> float:

@@ -10,7 +10,14 @@ from rails.core.errors import TimeUpError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.tool_request import ToolRequest, ToolResult
 from rails.session import feedback
-from rails.session.ask_approval import approval_request_for, ask_permit, has_to_ask, kept_back, may_read
+from rails.session.ask_approval import (
+    approval_request_for,
+    ask_permit,
+    has_to_ask,
+    kept_back,
+    may_read,
+    may_show_secrets,
+)
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
 from rails.session.proposal import propose_what_ran
@@ -58,6 +65,8 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     path, digest = facts.get("path"), facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
-    context.returned.add(result.text, f"the result of {tool}" + (f" of {path}" if path else ""))
-    told = feedback.result(ids, tool, result)
+    shows = may_show_secrets(context, tool, path if isinstance(path, str) else None)
+    told = replace(feedback.result(ids, tool, result), shows_secrets=shows)
+    text = result.text if shows else context.mask(result.text)
+    context.returned.add(text, f"the result of {tool}" + (f" of {path}" if path else ""))
     return propose_what_ran(context, request, told, result.changes) if result.changes else told
