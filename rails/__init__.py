@@ -10,6 +10,8 @@ Public are the names of ``__all__`` and what they take, return and raise; each i
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rails.batch.job_spec import JobResult, JobSpec
+    from rails.batch.run_job import run_job
     from rails.core.errors import RailsError
     from rails.gate.gate import Gate
     from rails.session.saved_answer import AppliedAnswer
@@ -17,15 +19,18 @@ if TYPE_CHECKING:
     from rails.session.saved_answer import parse_answer as parse
 
 __version__ = "0.1.0"
-__all__ = ["AppliedAnswer", "Gate", "RailsError", "__version__", "apply", "parse"]
+__all__ = ["AppliedAnswer", "Gate", "JobResult", "JobSpec", "RailsError", "__version__", "apply", "parse", "run_job"]
 
 #: Where each public name is.
 _PLACES = {
     "AppliedAnswer": ("rails.session.saved_answer", "AppliedAnswer"),
     "Gate": ("rails.gate.gate", "Gate"),
+    "JobResult": ("rails.batch.job_spec", "JobResult"),
+    "JobSpec": ("rails.batch.job_spec", "JobSpec"),
     "RailsError": ("rails.core.errors", "RailsError"),
     "apply": ("rails.session.saved_answer", "apply_answer"),
     "parse": ("rails.session.saved_answer", "parse_answer"),
+    "run_job": ("rails.batch.run_job", "run_job"),
 }
 
 

@@ -24,6 +24,7 @@ SIGNATURES = {
         "(text: 'str | bytes', project: 'Path | str | None' = None, *, dialects: 'Collection[str]' = (), "
         "finish: 'StopReason' = 'end_turn') -> 'ParsedAnswer'"
     ),
+    "run_job": "(spec: 'JobSpec') -> 'JobResult'",
     "Gate": (
         "(project: 'Path | str', *, strict: 'bool' = False, keep_old: 'bool' = False, trusted: 'bool' = False, "
         "profile: 'str' = 'import', commands: 'Sequence[CheckCommand]' = (), pool: 'PythonPool | None' = None, "
@@ -59,7 +60,9 @@ def files_of(folder):
 
 
 def test_what_is_public_is_listed_and_importable():
-    assert set(rails.__all__) == {"AppliedAnswer", "Gate", "RailsError", "__version__", "apply", "parse"}
+    assert set(rails.__all__) == {
+        *("AppliedAnswer", "Gate", "JobResult", "JobSpec", "RailsError", "__version__", "apply", "parse", "run_job")
+    }
     for name in rails.__all__:
         assert name in dir(rails)
         assert getattr(rails, name) is not None

@@ -10,7 +10,6 @@ import json
 import os
 import shlex
 import stat
-import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -20,12 +19,13 @@ from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.diff import line_diff, unified
-from rails.core.errors import UsageError
+from rails.core.errors import CheckError, UsageError
 from rails.core.paths import WorkspacePath
 from rails.core.scratch import scratch_folder
 from rails.core.text import decode_text, head_and_tail
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
+from rails.processes import programs
 
 Judge = Callable[[ChangeSet], Verdict]
 #: The request with other parameters (JSON text), validated as the agent's was; or what is wrong with them.
@@ -157,9 +157,9 @@ def run_editor(paths: Sequence[Path]) -> None:
     if not command:
         raise HumanEditError("No editor is set. Set EDITOR, for example: export EDITOR=nano")
     try:
-        code = subprocess.run([*command, *map(str, paths)], check=False).returncode
-    except OSError as error:
-        raise HumanEditError(f"The editor {command[0]} could not be started: {error.strerror}") from error
+        code = programs.run_attached([*command, *map(str, paths)])
+    except CheckError as error:
+        raise HumanEditError(f"The editor: {error}") from error
     if code:
         raise HumanEditError(f"The editor {command[0]} ended with code {code}; the edit is not used.")
 

@@ -52,7 +52,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Talk until the person leaves; return the exit code."""
-    from rails.commands.job import run_job
+    from rails.commands.job import run_words
 
     talk = Talk(common.project_of(options))
     if options.task is None and options.resume is None:
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
             if not options.task:
                 return EXIT_OK
         try:
-            code = run_job(options, talk.follow_up)
+            code = run_words(options, talk.follow_up)
         except RailsError as error:
             if "model" in str(error).lower() and not options.model:
                 error.args = (f"{error} {_THREE_WAYS}",)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rails.commands import common
 from rails.core.app_dirs import builtin_folder
-from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK, CheckError, UsageError
 from rails.core.scratch import kept_folder
+from rails.processes.programs import run_tool
 from rails.session.project import agents_of, registry_of, state_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ def _fresh_copy(keep: str | None) -> Path:
     if git := shutil.which("git"):
         identity = ["-c", "user.name=AI-Rails demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"]
         for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "The example project"]):
-            subprocess.run([git, *words], cwd=project, check=True, capture_output=True, timeout=60)
+            ran = run_tool([git, *words], cwd=str(project), timeout=60)
+            if ran.code:
+                raise CheckError(f"git {words[0]} ended with code {ran.code}: {ran.complaint}")
     return project
 
 
@@ -119,10 +121,11 @@ def _approver(interactive: bool, answers: list[str], screen: ProgressScreen) -> 
 
 def _own_tests(project: Path, screen: ProgressScreen) -> int:
     """Run the example project's own tests on what was written."""
-    command = [sys.executable, "-m", "unittest", "discover", "-q"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=120)
-    passed = done.returncode == 0
-    last = [line for line in done.stderr.splitlines() if line.startswith(("Ran", "OK", "FAILED"))]
+    from rails.sandbox.run import run as run_contained
+    from rails.sandbox.view import SandboxView
+
+    ran = run_contained((sys.executable, "-m", "unittest", "discover", "-q"), SandboxView(project))
+    last = [line for line in ran.err.splitlines() if line.startswith(("Ran", "OK", "FAILED"))]
     screen.line()
-    screen.line(f"the project's own tests: {', '.join(last) or done.stderr[-200:]}", "green" if passed else "red")
-    return EXIT_OK if passed else EXIT_FINDINGS
+    screen.line(f"the project's own tests: {', '.join(last) or ran.err[-200:]}", "green" if ran.ok else "red")
+    return EXIT_OK if ran.ok else EXIT_FINDINGS

@@ -9,7 +9,6 @@ import os
 import platform
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, Usag
 from rails.core.json_text import to_json
 from rails.core.text import one_line
 from rails.gate.languages.javascript.node_worker import tool_folder
+from rails.processes import programs
 from rails.session.project import agents_of, registry_of
 from rails.tools.health import check_health
 from rails.tools.registry import Registry
@@ -72,9 +72,8 @@ def _install(folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
     command = [npm, "install", *quiet, "--prefix", str(folder), *JAVASCRIPT]
-    done = subprocess.run(command, cwd=folder, check=False, timeout=600)
-    if done.returncode:
-        raise CheckError(f"npm ended with code {done.returncode}. The JavaScript tools are not installed.")
+    if code := programs.run_attached(command, str(folder), timeout=600):
+        raise CheckError(f"npm ended with code {code}. The JavaScript tools are not installed.")
     print(f"Installed {', '.join(JAVASCRIPT)} in {folder}")
     return EXIT_OK
 
@@ -95,12 +94,10 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
 
 
 def _tool(name: str) -> Probe:
-    command = [sys.executable, "-m", name, "--version"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    except (OSError, subprocess.SubprocessError) as error:
-        return Probe(name, "broken", repr(error), f"Install AI-Rails again; {name} belongs to it.")
-    return Probe(name, "ok", done.stdout.split("\n")[0])
+    ran = programs.run_tool([sys.executable, "-I", "-m", name, "--version"], timeout=60)
+    if ran.code:
+        return Probe(name, "broken", ran.complaint, f"Install AI-Rails again; {name} belongs to it.")
+    return Probe(name, "ok", ran.out.decode(errors="replace").split("\n")[0])
 
 
 def _package(name: str) -> Probe:
@@ -114,8 +111,8 @@ def _program(name: str, advice: str, *, needed: bool) -> Probe:
     path = shutil.which(name)
     if path is None:
         return Probe(name, "broken" if needed else "missing", "not found", advice)
-    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)
-    return Probe(name, "ok", f"{done.stdout.strip()} ({path})")
+    ran = programs.run_tool([path, "--version"], timeout=60)
+    return Probe(name, "ok", f"{ran.out.decode(errors='replace').strip()} ({path})")
 
 
 def _javascript() -> Probe:

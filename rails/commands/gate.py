@@ -213,9 +213,12 @@ def _trust(project: Path) -> None:
     executed_config.agree(project, own)
     for command in commands:
         print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
-    for name in executed_config.programs(project):
-        print(f"gate: may run {name}", file=sys.stderr)
-    if not commands and not executed_config.programs(project):
+    files = executed_config.executed(project, own)
+    for name in (name for name in files if not Path(name).is_absolute()):
+        print(f"gate: may run {printable(name, keep='')}", file=sys.stderr)
+    if installed := sum(Path(name).is_absolute() for name in files):
+        print(f"gate: may run {installed} files of installed packages, as they are now", file=sys.stderr)
+    if not commands and not files:
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
 
 

@@ -47,7 +47,7 @@ _DO_PLAN: Final = "Carry out what the document below plans, as far as it is your
 _NEXT: Final = "Others have worked on this before you; what they hand over stands below. Do your role's part of it."
 
 
-def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] | None = None) -> int:
+def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str] | None = None) -> int:
     """Run the job of the command line and return the exit code. ``talk`` makes it a conversation."""
     project = common.project_of(options)
     registry, agents = registry_of(project), agents_of(project)

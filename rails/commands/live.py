@@ -37,6 +37,7 @@ from rails.core.events.session import (
     SessionResumed,
 )
 from rails.core.events.turn import (
+    ContextReduced,
     CorrectionEvent,
     FeedbackSent,
     LlmCall,
@@ -156,6 +157,9 @@ class ProgressScreen:
         """Show what happens between turns."""
         match record.event:
             case CorrectionEvent(usage=usage):
+                self._use(record.llm_model_used, usage)
+            case ContextReduced(usage=usage):
+                self.line(f"  {one_line(record.message, 300)}", "dim")
                 self._use(record.llm_model_used, usage)
             case FeedbackSent() as event:
                 self._feedback(event, record.message)

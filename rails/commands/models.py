@@ -27,7 +27,7 @@ from rails.core.errors import LogError, UsageError
 from rails.core.events.session import SessionLimits
 from rails.core.text import one_line
 from rails.models.model import Model
-from rails.models.providers import open_model
+from rails.models.providers import named_server, open_model
 from rails.session.job import SessionJob
 
 #: Words of the command line that a resumed session keeps.
@@ -62,10 +62,9 @@ class Cast:
 
     def _open(self, spec: str) -> Model:
         if spec not in self.opened:
-            name, at, url = spec.partition("@http")
+            name, url = named_server(spec)
             same = name.partition(":")[0] == (self.model or self.usual).partition(":")[0]
-            base = f"http{url}" if at else self.base_url if same else None
-            self.opened[spec] = open_model(name, base_url=base)
+            self.opened[spec] = open_model(name, base_url=url or (self.base_url if same else None))
         return self.opened[spec]
 
 

@@ -158,7 +158,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
 
 def _compare(options: argparse.Namespace, state: Path) -> int:
     first, second = (_summary(state, name).session_id for name in (options.session, options.compare))
-    return _show(options, _library(state).compare(first, second), "Two sessions compared")
+    return show_report(options, _library(state).compare(first, second), "Two sessions compared")
 
 
 def _report(options: argparse.Namespace, state: Path) -> int:
@@ -166,12 +166,12 @@ def _report(options: argparse.Namespace, state: Path) -> int:
     name = "weeks" if (options.report, options.by) == ("rules", "week") else options.report
     if options.session:
         chosen = _summary(state, options.session).session_id
-        return _show(options, library.report_of(name, [chosen]), f"Session {chosen}")
+        return show_report(options, library.report_of(name, [chosen]), f"Session {chosen}")
     about = f"Sessions: {one_line(options.filter)}" if options.filter else "All sessions"
-    return _show(options, library.report(name, options.filter), about)
+    return show_report(options, library.report(name, options.filter), about)
 
 
-def _show(options: argparse.Namespace, report: ReviewReport, about: str) -> int:
+def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -> int:
     """Give a report in the form that is asked for."""
     if options.html:
         from rails.review.html import report_file

@@ -69,6 +69,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the job of the command line and return the exit code."""
-    from rails.commands.job import run_job  # it brings the whole pipeline, which help does not need
+    from rails.commands.job import run_words  # it brings the whole pipeline, which help does not need
 
-    return run_job(options)
+    return run_words(options)

@@ -71,7 +71,8 @@ def run(options: argparse.Namespace) -> int:
             "Nothing of what it changed was taken." if not taken.changes else "Not all of it was taken.", "yellow"
         )
         if taken.previous_tool_output and not options.discard:
-            screen.line(one_line(taken.previous_tool_output, 600))
+            for words in taken.previous_tool_output.splitlines()[:20]:
+                screen.line(one_line(words, 300))
     else:
         screen.line(f"Taken. To take it back: ai-rails undo {log.session_id}", "green")
     refused = bool(ran.changes) and taken.status != "applied" and not options.discard

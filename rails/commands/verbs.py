@@ -23,6 +23,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "look back": {
         "review": "list sessions, show one turn by turn, compare two, or look over all",
+        "batch": "run many jobs, and compare models, agents and the gate on your repositories",
         "serve": "the sessions as a page in the browser, on this machine only",
         "why": "which edit made a line, and who approved it",
         "log": "search all sessions, verify a log, export a session",

@@ -8,6 +8,7 @@
     input = 3.0
     output = 15.0
     cached = 0.3                     # read from the provider's cache; left out: as input
+    window = 200000                  # tokens that it takes at once, prompt and answer; left out: as its provider says
 
 What a provider writes into its cache counts as input. A recording costs nothing; a local model costs nothing when its
 entry says 0.
@@ -31,11 +32,12 @@ _MILLION: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Money for a million tokens of each kind."""
+    """Money for a million tokens of each kind. ``window`` is how many the model takes at once; 0: as it says itself."""
 
     input: float = 0.0
     output: float = 0.0
     cached: float = 0.0
+    window: int = 0
 
     def of(self, usage: Usage) -> float:
         """Return what ``usage`` costs."""
@@ -82,7 +84,7 @@ def load_price_file(file: Path) -> Prices:
         more = f" ({len(error.mistakes) - 1} more in the file.)" if len(error.mistakes) > 1 else ""
         raise UsageError(f"{_USELESS} {error.mistakes[0]}{more}") from None
     prices = {
-        name: Price(one.input, one.output, one.input if one.cached is None else one.cached)
+        name: Price(one.input, one.output, one.input if one.cached is None else one.cached, one.window)
         for name, one in tables.models.items()
     }
     return Prices(prices, tables.currency, str(tables.as_of))

@@ -240,6 +240,7 @@ class PriceTable(Struct, frozen=True, forbid_unknown_fields=True):
     input: Money
     output: Money
     cached: Money | None = None
+    window: Count = 0
 
 
 class PriceTables(Struct, frozen=True, forbid_unknown_fields=True):

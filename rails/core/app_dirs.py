@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from contextvars import ContextVar, Token
 from pathlib import Path
 from typing import Final, Literal
 
 Shipped = Literal["mcp_definitions", "agent_templates", "workspace"]
 
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
+#: The configuration folder of what runs in this context, where that is not the user's.
+_CHOSEN: Final[ContextVar[Path | None]] = ContextVar("config folder", default=None)
 
 
 def builtin_folder(name: Shipped | str) -> Path:
@@ -25,6 +28,8 @@ def builtin_folder(name: Shipped | str) -> Path:
 
 def config_folder() -> Path:
     """Return the user's configuration folder: ``AI_RAILS_CONFIG_DIR``, or the platform's own place."""
+    if (chosen := _CHOSEN.get()) is not None:
+        return chosen
     if override := os.environ.get("AI_RAILS_CONFIG_DIR"):
         return Path(override)
     if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
@@ -38,3 +43,13 @@ def config_folder() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("ai-rails", appauthor=False)
+
+
+def choose_config_folder(folder: Path) -> Token[Path | None]:
+    """Let ``folder`` be the configuration of this context: a job brings its own. The result takes it back."""
+    return _CHOSEN.set(folder)
+
+
+def take_back(chosen: Token[Path | None]) -> None:
+    """Undo :func:`choose_config_folder`."""
+    _CHOSEN.reset(chosen)

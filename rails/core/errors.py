@@ -101,6 +101,14 @@ class ModelError(RailsError):
     """The model could not be reached, or its answer cannot be used."""
 
 
+class ModelTooLongError(ModelError):
+    """The prompt is longer than the model's window; ``limit`` is that in tokens, as far as its server said (or 0)."""
+
+    def __init__(self, message: str, limit: int = 0) -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
 class ModelRetryable(ModelError):
     """A passing fault of the model's service: overload, time-out, a cut stream.
 

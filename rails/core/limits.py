@@ -15,6 +15,11 @@ JSON_DEPTH: Final = 64
 NUMBER_CHARS: Final = 40
 #: Tokens asked of a model for one answer, its thinking included: room for a file of a few thousand lines.
 ANSWER_TOKENS: Final = 32_000
+#: Tokens that a model takes at once where neither the user nor its server says: the smallest of Anthropic's models, of
+#: OpenAI's, and what local servers can be expected to have.
+ANTHROPIC_WINDOW: Final = 200_000
+OPENAI_WINDOW: Final = 128_000
+LOCAL_WINDOW: Final = 32_000
 #: A file of recorded answers.
 RECORDING_BYTES: Final = 64_000_000
 #: Requests in one answer: an approval must stay readable.
@@ -39,6 +44,8 @@ PATH_DEPTH: Final = 32
 # -- what goes back to the model ------------------------------------------------------------------
 #: One tool result or feedback text; the rest is kept in a file that the text names.
 FEEDBACK_CHARS: Final = 20_000
+#: What is kept of one tool result.
+RESULT_CHARS: Final = 400_000
 #: All results of one answer together; those beyond are told to be asked for again.
 ANSWER_FEEDBACK_CHARS: Final = 200_000
 #: What an agent receives of its earlier attempts when its conversation is restarted: about a page.

@@ -215,6 +215,16 @@ def parse_path(raw: object) -> WorkspacePath | Refusal:
     return WorkspacePath("/".join(parts))
 
 
+def kept_file(digest: str) -> str:
+    """Return where the project keeps a text that was too long for a message, by its SHA-256."""
+    return f".rails/blobs/{digest[:2]}/{digest}"
+
+
+def is_kept_file(path: WorkspacePath) -> bool:
+    """Return whether a path is of such a text: who names it has been told of it."""
+    return re.fullmatch(r"[0-9a-f]{64}", path.name) is not None and str(path) == kept_file(path.name)
+
+
 def protected(path: WorkspacePath) -> str | None:
     """Say why ``path`` needs an approval of its own, or return ``None`` for an ordinary file."""
     *folders, name = (casefolded_name(part) for part in path.parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ def run_within(seconds: float, work: Callable[[], T], name: str) -> T:
         except BaseException as error:  # raised again below, in the caller's thread
             done.put((None, error))
 
-    threading.Thread(target=run, daemon=True, name=name).start()
+    threading.Thread(target=copy_context().run, args=(run,), daemon=True, name=name).start()
     try:
         value, error = done.get(timeout=min(max(0.0, seconds), threading.TIMEOUT_MAX))
     except queue.Empty:

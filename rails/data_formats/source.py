@@ -63,17 +63,22 @@ def within_strings(text: str, language: str, places: Sequence[int], *, layout: b
     return any(
         (at := bisect_right(starts, place))
         and place < spans[at - 1][1]
-        and not (layout and _is_layout(text, starts[at - 1], place))
+        and not (layout and _is_layout(text, starts[at - 1], place, places))
         for place in places
     )
 
 
-def _is_layout(text: str, start: int, place: int) -> bool:
-    if text[place] == "\t":
-        return False
+def _is_layout(text: str, start: int, place: int, places: Sequence[int]) -> bool:
+    after = text[place + 1 : place + 200].partition("\n")[0]
+    if text.startswith("/*", start) and after.lstrip().startswith("*"):
+        return True
+    if text[place] == "\t":  # the indentation of a line whose beginning is judged itself
+        line_end = text.rfind("\n", 0, place)
+        return line_end in places and not text[line_end:place].strip()
     line = text[text.rfind("\n", 0, start) + 1 : start]
     indent = len(line) - len(line.lstrip())
-    after = text[place + 1 : place + 200].partition("\n")[0]
+    if not line.strip() and text[start:place] in ('"""', "'''"):
+        return True  # a docstring
     blanks = len(after) - len(after.lstrip())
     if not after.strip() or indent:
         return blanks >= indent or not after.strip()
@@ -146,7 +151,9 @@ def _says_something(node: ast.stmt) -> bool:
     """Return whether a statement is more than words that happen to be names: ``C: temp`` is valid Python."""
     if isinstance(node, ast.AnnAssign):
         return node.value is not None
-    return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Name | ast.Constant | ast.Tuple | ast.BinOp))
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return node.end_lineno != node.lineno  # a docstring of several lines
+    return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Name | ast.Tuple | ast.BinOp))
 
 
 def _json(text: str) -> bool:

@@ -61,7 +61,7 @@ def apply(
     project: Path,
     *,
     step: StepFacts | None = None,
-    on_intent: Callable[[], None] | None = None,
+    on_intent: Callable[[], object] | None = None,
     disk: Disk = DISK,
 ) -> Applied:
     """Write an approved change set, and record it as ``step``.
@@ -80,7 +80,7 @@ def write(
     project: Path,
     *,
     step: StepFacts | None = None,
-    on_intent: Callable[[], None] | None = None,
+    on_intent: Callable[[], object] | None = None,
     disk: Disk = DISK,
 ) -> Applied:
     """Write a change set that :func:`apply` has checked, or that nobody has to approve."""
@@ -104,7 +104,7 @@ def write_held(
     changes: ChangeSet,
     *,
     step: StepFacts | None = None,
-    on_intent: Callable[[], None] | None = None,
+    on_intent: Callable[[], object] | None = None,
     empty: Sequence[str] = (),
 ) -> Applied:
     """Write a change set to a project that is held; one without changes is still a step.
@@ -200,7 +200,7 @@ class _Transaction:
         self.seen: dict[WorkspacePath, Snapshot | None] = {}
         self.journal = Journal("", (), (), step, tuple(tuple(folder.split("/")) for folder in empty))
 
-    def run(self, on_intent: Callable[[], None] | None) -> None:
+    def run(self, on_intent: Callable[[], object] | None) -> None:
         """Do it all up to where it stays, or undo what was done and raise."""
         for change in self.changes.changes:
             self._look(change)

@@ -39,7 +39,7 @@ from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
 from rails.edits.match import Miss
 from rails.edits.placeholders import lost_lines
-from rails.edits.plan_result import EditError, EditResult, Plan
+from rails.edits.plan_result import EditError, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
 
@@ -86,7 +86,7 @@ class _Planner:
         self.refusals: list[Refusal] = []
         self.misses: list[Miss] = []
         self.notes: list[str] = []
-        self.outcomes: list[EditResult] = []
+        self.fuzzy: list[WorkspacePath] = []
         self.done: dict[str, str] = {}
 
     def take(self, request: ToolRequest) -> None:
@@ -158,11 +158,11 @@ class _Planner:
         """Plan one replacement."""
         draft = self.draft(request, raw)
         if draft is not None:
-            self._try(request, draft, lambda: self._edited(request, draft, wanted, base))
+            self._try(request, draft, lambda: self._edited(draft, wanted, base))
 
-    def _edited(self, request: ToolRequest, draft: Draft, wanted: EditRequest, base: Json) -> Sequence[str]:
+    def _edited(self, draft: Draft, wanted: EditRequest, base: Json) -> Sequence[str]:
         found = draft.edit(wanted, base if isinstance(base, str) else "")
-        self.outcomes.append(EditResult(request.id, draft.path, len(found.spans), found.strategy, found.fuzzy))
+        self.fuzzy += [draft.path] if found.fuzzy else []
         return (*found.notes, *draft.link_note())
 
     def _try(self, request: ToolRequest, draft: Draft, step: Callable[[], Sequence[str]]) -> None:
@@ -190,9 +190,10 @@ class _Planner:
             self.refusals.append(Refusal("limit", message, "Send them in parts."))
         if self.refusals:
             return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses))
+        fuzzy = tuple(dict.fromkeys(self.fuzzy))
         merged = tuple(draft.path for draft in self.drafts.values() if draft.merged)
         insisted = tuple(said for draft in self.drafts.values() for said in draft.insisted)
-        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), tuple(self.outcomes), merged, insisted)
+        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), fuzzy, merged, insisted)
 
     # -- one method per tool ----------------------------------------------------------------------
 
@@ -256,7 +257,7 @@ class _Planner:
         if isinstance(made, Refusal):
             self.refusals.append(replace(made, path=str(draft.path), request_id=request.id))
         else:
-            self._try(request, draft, lambda: self._edited(request, draft, made, ""))
+            self._try(request, draft, lambda: self._edited(draft, made, ""))
 
 
 _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {

@@ -10,31 +10,20 @@ from rails.edits.match import Miss
 
 
 @dataclass(frozen=True, slots=True)
-class EditResult:
-    """The result of one replacement: in how many places, by which strategy, and whether it was a fuzzy one."""
-
-    request_id: str
-    path: WorkspacePath
-    occurrences: int
-    strategy: int
-    fuzzy: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """The plan of the requests. If there are refusals, ``changes`` is empty (but see ``partial``).
 
-    ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation
-    correction (rung 5)"). ``misses`` are the refusals' facts in full: strategies, candidates, handles.
-    ``outcomes`` has one entry for each replacement that was planned. ``merged`` are files whose changes were
-    put beside somebody else's, made since the agent read them.
+    ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation correction (rung 5)").
+    ``misses`` are the refusals' facts in full: strategies, candidates, handles. ``fuzzy`` are files with an edit at a
+    place that was only alike and was accepted by its handle, ``merged`` files whose changes were put beside somebody
+    else's, made since the agent read them.
     """
 
     changes: ChangeSet
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
     misses: tuple[Miss, ...] = ()
-    outcomes: tuple[EditResult, ...] = ()
+    fuzzy: tuple[WorkspacePath, ...] = ()
     merged: tuple[WorkspacePath, ...] = ()
     #: What looks like left-out code and is meant, as the agent insists, in sentences.
     insisted: tuple[str, ...] = ()
@@ -56,11 +45,6 @@ class Plan:
         """What a step's title says of it: how its place was found, where that was not plain."""
         words = [word for word, files in (("fuzzy match", self.fuzzy), ("merged", self.merged)) if files]
         return f" ({', '.join(words)})" if words else ""
-
-    @property
-    def fuzzy(self) -> tuple[WorkspacePath, ...]:
-        """Files with an edit at a place that was only alike and was accepted by its handle."""
-        return tuple(dict.fromkeys(outcome.path for outcome in self.outcomes if outcome.fuzzy))
 
 
 class EditError(Exception):

@@ -29,7 +29,7 @@ from rails.sandbox.view import Result, SandboxLimits, SandboxView
 #: What is kept of what a command prints: its findings are read from it.
 _OUTPUT_BYTES: Final = 16_000_000
 
-OutputFormat = Literal["regex", "sarif", "junit"]
+OutputFormat = Literal["regex", "sarif", "junit", "exit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class CheckCommand:
 
     ``argv`` starts with an absolute path. ``reads`` says how its output becomes findings: "regex" (each
     match of ``pattern``, with the groups path, line, column, rule, message), "sarif" or "junit" (the file
-    ``report`` in the copy, or standard output). ``ok_codes`` are exit codes of a run that worked, with or
-    without findings; any other is a crash. ``endings`` limits it to changes of such files ("" for all).
+    ``report`` in the copy, or standard output), or "exit" (any code but 0 is one finding). ``ok_codes`` are exit codes
+    of a run that worked, with or without findings; any other is a crash. ``endings`` limits it to changes of such
+    files ("" for all).
     ``blocking`` is whether its new findings fail the verdict.
     """
 
@@ -53,6 +54,10 @@ class CheckCommand:
     blocking: bool = True
     timeout_s: float = 120.0
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class CommandFailedError(CheckError):
+    """A command ran and gave nothing that can be read: it crashed or hung. What it checks may be why."""
 
 
 def mypy(python: str) -> CheckCommand:
@@ -136,13 +141,17 @@ def run_check_command(command: CheckCommand, project: Path, contents: Mapping[st
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
         ran = run(command.argv, view, limits=bounds, label=label, collect=False)
         if ran.timed_out:
-            raise CheckError(f"{command.name} did not finish within {command.timeout_s:g} seconds and was stopped.")
+            raise CommandFailedError(
+                f"{command.name} did not finish within {command.timeout_s:g} seconds and was stopped."
+            )
         if ran.exit_code not in command.ok_codes:
             words = one_line(" ".join((ran.err or ran.out)[-600:].split()), 300)
-            raise CheckError(f"{command.name} ended with code {ran.exit_code}: {words}")
+            raise CommandFailedError(f"{command.name} ended with code {ran.exit_code}: {words}")
         found = list(_findings(command, ran, layer))
     if ran.exit_code != 0 and not found:
-        raise CheckError(f"{command.name} ended with code {ran.exit_code} and reported nothing that could be read.")
+        raise CommandFailedError(
+            f"{command.name} ended with code {ran.exit_code} and reported nothing that could be read."
+        )
     return found
 
 
@@ -151,9 +160,14 @@ def _findings(command: CheckCommand, ran: Result, layer: Layer) -> Iterator[Find
     if command.report:
         report = layer.read(command.report)
         if report is None:
-            raise CheckError(f"{command.name} wrote no {command.report}.")
+            raise CommandFailedError(f"{command.name} wrote no {command.report}.")
         text = report.decode("utf-8", "replace")
     severity: Severity = "error" if command.blocking else "warning"
+    if command.reads == "exit":
+        if ran.exit_code:
+            words = f"ended with code {ran.exit_code}: {' '.join((ran.err or ran.out)[-600:].split())}"
+            yield Finding(".", 0, 0, command.name, one_line(words, 300), command.name, severity)
+        return
     readers = {"regex": _regex, "sarif": _sarif, "junit": _junit}
     for path, line, column, rule, message in readers[command.reads](command, text):
         clean = path.removeprefix(f"{layer.project}/").removeprefix(f"{layer.root}/").removeprefix("./")
@@ -180,7 +194,7 @@ def _sarif(command: CheckCommand, text: str) -> Iterator[ReportRow]:
                 where = uri, int(region.get("startLine", 0)), int(region.get("startColumn", 0))
                 yield *where, str(result.get("ruleId") or command.name), str(result["message"].get("text", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckError(f"{command.name} printed something that is not SARIF.") from error
+        raise CommandFailedError(f"{command.name} printed something that is not SARIF.") from error
 
 
 def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
@@ -188,11 +202,11 @@ def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
     from xml.etree import ElementTree
 
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise CheckError(f"{command.name} wrote XML with entities, which is not read.")
+        raise CommandFailedError(f"{command.name} wrote XML with entities, which is not read.")
     try:
         root = ElementTree.fromstring(text)  # noqa: S314 - entities are refused above
     except ElementTree.ParseError as error:
-        raise CheckError(f"{command.name} wrote something that is not JUnit XML.") from error
+        raise CommandFailedError(f"{command.name} wrote something that is not JUnit XML.") from error
     cases = list(root.iter("testcase"))
     if all(case.find("skipped") is not None for case in cases):
         yield ".", 0, 0, "no-tests", "No test ran: a suite that checks nothing proves nothing."

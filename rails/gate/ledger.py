@@ -6,7 +6,7 @@ not those that the base has (or the same up to line ends).
 
 Covered: names that no tool of ours may be given, links, pipes and devices, repositories within the project, ignored
 files that were named, files that git would not look at. Not covered: what git ignores by patterns that were there
-before, unless it is named; files above the bound of a walk, which is said.
+before or that stand above the project's folder, unless it is named; files above the bound of a walk, which is said.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _newly_ignored(reader: _Reader, outside: set[str]) -> set[str]:
     changed = {
         source: not _is_unchanged(reader, _Entry(source, "file"))
         for source in set(sources.values())
-        if not Path(source).is_absolute() and not source.startswith((".git/", "../"))
+        if not source.startswith((".git/", "../"))
     }
     return {path for path, source in sources.items() if changed.get(source)}
 

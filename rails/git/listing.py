@@ -70,10 +70,12 @@ def ignored(project: Path) -> list[str]:
 
 
 def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, str]:
-    """Return the file that holds the pattern by which each path is ignored, as git names it."""
+    """Return the file that holds the pattern by which each path is ignored, from ``project``."""
+    root, _ = repository(project)
     data = "\0".join(paths).encode("utf-8", "surrogateescape")
     words = _split(_git(project, "check-ignore", "-v", "-z", "--stdin", "--no-index", data=data, nothing=1))
-    return {words[at + 3]: words[at] for at in range(0, len(words) - 3, 4)}
+    found = {words[at + 3]: Path(words[at]) for at in range(0, len(words) - 3, 4)}
+    return {path: os.path.relpath(root / source, project.resolve()) for path, source in found.items()}
 
 
 def _split(out: bytes) -> list[str]:

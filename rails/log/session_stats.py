@@ -24,6 +24,7 @@ from rails.core.events.session import (
     WorkflowStart,
 )
 from rails.core.events.turn import (
+    ContextReduced,
     CorrectionEvent,
     FeedbackSent,
     LlmError,
@@ -51,6 +52,7 @@ _LANDMARK: Final = {AgentEngage, AgentFinished, Escalation, Handoff, WorkflowEnd
 _READ: Final = frozenset(
     {
         LlmResponse,
+        ContextReduced,
         CorrectionEvent,
         GateVerdict,
         HumanDecision,
@@ -135,12 +137,12 @@ class SessionStats:
                 self.output_tokens += usage.output_tokens
                 self.cached_tokens += usage.cache_read_tokens
                 self._use(record.llm_model_used, usage)
-            case CorrectionEvent(usage=usage):
+            case CorrectionEvent(usage=usage) | ContextReduced(usage=usage):
                 self._use(record.llm_model_used, usage)
             case GateVerdict(verdict=verdict, duration_ms=spent):
                 self._spend("gate", spent / 1000)
                 self._verdict(verdict)
-            case HumanDecision(answer=answer, seconds=spent):
+            case HumanDecision(answer=answer, seconds=spent) if answer != "dry_run":  # nobody was asked then
                 self._spend("human", spent)
                 self._decision(agreed=answer == "approve")
             case ToolExecutionResult(tool=tool, duration_ms=spent):

@@ -65,24 +65,31 @@ class AnthropicModel:
     base_url: str = DEFAULT_URL
     max_tokens: int = limits.ANSWER_TOKENS
     silence_s: float = limits.MODEL_SILENCE_SECONDS
+    window: int = limits.ANTHROPIC_WINDOW
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
 
     @classmethod
     def from_environment(
-        cls, name: str, *, base_url: str | None = None, max_tokens: int = limits.ANSWER_TOKENS
+        cls,
+        name: str,
+        *,
+        base_url: str | None = None,
+        max_tokens: int = limits.ANSWER_TOKENS,
+        environment: Mapping[str, str] | None = None,
     ) -> AnthropicModel:
         """Take the key from ``ANTHROPIC_API_KEY`` and the address from ``base_url`` or ``ANTHROPIC_BASE_URL``.
 
         A server of one's own needs no key. Raises ModelError when Anthropic's own would be asked without one.
         """
-        url = base_url or os.environ.get("ANTHROPIC_BASE_URL") or DEFAULT_URL
-        key = os.environ.get("ANTHROPIC_API_KEY", "").strip()
+        environment = os.environ if environment is None else environment
+        url = base_url or environment.get("ANTHROPIC_BASE_URL") or DEFAULT_URL
+        key = environment.get("ANTHROPIC_API_KEY", "").strip()
         if not key and url.rstrip("/") == DEFAULT_URL:
             raise ModelError(
                 "ANTHROPIC_API_KEY is not set. Set it to your key, give the base URL of a local server, "
                 "or replay a recording with recorded:FILE."
             )
-        return cls(name, key or "none", url, max_tokens, strictness=Strictness.from_environment())
+        return cls(name, key or "none", url, max_tokens, strictness=Strictness.from_environment(environment))
 
     def for_agent(self, role: str) -> AnthropicModel:
         """Return this model: all roles ask the same one."""
@@ -269,8 +276,9 @@ def _request(
         "max_tokens": model.max_tokens,
         "messages": [_message(message) for message in messages],
     }
-    if messages and messages[-1].role == "user":
-        body["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+    # The last two of the user's: what the one before ended at is in the cache, however many blocks came since.
+    for sent in [one for one in body["messages"] if one["role"] == "user"][-2:]:
+        sent["content"][-1]["cache_control"] = {"type": "ephemeral"}
     if system.strip():
         text = encodable(system)
         body["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Final, NoReturn
 
 from rails.core import limits
-from rails.core.errors import ModelError, ModelRetryable
+from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 
@@ -40,6 +41,12 @@ _EVENT_STATUS: Final = {
     "not_found_error": 404,
     "request_too_large": 413,
 }
+_TOO_LONG: Final = re.compile(
+    r"context.?(length|window|size)|(prompt|input|request|conversation)( is|s are)? too (long|large)|too many tokens"
+    r"|(prompt|input) (tokens? )?exceeds",
+    re.I,
+)
+_LIMIT: Final = re.compile(r"(?:maximum|max|limit|context.?(?:length|window|size))\D{0,40}?(\d{3,})|> ?(\d{3,})", re.I)
 #: How much of a call that was not JSON goes back: enough to see the slip, too little to fill the context.
 _ECHO_CHARS: Final = 800
 
@@ -49,12 +56,15 @@ def status_error(who: str, status: int, detail: str, retry_after: str | None = N
 
     ``retry_after`` is that header's value; only its form in seconds is understood.
     """
-    said = f" It says: {one_line(detail, 300)}" if detail else ""
+    said = f" It says: {one_line(detail, 1_000)}" if detail else ""
     if status in _PASSING or status >= 500:
         what = _PASSING.get(status, "failed")
         pause = _seconds(retry_after)
         wait = f", and asks to wait {pause:g} s" if pause is not None else ""
         return ModelRetryable(f"{who} {what} (HTTP {status}){wait}.{said}", pause)
+    if status in (400, 413, 422) and _TOO_LONG.search(detail):
+        found = _LIMIT.search(detail.replace(",", ""))
+        return ModelTooLongError(f"{who} finds the prompt too long.{said}", int(found[1] or found[2]) if found else 0)
     remedy = _REMEDIES.get(status, "Another try would give the same answer.")
     return ModelError(f"{who} refused the request (HTTP {status}).{said} {remedy}")
 

@@ -6,7 +6,7 @@ can be resumed from its log alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from rails.core import limits
@@ -47,10 +47,26 @@ class ModelOptions:
     """What one may choose about a model; every provider takes what concerns it.
 
     ``base_url`` is the server to use instead of the provider's own. ``max_tokens`` bounds one answer.
-    ``pause_s`` (seconds) and ``chunk_chars`` shape the replay of a recording.
+    ``pause_s`` (seconds) and ``chunk_chars`` shape the replay of a recording. ``environment`` is where keys are looked
+    up (``None``: this process's). ``seed`` makes answers repeatable where the provider knows of seeds.
     """
 
     base_url: str | None = None
     max_tokens: int = limits.ANSWER_TOKENS
     pause_s: float = 0.0
     chunk_chars: int = 24
+    environment: Mapping[str, str] | None = None
+    seed: int | None = None
+
+
+def window_of(model: Model) -> int:
+    """Return how many tokens a model takes at once, prompt and answer together; 0 for one that has no bound."""
+    found = getattr(model, "window", 0)
+    return found if isinstance(found, int) else 0
+
+
+def served_window(model: Model) -> int:
+    """Return what a model's server says of its window, in tokens; 0 where it says nothing."""
+    ask = getattr(model, "served_window", None)
+    found = ask() if callable(ask) else 0
+    return found if isinstance(found, int) else 0

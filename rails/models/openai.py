@@ -46,6 +46,8 @@ _STOPS: Final[Mapping[str, tuple[StopReason, str]]] = {
     "length": ("max_tokens", "the answer was cut at its limit of {limit} tokens"),
     "content_filter": ("refusal", "the model's service refused to answer"),
 }
+#: What servers call the number of tokens that a model takes at once.
+_WINDOWS: Final = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
 #: One line of the stream: a whole answer's call may come in one.
 _LINE_BYTES: Final = limits.BLOCK_CHARS * 2
 
@@ -59,12 +61,19 @@ class OpenAIModel:
     base_url: str = DEFAULT_URL
     max_tokens: int = limits.ANSWER_TOKENS
     silence_s: float = limits.MODEL_SILENCE_SECONDS
+    window: int = limits.LOCAL_WINDOW
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
     temperature: float | None = None
+    seed: int | None = None
 
     @classmethod
     def from_environment(
-        cls, name: str, *, base_url: str | None = None, max_tokens: int = limits.ANSWER_TOKENS
+        cls,
+        name: str,
+        *,
+        base_url: str | None = None,
+        max_tokens: int = limits.ANSWER_TOKENS,
+        environment: Mapping[str, str] | None = None,
     ) -> OpenAIModel:
         """Take the key from ``OPENAI_API_KEY`` and the address from ``base_url`` or ``OPENAI_BASE_URL``.
 
@@ -72,13 +81,15 @@ class OpenAIModel:
         needs no key. Raises UsageError for an address that is not HTTP, and ModelError when OpenAI's own
         would be asked without a key.
         """
-        url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
+        environment = os.environ if environment is None else environment
+        url = (base_url or environment.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
         if not url.startswith(("http://", "https://")):
             raise UsageError(f"The base URL {one_line(url)!r} must begin with http:// or https://")
-        key = os.environ.get("OPENAI_API_KEY", "").strip()
+        key = environment.get("OPENAI_API_KEY", "").strip()
         if not key and url == DEFAULT_URL:
             raise ModelError("OPENAI_API_KEY is not set. Set it to your key, or give the base URL of a local server.")
-        return cls(name, key, url, max_tokens, strictness=Strictness.from_environment())
+        window = limits.OPENAI_WINDOW if url == DEFAULT_URL else limits.LOCAL_WINDOW
+        return cls(name, key, url, max_tokens, window=window, strictness=Strictness.from_environment(environment))
 
     def for_agent(self, role: str) -> OpenAIModel:
         """Return this model: all roles ask the same one."""
@@ -97,6 +108,17 @@ class OpenAIModel:
 
         return self.strictness.asked(answer, own_server=self.base_url == DEFAULT_URL)
 
+    def served_window(self) -> int:
+        """Return what the server says of the model's window, in tokens; 0 where it says nothing."""
+        try:
+            with closing(self._open(None, "/models", limits.MODEL_CONNECT_SECONDS)) as response:
+                listed = json.loads(response.read(limits.OUTPUT_BYTES))["data"]
+            found = next(one for one in listed if one.get("id") == self.name)
+            counts = (found.get(name) for name in _WINDOWS)
+            return next((count for count in counts if isinstance(count, int) and count > 0), 0)
+        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, AttributeError, StopIteration):
+            return 0
+
     def _answer(self, body: bytes) -> Iterator[Delta]:
         reading = _Reading(self.name, self.max_tokens)
         with self._faults_in_words(), closing(self._open(body)) as response:
@@ -106,15 +128,17 @@ class OpenAIModel:
                     break
         yield reading.answer()
 
-    def _open(self, body: bytes) -> http.client.HTTPResponse:
+    def _open(
+        self, body: bytes | None, path: str = "/chat/completions", seconds: float | None = None
+    ) -> http.client.HTTPResponse:
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
         if self.api_key:
             headers["Authorization"] = f"Bearer {self.api_key}"
         request = urllib.request.Request(  # noqa: S310 - the scheme was checked
-            f"{self.base_url}/chat/completions", body, headers, method="POST"
+            f"{self.base_url}{path}", body, headers
         )
         opener = urllib.request.build_opener(_NoRedirect)
-        response: http.client.HTTPResponse = opener.open(request, timeout=self.silence_s)
+        response: http.client.HTTPResponse = opener.open(request, timeout=seconds or self.silence_s)
         return response
 
     @contextmanager
@@ -286,6 +310,8 @@ def _request(
     body["stream_options"] = {"include_usage": True}
     if model.temperature is not None:
         body["temperature"] = model.temperature
+    if model.seed is not None:
+        body["seed"] = model.seed
     if tools:
         fitting = strict_tools(tools, OPENAI) if strict else {}
         body["tools"] = [{"type": "function", "function": _function(tool, fitting.get(tool.name))} for tool in tools]

@@ -31,16 +31,27 @@ def open_model(spec: str, *, base_url: str | None = None, options: ModelOptions 
     return opener(rest, replace(chosen, base_url=base_url or chosen.base_url))
 
 
+def named_server(spec: str) -> tuple[str, str | None]:
+    """Split ``openai:NAME@http://HOST/v1`` into the model and its server, ``None`` where it names none."""
+    name, at, url = spec.partition("@http")
+    return name, f"http{url}" if at else None
+
+
 def _anthropic(name: str, options: ModelOptions) -> Model:
     from rails.models.anthropic import AnthropicModel
 
-    return AnthropicModel.from_environment(name, base_url=options.base_url, max_tokens=options.max_tokens)
+    return AnthropicModel.from_environment(
+        name, base_url=options.base_url, max_tokens=options.max_tokens, environment=options.environment
+    )
 
 
 def _openai(name: str, options: ModelOptions) -> Model:
     from rails.models.openai import OpenAIModel
 
-    return OpenAIModel.from_environment(name, base_url=options.base_url, max_tokens=options.max_tokens)
+    found = OpenAIModel.from_environment(
+        name, base_url=options.base_url, max_tokens=options.max_tokens, environment=options.environment
+    )
+    return replace(found, seed=options.seed)
 
 
 def _recorded(name: str, options: ModelOptions) -> Model:

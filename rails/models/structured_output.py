@@ -14,7 +14,6 @@ parameters and 16 unions, and a size that is not published, so a refusal for tha
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -104,9 +103,9 @@ class Strictness:
     wanted: bool | None = None
 
     @classmethod
-    def from_environment(cls) -> Strictness:
+    def from_environment(cls, environment: Mapping[str, str]) -> Strictness:
         """Read ``AI_RAILS_STRICT``."""
-        return cls({"1": True, "0": False}.get(os.environ.get("AI_RAILS_STRICT", "")))
+        return cls({"1": True, "0": False}.get(environment.get("AI_RAILS_STRICT", "")))
 
     def asked(self, answer: Callable[[bool], Iterator[Delta]], *, own_server: bool) -> Iterator[Delta]:
         """Yield what ``answer`` yields: asked strictly first where that is wanted, and, after a refusal, without.

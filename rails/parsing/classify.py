@@ -274,14 +274,7 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
         if not repaired.closed_by_us or only_reading(repaired, tools):
             return _from_value(repaired, block, tools)
         repaired = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
-    elif (
-        block.closed
-        and block.whole
-        and fault.code == "syntax"
-        and (
-            repaired.code in _QUOTE_FAULTS or (repaired.code == "syntax" and (progress.suspicious or not progress.done))
-        )
-    ):
+    elif closers and fault.code == "syntax" and repaired.code in _QUOTE_FAULTS | {"syntax"}:
         from rails.parsing.unescaped_quotes import settle_quotes
 
         settled = settle_quotes(block.body, tools, sure=repaired.code != "syntax")

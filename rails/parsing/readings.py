@@ -119,6 +119,8 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     if len(texts) == 1 and not (language and _WRITTEN.search(next(iter(texts.values())))):
         return next(iter(texts))
     verdicts = {text: source.parses(text, language) for text in texts}
+    if len(texts) == 1 and None in verdicts.values():
+        return next(iter(texts))  # as where no language judges
     good = [text for text, verdict in verdicts.items() if verdict]
     if len(good) != 1 or None in verdicts.values():
         raise Undecided(one)
@@ -141,7 +143,9 @@ def plain(text: str) -> str:
 def language_of_call(parameters: Mapping[str, Json]) -> str:
     """Return the language that judges the text which a call writes; "" where it writes none, or nothing judges it."""
     path = next((value for name in PATH_KEYS if isinstance(value := parameters.get(name), str)), "")
-    return source.language_of(path) if _WHOLE & parameters.keys() else ""
+    language = source.language_of(path)
+    texts = [text for key, text in parameters.items() if key in _WHOLE and isinstance(text, str)]
+    return language if any(source.parses(text, language) is not None for text in texts) else ""
 
 
 def whole_texts_parse(value: Json, path: str = "") -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from rails.core.builtin_tools import EDIT_FILE
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import PATH_KEYS
 from rails.data_formats.strict_json import JsonFault, explain_json_fault
@@ -25,6 +26,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "surrogate": "Write the character itself instead of its escape.",
     "number": "Send a number of fewer digits, or a text.",
 }
+#: What several edits of one call stand under.
+_EDITS: Final = frozenset({"edits", "replacements"})
 #: Faults that a form without escaping would not have.
 _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mixed_escapes", "ambiguous_escape"})
 
@@ -49,16 +52,21 @@ def remedy(fault: JsonFault, tool: str, keys: Iterable[str], tools: ToolSchemas,
 
 def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -> str:
     """Return the XML form of a call, without its texts; "" for a tool that is not known or takes no plain texts."""
-    properties = quick_check.properties(tools.get(tool, {}))
-    named = [key for key in properties if key in set(keys)]
-    texts = [key for key in named or properties if "string" in quick_check.types_of(properties[key])]
-    if not texts or len(texts) < len(named):
+    properties, used = quick_check.properties(tools.get(tool, {})), set(keys)
+    if tool != EDIT_FILE.name and EDIT_FILE.name in tools and _EDITS & properties.keys():
+        return f"{_plain_form(EDIT_FILE.name, (), tools, path)}\nSend one such call for each of the edits."
+    named = [key for key in properties if key in used]
+    if set(named) <= set(PATH_KEYS):
+        named = [key for key in properties if quick_check.types_of(properties[key]) != {"boolean"}][:3]
+    named = [key for key in named if key not in PATH_KEYS or key == next(one for one in named if one in PATH_KEYS)]
+    if any(quick_check.types_of(properties[key]) <= {"array", "object"} for key in named):
         return ""
     lines = [f'<tool name="{one_line(tool, 60)}">']
-    for key in texts[:8]:
-        inner = one_line(path, 200) or "…" if key in PATH_KEYS else "\nthe text as it is\n"
+    for key in named[:8]:
+        inner = "\nthe text as it is\n" if "string" in quick_check.types_of(properties[key]) else "…"
+        inner = one_line(path, 200) or "…" if key in PATH_KEYS else inner
         lines.append(f"<{key}>{inner}</{key}>")
-    return "\n".join((*lines, "</tool>"))
+    return "\n".join((*lines, "</tool>")) if named else ""
 
 
 def no_certain_end(body: str, fault: JsonFault | None) -> str:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypeAlias
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
@@ -27,6 +27,8 @@ from rails.core.text import one_line
 #: What a linter may print before it is stopped: one file can hold ten thousand findings.
 _OUTPUT: Final = 64_000_000
 _CHUNK: Final = 1 << 16
+#: A program with pipes.
+ToolProcess: TypeAlias = "subprocess.Popen[bytes]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,23 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         if name in os.environ:
             base[name] = os.environ[name]
     return {**base, **(extra or {})}
+
+
+def run_attached(argv: Sequence[str], folder: str = "", timeout: float | None = None) -> int:
+    """Run what a person asked for on their own terminal, as themselves; return its exit code. Raises CheckError."""
+    try:
+        return subprocess.run(list(argv), check=False, cwd=folder or None, timeout=timeout).returncode
+    except (OSError, subprocess.TimeoutExpired) as error:
+        words = getattr(error, "strerror", None) or f"it did not finish within {timeout} seconds"
+        raise CheckError(f"{Path(argv[0]).name} could not be started: {words}.") from error
+
+
+def exit_code(process: ToolProcess, seconds: float) -> int | None:
+    """Return how a process ended; ``None`` when it does not end within this time."""
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def outside() -> str:

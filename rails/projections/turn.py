@@ -26,6 +26,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import ErrorEvent, Escalation, Handoff, HumanSteered, OverseerAlert
 from rails.core.events.turn import (
     BlockIgnored,
+    ContextReduced,
     CorrectionEvent,
     FeedbackSent,
     LlmError,
@@ -203,7 +204,7 @@ class TurnBuilder:
                 self._notes.append(f"{record.message} ({', '.join(files)})")
             case HumanSteered(about="follow_up"):
                 pass  # what is sent with it says it
-            case Escalation() | Handoff() | HumanSteered():
+            case Escalation() | Handoff() | HumanSteered() | ContextReduced():
                 self._notes.append(record.message)
             case OverseerAlert():
                 self._notes.append(f"overseer: {record.message}")

@@ -14,12 +14,11 @@ from typing import Final
 
 from rails.agents.prompt import first_message
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
-from rails.core.errors import ModelError, ModelRetryable, TimeUpError, UnansweredError
-from rails.core.events.approval import HumanDecision
-from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
+from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, TimeUpError, UnansweredError
+from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
-from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmError, ToolRequestValidationFailed
+from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmError
 from rails.core.messages import say
 from rails.core.text import one_line
 from rails.log.masking import MARK
@@ -29,6 +28,9 @@ from rails.session import handoffs as handoff
 from rails.session.answer_reader import AnswerReader
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
+from rails.session.compaction import ModelWindow
+from rails.session.context_window import Measured, reduced
+from rails.session.deeds import Deeds
 from rails.session.escalation import RUNGS, EscalationStep
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
@@ -38,7 +40,6 @@ from rails.session.monitor import Monitor, Steer
 from rails.session.resume import ResumeState, failed_turn_text
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
-from rails.tools.registry import Registry
 
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
@@ -49,7 +50,8 @@ class SessionState:
     """What all agents of a session share. ``human`` is ``None`` where the approver stands for the person.
 
     ``talk`` makes it a conversation: it gets how an agent's part ended, and returns what the person says to that;
-    ``standing`` reads from the log where it stands.
+    ``standing`` reads from the log where it stands, ``history`` all its records. ``records`` are those since the last
+    turn began: what a session takes in memory does not grow with it.
     """
 
     job: SessionJob
@@ -61,8 +63,10 @@ class SessionState:
     wait: Callable[[float], object] = time.sleep
     talk: Callable[[Ending], str] | None = None
     standing: Callable[[], ResumeState] | None = None
+    history: Callable[[], Sequence[Record]] = field(default=tuple)
     turns: int = 0
     records: list[Record] = field(default_factory=list)
+    deeds: Deeds = field(default_factory=Deeds)
     answers: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def restore(self, resumed: ResumeState) -> None:
@@ -72,6 +76,14 @@ class SessionState:
         self.answers = dict(resumed.answers)
         self.budget.restore(resumed.used, resumed.seconds)
         self.monitor.restore(self.records)
+        for record in self.records:
+            self.deeds.take(record)
+
+    def take(self, record: Record) -> None:
+        """Take note of a record that was just written."""
+        self.records.append(record)
+        self.monitor.take(record)
+        self.deeds.take(record)
 
 
 @dataclass
@@ -87,6 +99,7 @@ class AgentLoop:
     rung: str = ""
     taken: int = 0
     pending: ResumeState | None = None
+    window: ModelWindow = field(default_factory=ModelWindow)
 
     def __post_init__(self) -> None:
         """Count attempts as the job or the agent's template says."""
@@ -98,7 +111,7 @@ class AgentLoop:
         first = first_message(self.task, facts_of(self.state.job.project), previous_tool_output)
         original = None
         if again:
-            tried = escalation.gather(self.state.records)
+            tried = escalation.gather(self.state.history())
             first, original = escalation.page(tried, again, advice), tried.first_message
         tools = tuple(spec.name for spec in self.context.tools)
         self.context.publish(
@@ -114,6 +127,7 @@ class AgentLoop:
         for record in self.state.records:
             if isinstance(event := record.event, ToolExecutionResult) and event.tool:
                 self.context.returned.add(event.text, f"the result of {event.tool}")
+        self.window.measured = standing.measured
         for codes in standing.codes:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
@@ -198,7 +212,7 @@ class AgentLoop:
         steer = self._oversee()
         if steer.stop:
             return self._give_up(steer.stop)
-        if not steer.words and nothing_done(self.state.records, self.context.agent.name, self.context.registry):
+        if not steer.words and self.state.deeds.nothing_done(self.context.registry):
             return Ending("nothing_done", f"{say('nothing_done')} {turn.answer.message.text.strip()}".strip())
         if not steer.words:
             return Ending("done", turn.answer.message.text.strip() or "Done.")
@@ -214,7 +228,8 @@ class AgentLoop:
     def _next_turn(self) -> Turn:
         """Take a turn, or finish the one that was interrupted; count what it used."""
         self.taken += 1
-        seen, standing, self.pending = len(self.state.records), self.pending, None
+        self.state.records.clear()
+        standing, self.pending = self.pending, None
         if standing:
             turn = _settle_pending(self.context, standing)
         else:
@@ -222,8 +237,8 @@ class AgentLoop:
             turn = self._ask_model()
             self.state.answers[key] = self.state.answers.get(key, 0) + 1
             self.state.budget.use(turn.answer.usage, self.context.model.name)
-        for record in self.state.records[seen:]:
-            if isinstance(record.event, CorrectionEvent):
+        for record in self.state.records:
+            if isinstance(record.event, CorrectionEvent | ContextReduced):
                 self.state.budget.use(record.event.usage, record.llm_model_used)
         return turn
 
@@ -232,7 +247,16 @@ class AgentLoop:
         self.state.turns += 1
         for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
             try:
-                return take_turn(self.context, self.state.turns, self.messages)
+                self._fit()
+                thought = self.window.thought(self.context, self.messages)
+                turn = take_turn(self.context, self.state.turns, self.messages, thought)
+                self.window.measured = Measured(thought, turn.answer.usage.prompt_tokens)
+                return turn
+            except ModelTooLongError as error:
+                self.context.publish(LlmError(str(error), self.window.tokens > 0, attempt))
+                if not self.window.tokens:
+                    raise
+                self.window.learn(self.context.model.name, error.limit, thought)
             except ModelRetryable as error:
                 again = pause is not None
                 self.context.publish(LlmError(str(error), again, attempt))
@@ -243,6 +267,22 @@ class AgentLoop:
                 self.context.publish(LlmError(str(error), False, attempt))
                 raise
         raise AssertionError("the last try returns or raises")
+
+    def _fit(self) -> None:
+        """Leave out of the conversation what its window has no room for."""
+        self.window.of(self.context.model, self.state.budget.prices)
+        if step := self.window.fitted(self.context, self.messages, self.state.history):
+            self.messages = list(reduced(self.messages, step))
+
+    def compact(self) -> str:
+        """Leave out all answers but the last, at a person's wish; return what was done in words."""
+        self.window.of(self.context.model, self.state.budget.prices)
+        step = self.window.step(self.context, self.messages, 0, self.state.history, page=True)
+        if step is None:
+            return "There is nothing to leave out yet."
+        self.messages = list(reduced(self.messages, step))
+        self.state.budget.use(step.usage, self.context.model.name)
+        return step.message
 
     def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:
@@ -303,7 +343,7 @@ class AgentLoop:
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         stands_for = self._answers()
-        first = escalation.page(escalation.gather(self.state.records), why)
+        first = escalation.page(escalation.gather(self.state.history()), why)
         how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.context.model.name}"
         words = f"{self.context.agent.name} {how}: {why}"
         self.context.publish(Escalation(words, rung, why, first_message=first, stands_for=stands_for))
@@ -316,7 +356,7 @@ class AgentLoop:
         After an interruption in the middle of this it is done again, and the files are the same.
         """
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
-        tried, files = escalation.gather(self.state.records), self.state.handoffs
+        tried, files = escalation.gather(self.state.history()), self.state.handoffs
         name = self.context.agent.name
         answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
         stronger = self.context.agent.stronger
@@ -334,41 +374,9 @@ class AgentLoop:
         return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
 
     def _oversee(self) -> Steer:
-        look = partial(self.state.monitor.look, self.context, self.state.records)
+        look = partial(self.state.monitor.look, self.context)
         steer = attempted(self.context.publish, (), "the overseer looked at the session", look)
         return steer if isinstance(steer, Steer) else Steer()
-
-
-def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bool:
-    """Return whether all that an agent asked for was refused or denied: nothing was written, run, or even read.
-
-    What it only read does not count where a change or a run was refused: that was what it was there for.
-    """
-    engaged = (
-        n
-        for n, one in enumerate(records)
-        if (isinstance(one.event, AgentEngage) and one.agent_role == role)
-        or (isinstance(one.event, HumanSteered) and one.event.about == "follow_up")
-    )
-    refused = hindered = read = False
-    for record in records[max(engaged, default=0) :]:
-        match record.event:
-            case ToolExecutionResult(ok=True, tool=name):
-                tool = registry.get(name)
-                if tool is None or tool.effect != "read":
-                    return False
-                read = True
-            case ToolRequestValidationFailed():
-                refused = True
-            case ChangeRefused() | HumanDecision(answer="deny"):
-                hindered = True
-            case GateVerdict(verdict=verdict) if verdict.status == "fail":
-                hindered = True
-            case FeedbackSent(codes=codes) if "internal" in codes:
-                hindered = True
-            case ToolExecutionResult(ok=False, tool=""):
-                hindered = True
-    return hindered or (refused and not read)
 
 
 def _codes(turn: Turn) -> list[str]:

@@ -220,7 +220,7 @@ class ContainedRuns:
         """Say how it ended, what it printed and what became of what it left."""
         ran = f" ({' '.join((Path(argv[0]).name, *argv[1:]))})" if tool == RUN_TESTS.name else ""
         lines = [f"{tool}{ran}: {result.status}"]
-        shown, left_out = head_and_tail(result.out.rstrip("\n"), limits.FEEDBACK_CHARS * 3 // 4)
+        shown, left_out = head_and_tail(result.out.rstrip("\n"), limits.RESULT_CHARS * 3 // 4)
         lines += [shown] if shown else ["It printed nothing."]
         if left_out or result.printed > len(result.out.encode()):
             lines.append(f"All of it is in /tmp/output/{self._count}.txt, for run_command (grep, sed -n).")
@@ -232,7 +232,7 @@ class ContainedRuns:
 
 def ran_contained(ids: tuple[str, ...], argv: Sequence[str], result: Result) -> ToolExecutionResult:
     """Return the event of a command that a person ran by hand."""
-    text = "\n".join((f"{' '.join(argv)}: {result.status}", head_and_tail(result.out, limits.FEEDBACK_CHARS)[0]))
+    text = "\n".join((f"{' '.join(argv)}: {result.status}", head_and_tail(result.out, limits.RESULT_CHARS)[0]))
     facts: dict[str, Json] = {"exit_code": result.exit_code, "timed_out": result.timed_out}
     return ToolExecutionResult(
         ids=ids, ok=result.ok, text=text, tool=RUN_COMMAND.name, facts=facts, duration_ms=result.seconds * 1000

@@ -20,7 +20,7 @@ from rails.core.errors import Refusal
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
-from rails.core.events.session import AgentEngage, Escalation
+from rails.core.events.session import AgentEngage, Escalation, HumanSteered
 from rails.core.events.turn import LlmResponse, OutputRefused, ToolRequestValidationFailed
 from rails.core.text import head_and_tail, one_line, printable
 from rails.session.feedback import CUT
@@ -178,6 +178,22 @@ def _newest(failures: Sequence[tuple[str, int]]) -> tuple[str, int]:
             break
         lines.append(line)
     return "\n".join(reversed(lines)) or "- nothing that could be named", len(failures) - len(lines)
+
+
+def failures_text(tried: Tried) -> str:
+    """Return the newest failures, set apart as data."""
+    return as_data(_newest(tried.failures)[0])
+
+
+def said(records: Sequence[Record]) -> list[str]:
+    """Return what a person said to the last agent since its task, oldest first."""
+    texts = list[str]()
+    for record in records:
+        if isinstance(record.event, AgentEngage):
+            texts.clear()
+        elif isinstance(record.event, HumanSteered) and record.event.text and record.event.about != "handoff":
+            texts.append(record.event.text)
+    return texts
 
 
 def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: str, stronger: str) -> str:

@@ -16,7 +16,8 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_diff
 from rails.core.errors import Refusal
 from rails.core.messages import say
-from rails.core.text import decode_text, head_and_tail, one_line
+from rails.core.paths import kept_file
+from rails.core.text import decode_text, head_and_tail, one_line, sha256
 from rails.core.tool_request import RawRequest, ToolResult
 from rails.core.verdict import Finding, Verdict
 from rails.gate.report.text import window
@@ -169,11 +170,12 @@ def applied(ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: S
     return RequestResult(ids, "result", "\n".join(lines))
 
 
-def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult) -> RequestResult:
-    """What a tool returned: data from outside, marked as such."""
+def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str = "") -> RequestResult:
+    """What a tool returned: data from outside, marked as such. ``kept`` is the text as the log keeps it."""
     body, left_out = head_and_tail(outcome.text, limits.FEEDBACK_CHARS)
     status = "" if outcome.ok else " (failed)"
-    cut = f"\n[{left_out} characters left out; ask for a smaller part.]" if left_out else ""
+    whole = f"all of it is in {kept_file(sha256(kept.encode('utf-8', 'surrogatepass')))}" if kept else "cut"
+    cut = f"\n[{left_out} characters left out; {whole}: read_file with offset goes on.]" if left_out else ""
     fence = "~~~~"
     while fence in body:
         fence += "~"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rails.agents.monitor_rules.alert import alert_in_words
-from rails.agents.monitor_rules.rules import watch
+from rails.agents.monitor_rules.rules import Watch
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, AgentFinished, Escalation, OverseerAlert
 from rails.core.events.turn import FeedbackSent
@@ -35,23 +35,31 @@ class Steer:
 class Monitor:
     """Looks at a session's records. ``human`` is ``None`` where the approver stands for the person.
 
-    ``attended`` is whether that approver may ask somebody. ``alerted`` are the alerts that were published already.
+    ``attended`` is whether that approver may ask somebody. ``fresh`` are the alerts that were not published yet.
     """
 
     human: Person | None = None
     attended: bool = True
-    alerted: set[tuple[int, str]] = field(default_factory=set)
+    watch: Watch = field(default_factory=Watch)
+    fresh: list[OverseerAlert] = field(default_factory=list)
 
     def restore(self, records: Sequence[Record]) -> None:
-        """Restore the alerts published before an interruption; an alert that nothing followed from is raised again."""
+        """Look at what was before an interruption; an alert that nothing followed from is raised again."""
         last = max((n for n, record in enumerate(records) if isinstance(record.event, _ACTED)), default=0)
         told = (event for record in records[:last] if isinstance(event := record.event, OverseerAlert))
-        self.alerted = {(alert.seq, alert.description) for alert in told}
+        alerted = {(alert.seq, alert.description) for alert in told}
+        self.fresh.clear()
+        for record in records:
+            self.take(record)
+        self.fresh = [alert for alert in self.fresh if (alert.seq, alert.description) not in alerted]
 
-    def look(self, context: TurnContext, records: Sequence[Record]) -> Steer:
-        """Publish what the rules newly find, and return what follows when something of it is critical."""
-        fresh = [alert for alert in watch(records) if (alert.seq, alert.description) not in self.alerted]
-        self.alerted.update((alert.seq, alert.description) for alert in fresh)
+    def take(self, record: Record) -> None:
+        """Look at the next record of the session."""
+        self.fresh += self.watch.take(record)
+
+    def look(self, context: TurnContext) -> Steer:
+        """Publish what the rules newly found, and return what follows when something of it is critical."""
+        fresh, self.fresh = self.fresh, []
         for alert in fresh:
             context.publish(alert)
         critical = [alert for alert in fresh if alert.severity == "CRITICAL"]

@@ -66,7 +66,7 @@ class OpenSession:
         In this order: nothing is shown that a kill could erase.
         """
         record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
-        self.records.append(record)
+        self._note(record)
         try:
             self.watch(record)
         except (RailsError, BrokenPipeError):
@@ -78,11 +78,14 @@ class OpenSession:
     def _unseen(self, error: Exception) -> None:
         """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
         record = self.log.append(fault_event("this was shown", error))
-        self.records.append(record)
+        self._note(record)
         watch, self.watch = self.watch, lambda _: None
         with suppress(Exception):
             watch(record)
         self.watch = watch
+
+    def _note(self, record: Record) -> None:
+        self.records.append(record)
 
     def context(self, role: str) -> TurnContext:
         """Return what a turn of ``role`` stands on; the session must be open.

@@ -16,6 +16,7 @@ from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core.errors import RailsError, UsageError
+from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
 from rails.edits.apply import recover
@@ -59,8 +60,8 @@ class Session(OpenSession):
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
         monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
-        self.state.records = self.records
         self.state.standing = lambda: where(self.job.project, self.log)
+        self.state.history = lambda: read_strict(self.log.path)
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
@@ -155,7 +156,7 @@ class Session(OpenSession):
                 files.write(handoffs.given_name(bool(self.job.handed)), self._given())
             output = handoffs.output_name(step, sender)
             files.write(output, result if sender.schema is None else json_of(result))
-            changed = handoffs.changed_files(self.state.records)
+            changed = handoffs.changed_files(self.state.history())
             offered = files.write(
                 handoffs.next_name(step, receiver), handoffs.text_for(sender, receiver, result, changed)
             )
@@ -228,6 +229,9 @@ class Session(OpenSession):
 
     def _time_left(self) -> float:
         return self.state.budget.time_left()
+
+    def _note(self, record: Record) -> None:
+        self.state.take(record)
 
 
 def _attended(approver: Approver) -> bool:

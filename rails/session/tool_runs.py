@@ -8,6 +8,7 @@ from rails.approval.decision import Decision, sign_tool
 from rails.core.dataclass import replace
 from rails.core.errors import TimeUpError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
+from rails.core.events.record import Record
 from rails.core.tool_request import ToolRequest, ToolResult
 from rails.session import feedback
 from rails.session.ask_approval import (
@@ -56,9 +57,10 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
         in_doubt = feedback.in_doubt((request.id,), request.tool_name).text if request.effect == "run" else ""
         result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
     ids, tool, facts, spent = (request.id,), request.tool_name, result.facts, result.duration_ms
-    context.publish(
+    record = context.publish(
         ToolExecutionResult(ids=ids, ok=result.ok, text=result.text, tool=tool, facts=facts, duration_ms=spent)
     )
+    logged = record.event if isinstance(record, Record) else None
     decision = may_read(context, request, result.text)
     if decision is not None and decision.answer != "approve":
         return feedback.kept_back(ids, tool, decision.reason, stop=decision.answer == "abort")
@@ -66,7 +68,8 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
     shows = may_show_secrets(context, tool, path if isinstance(path, str) else None)
-    told = replace(feedback.result(ids, tool, result), shows_secrets=shows)
     text = result.text if shows else context.mask(result.text)
     context.returned.add(text, f"the result of {tool}" + (f" of {path}" if path else ""))
+    whole = logged.text if isinstance(logged, ToolExecutionResult) else ""
+    told = replace(feedback.result(ids, tool, result, whole), shows_secrets=shows)
     return propose_what_ran(context, request, told, result.changes) if result.changes else told

@@ -51,9 +51,12 @@ class Turn:
         return any(outcome.kind == "aborted" for outcome in self.outcomes)
 
 
-def take_turn(context: TurnContext, number: int, messages: Sequence[Message]) -> Turn:
-    """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then."""
-    context.publish(LlmCall(f"Asking {context.model.name}", len(messages), number))
+def take_turn(context: TurnContext, number: int, messages: Sequence[Message], tokens: int = 0) -> Turn:
+    """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then.
+
+    ``tokens`` is what the prompt is thought to take; 0: nobody asked.
+    """
+    context.publish(LlmCall(f"Asking {context.model.name}", len(messages), number, tokens))
     started = time.monotonic()
     reader = AnswerReader(context, number)
     answer = _listen(context, reader, messages)

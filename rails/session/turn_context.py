@@ -64,9 +64,9 @@ class TurnContext:
     mask: Callable[[str], str] = field(default=lambda text: text)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 
-    def publish(self, event: Event) -> None:
-        """Publish an event of this agent and model."""
-        self.publish_as(event, self.agent.name, self.model.name)
+    def publish(self, event: Event) -> object:
+        """Publish an event of this agent and model; return its record."""
+        return self.publish_as(event, self.agent.name, self.model.name)
 
     @property
     def known(self) -> KnownFiles:

@@ -16,12 +16,12 @@ from rails.trust.record import read_record, write_record
 _FILE: Final = "gate-trust.json"
 
 
-def has_consent(project: Path, digest: str) -> bool:
-    """Whether a human agreed to exactly this. A record that cannot be read is no agreement."""
+def agreed_digest(project: Path) -> str:
+    """What a human agreed to, "" for nothing. A record that cannot be read is no agreement."""
     try:
-        return read_record(config_folder() / _FILE).get(str(project.resolve())) == digest
+        return str(read_record(config_folder() / _FILE).get(str(project.resolve())) or "")
     except (OSError, ValueError, RecursionError):
-        return False
+        return ""
 
 
 def give_consent(project: Path, digest: str) -> None:

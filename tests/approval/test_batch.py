@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from rails.approval.decision import request_for_tool, sign_tool, still_valid
+from rails.approval.decision import Decision, request_for_tool, sign_tool, still_valid
 from rails.approval.policy.policy import PolicyApprover
 from rails.approval.policy.rules import Policy, PolicyRule
 from rails.approval.terminal.approver import TerminalApprover
 from rails.approval.terminal.batch import alike, digest_of_all
+from rails.approval.terminal.scripted import ScriptedApprover
 
 
 def run_of(make, target, number=1, **more):
@@ -118,3 +119,51 @@ def test_with_a_rule_that_counts_each_is_asked_about_by_itself(three):
 def test_without_a_terminal_all_are_denied(three):
     approver = TerminalApprover(io.StringIO("approve\n"), io.StringIO())
     assert [d.by for d in approver.decide_batch(three)] == ["headless"] * 3
+
+
+class Answers:
+    """A human who answers a batch as it is said, and remembers what was put to them."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = answers, []
+
+    def decide(self, request):
+        raise AssertionError("a batch is not one question")
+
+    def decide_batch(self, requests):
+        self.asked.append([request.id for request in requests])
+        both = zip(self.answers, requests, strict=True)
+        return [answer and Decision(answer, "", "human", of=one.digest) for answer, one in both]
+
+
+def denied(glob):
+    return PolicyRule(1, "deny", "policy.toml", path=(glob,))
+
+
+def reading(make, *paths):
+    return [
+        replace(make.ask_tool("read_file", "read", file_path=path), id=f"t1.r{number}")
+        for number, path in enumerate(paths, start=1)
+    ]
+
+
+def test_each_answer_stands_at_its_own_question_where_rules_answer_some(make):
+    four = reading(make, "a", "secret", "b", "c")
+    human = Answers("approve", None, "deny")
+    decisions = PolicyApprover(Policy((denied("secret"),)), human).decide_batch(four)
+    assert answers(decisions) == ["approve", "deny", None, "deny"]
+    assert [decision and decision.by for decision in decisions] == ["human", "policy: rule 1", None, "human"]
+    assert human.asked == [["t1.r1", "t1.r3", "t1.r4"]]
+    assert [decision.of for decision in decisions if decision] == [four[0].digest, four[1].digest, four[3].digest]
+
+
+def test_the_one_that_rules_leave_is_asked_about_by_itself(make):
+    human = Answers("approve", "approve")
+    decisions = PolicyApprover(Policy((denied("secret"),)), human).decide_batch(reading(make, "secret", "b"))
+    assert answers(decisions) == ["deny", None]
+    assert human.asked == []
+    assert answers(PolicyApprover(Policy(), human).decide_batch(reading(make, "a", "b"))) == ["approve", "approve"]
+
+
+def test_a_human_who_answers_one_by_one_gets_no_batch(make):
+    assert answers(PolicyApprover(Policy(), ScriptedApprover([])).decide_batch(reading(make, "a", "b"))) == [None, None]

@@ -5,7 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from rails.approval.decision import Decision, request_digest, sign, sign_changes, sign_tool, still_valid
+from rails.approval.decision import (
+    Decision,
+    request_digest,
+    request_for_changes,
+    request_for_result,
+    request_for_tool,
+    sign,
+    sign_changes,
+    sign_tool,
+    still_valid,
+)
 from rails.approval.policy.policy import PolicyApprover
 from rails.approval.policy.rules import Policy, PolicyRule
 from rails.approval.terminal.approver import TerminalApprover
@@ -146,6 +156,109 @@ def test_a_permission_for_a_tool_run_is_not_one_for_files(make):
     tool, files = make.ask_tool(), make.ask()
     assert not still_valid(sign(tool, YES), files)
     assert not still_valid(sign(files, YES), tool)
+
+
+def forged(request, **more):
+    """A request that was swapped as said, with the digest that its content has now."""
+    swapped = replace(request, **more)
+    return replace(swapped, digest=request_digest(swapped))
+
+
+def test_each_part_of_a_permission_is_compared_by_itself(make):
+    files, tool = make.ask(), make.ask_tool()
+    for_files, for_tool = sign_changes(files, YES), sign_tool(tool, YES)
+    as_changes = forged(tool, kind="changes", changes=ChangeSet())
+    assert not still_valid(replace(for_tool, request=as_changes.digest, digest=as_changes.digest), as_changes)
+    as_tool = forged(files, kind="tool")
+    assert not still_valid(replace(for_files, request=as_tool.digest), as_tool)
+    other = make.ask_tool(code="print(2)")
+    assert not still_valid(for_tool, other)
+    assert not still_valid(replace(for_tool, request=other.digest, digest=other.digest), other), "the value of one call"
+    assert not still_valid(replace(for_tool, value=other.tool_request), tool)
+    assert not still_valid(replace(for_tool, digest="0" * 64), tool)
+    assert not still_valid(replace(for_files, digest="0" * 64), files)
+    moved = forged(files, changes=ChangeSet((make.change(after=b"x\n"),)))
+    assert not still_valid(replace(for_files, request=moved.digest), moved), "the bytes that would be written now"
+    assert not still_valid(for_files, replace(files, digest="0" * 64))
+
+
+def test_what_is_signed_is_the_proposal_that_the_human_edited(make):
+    first, edited = make.ask(), make.ask(make.change(after=b"a = 3\n"))
+    decision = replace(YES, edited=edited, of=edited.digest)
+    assert sign(edited, decision).value is edited.changes
+    with pytest.raises(StaleError, match="edited proposal, not this one"):
+        sign(first, decision)
+
+
+def test_a_tool_run_without_a_tool_request_is_not_signed(make):
+    empty = forged(make.ask_tool(), tool_request=None)
+    with pytest.raises(ValueError, match="no tool request"):
+        sign_tool(empty, YES)
+
+
+def test_every_fact_of_a_verdict_that_a_human_read_is_part_of_the_digest(make):
+    found = make.finding(line=3)
+    judged = make.verdict(findings=[found], status="fail", not_checked=(NotChecked("src/app.py", "flake8", "missing"),))
+    seen = {make.ask(judged=judged).digest}
+    for other in (
+        replace(judged, findings=(replace(found, line=4),)),
+        replace(judged, findings=(replace(found, column=9),)),
+        replace(judged, findings=(replace(found, path="b.py"),)),
+        replace(judged, findings=(replace(found, rule="F811"),)),
+        replace(judged, findings=(replace(found, message="other"),)),
+        replace(judged, findings=(found, found)),
+        replace(judged, findings=()),
+        replace(judged, not_checked=()),
+        replace(judged, not_checked=(NotChecked("b.py", "flake8", "missing"),)),
+        replace(judged, not_checked=(NotChecked("src/app.py", "black", "missing"),)),
+        replace(judged, not_checked=(NotChecked("src/app.py", "flake8", "missing", required=False),)),
+        replace(judged, checks=judged.checks[:1]),
+    ):
+        digest = make.ask(judged=other).digest
+        assert digest not in seen, other
+        seen.add(digest)
+    assert make.ask(judged=replace(judged, findings=(found, replace(found, rule="X", new=False)))).digest in seen
+
+
+def test_a_question_carries_what_it_was_asked_with(make):
+    asked = request_for_changes(
+        "t1.a1",
+        "coder",
+        [replace(make.tool_request(), explanation=words) for words in ("one", "two", "one", " ")],
+        make.verdict(),
+        ["a note"],
+        doubts=["a doubt"],
+        from_project=("edit_file",),
+        model="m",
+    )
+    told = "The definition of edit_file comes from the project, not from you."
+    assert (asked.id, asked.agent, asked.tools, asked.kind) == ("t1.a1", "coder", ("edit_file",), "changes")
+    assert (asked.explanation, asked.notes, asked.doubts, asked.model) == ("one\ntwo", ("a note",), ("a doubt",), "m")
+    assert asked.risks == ("a doubt", told)
+    assert (len(asked.requests), asked.returned, asked.tool_request) == (4, False, None)
+    run = request_for_tool("t1.a2", "coder", make.ask_tool().tool_request, ["n"], doubts=["d"], model="m")
+    assert (run.id, run.agent, run.tools, run.kind, run.notes) == ("t1.a2", "coder", ("run_tests",), "tool", ("n",))
+    assert (run.risks[0], len(run.risks), run.doubts, run.model, run.verdict) == ("d", 2, ("d",), "m", None)
+    held = request_for_tool("t1.a2", "coder", make.ask_tool().tool_request, contained=True)
+    assert held.risks == ()
+
+
+def test_a_question_about_a_result_is_one_of_its_own(make):
+    run = replace(make.ask_tool(), notes=("n",), model="m")
+    asked = request_for_result(run, "42\u200b" + "\n" * 100)
+    assert (asked.id, asked.agent, asked.model, asked.notes, asked.returned) == (
+        "t1.a1.result",
+        "coder",
+        "m",
+        (),
+        True,
+    )
+    assert asked.tool_request.parameters == {"returned": "42\u200b" + "\n" * 100}
+    assert [risk.kind for risk in asked.named] == ["invisible", "hidden"]
+    assert asked.risks[0].startswith("run_tests has run. Approve to let the agent read")
+    assert asked.risks[1:] == tuple(risk.text for risk in asked.named)
+    assert asked.digest != run.digest
+    assert not still_valid(sign_tool(run, YES), asked)
 
 
 def test_the_risks_are_told_worst_first(make):

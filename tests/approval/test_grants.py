@@ -162,6 +162,71 @@ def test_a_board_of_a_process_that_is_gone_is_not_shown(tmp_path):
     assert list(posted_grants(tmp_path)) == []
 
 
+def test_every_board_and_every_grant_on_it_is_shown_and_what_is_used_up_or_over_is_not(make, clock, tmp_path):
+    grants = Grants(clock, GrantsFile(tmp_path))
+    grants.add(propose(in_tests(make)), uses=1)
+    grants.add(propose(make.ask(make.change("src/a.py"))), minutes=1)
+    (tmp_path / f"{os.getppid()}.json").write_text('[{"number": 7, "words": "w"}, {"number": 8, "words": 5}]')
+    (tmp_path / "notes.json").write_text('[{"number": 9, "words": "w"}]')
+    found = {(one.process == os.getpid(), one.number, one.words[:7]) for one in posted_grants(tmp_path)}
+    assert found == {(True, 1, "grant 1"), (True, 2, "grant 2"), (False, 7, "w"), (False, 8, "5")}
+    assert grants.take(in_tests(make))
+    assert [one.number for one in posted_grants(tmp_path) if one.process == os.getpid()] == [2]
+    assert [grant.number for grant in grants.active()] == [2]
+    clock.now += 60
+    assert grants.active() == ()
+    grants.add(propose(in_tests(make)))
+    assert [one.number for one in posted_grants(tmp_path) if one.process == os.getpid()] == [3]
+
+
+def test_the_bound_on_boards_is_one_hundred(tmp_path, monkeypatch):
+    monkeypatch.setattr("rails.approval.policy.grants._runs", lambda process: True)
+    for number in range(1, 102):
+        (tmp_path / f"{number}.json").write_text('[{"number": 1, "words": "w"}]')
+    assert len(list(posted_grants(tmp_path))) == 100
+
+
+def test_what_a_board_asks_is_read_from_this_process_on_only_and_revokes_by_number_or_all(make, clock, tmp_path):
+    (tmp_path / f"{os.getpid()}.revoke").write_text("1\n2\n")
+    grants = Grants(clock, GrantsFile(tmp_path))
+    for name in ("tests/a.py", "src/a.py", "docs/a.py", "lib/a.py"):
+        grants.add(propose(make.ask(make.change(name))))
+    assert [grant.number for grant in grants.active()] == [1, 2, 3, 4], "what an earlier process was asked is forgotten"
+    ask_to_revoke(tmp_path, [one for one in posted_grants(tmp_path) if one.number in (2, 3)])
+    assert [grant.number for grant in grants.active()] == [1, 4]
+    (tmp_path / f"{os.getpid()}.revoke").write_text("x -1 99 all")
+    assert grants.active() == ()
+    told = [(change.what, change.grant.number) for change in grants.changes()]
+    assert told == [("given", n) for n in (1, 2, 3, 4)] + [("revoked", n) for n in (2, 3, 1, 4)]
+
+
+def test_a_grant_is_told_in_words_with_what_is_left_of_it(make, clock):
+    grant = Grants(clock).add(propose(in_tests(make)), uses=3, minutes=2)
+    assert (grant.number, grant.uses, grant.ends) == (1, 3, clock.now + 120)
+    assert (grant.rule.number, grant.rule.name, grant.rule.source) == (1, "grant", "this session")
+    assert str(grant).startswith("grant 1: coder may create or modify tests/* with edit_file, at most 200 lines")
+    assert str(grant).endswith("; 3 more, until 13:48 UTC")
+    assert sentence(PolicyRule(1, "allow", "")) == "any agent may use any file with any tool"
+    two = PolicyRule(1, "allow", "", agent=("a", "b"), tool=("t", "u"), path=("x", "y"), verdict=("pass", "fail"))
+    assert sentence(two) == "a or b may use x, y with t, u"
+    assert as_toml(PolicyRule(1, "allow", "")) == '[[rule]]\ndecision = "allow"'
+
+
+def test_a_rule_of_the_user_and_a_grant_may_cover_a_change_set_together_and_each_says_its_part(make, clock):
+    policy = Policy((PolicyRule(1, "allow", "policy.toml", path=("docs/*",)),))
+    both = make.ask(make.change("tests/a.py"), make.change("docs/b.py"))
+    grants = granted(make, clock)
+    decision = PolicyApprover(policy, NeverAsked(), grants).decide(both)
+    assert (decision.by, decision.scope, grants.active()[0].uses) == ("grant 1", "grant", 19)
+    two = granted(make, clock)
+    two.add(propose(make.ask(make.change("docs/b.py"))))
+    decision = PolicyApprover(Policy(), NeverAsked(), two).decide(both)
+    assert [grant.uses for grant in two.active()] == [19, 19]
+    assert decision.reason.count("grant ") == 2
+    assert [change.what for change in PolicyApprover(Policy(), None, two).changes()] == ["given", "given"]
+    assert PolicyApprover(Policy(), None).changes() == ()
+
+
 def test_a_board_that_leads_elsewhere_is_not_written(make, clock, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / ".rails").mkdir()

@@ -46,11 +46,71 @@ def test_what_a_rule_denies_is_a_risk_that_the_human_reads_and_no_grant_goes_by_
     approver = PolicyApprover(rules(DENY), Human(), decides=False)
     asked = approver.with_rules(make.ask())
     assert asked.risks == ("Your policy denies this: rule 1 of policy.toml: not today",)
+    assert asked.doubts == asked.risks
     assert asked.digest == make.ask().digest
     assert isinstance(propose(asked), str)
     grants = Grants()
     grants.add(propose(make.ask()))
     assert PolicyApprover(rules(DENY), None, grants, decides=False).decide(make.ask()).answer == "deny"
+
+
+def test_a_rule_that_asks_says_so_and_what_it_says_stands_before_the_other_risks(make):
+    asking = rules('[[rule]]\ndecision = "ask"\ntool = "edit_file"\nname = "mine"\n')
+    request = make.ask(status="error")
+    asked = PolicyApprover(asking, Human(), decides=False).with_rules(request)
+    assert asked.risks == ("Your policy has this asked about: rule 1 (mine) of policy.toml", *request.risks)
+    assert PolicyApprover(asking, Human()).with_rules(request) is request, "where rules decide, they say so themselves"
+    assert PolicyApprover(rules(ALLOW), Human(), decides=False).with_rules(request) is request
+
+
+def test_somebody_is_there_only_if_the_human_says_so(make):
+    class Chooses(Human):
+        attended = True
+
+        def choose(self, offer):
+            return f"chose {offer}"
+
+    human = Chooses()
+    approver = PolicyApprover(rules(""), human)
+    assert (approver.attended, approver.choose("x")) == (True, "chose x")
+    human.attended = False
+    assert not approver.attended
+    for nobody in (None, Human()):
+        assert (PolicyApprover(rules(""), nobody).attended, PolicyApprover(rules(""), nobody).choose("x")) == (
+            False,
+            "",
+        )
+
+
+def test_whether_a_human_could_answer_is_a_condition_in_every_way_of_asking(make):
+    there = rules('[[rule]]\ndecision = "deny"\npath = "src/**"\ninteractive = true\n')
+    away = rules('[[rule]]\ndecision = "deny"\npath = "src/**"\ninteractive = false\n')
+    for policy, fallback, denies in (
+        (there, Human(), True),
+        (there, None, False),
+        (away, Human(), False),
+        (away, None, True),
+    ):
+        approver = PolicyApprover(policy, fallback)
+        assert approver.looks_at(make.ask()) is denies
+        assert bool(approver.keeps_back("coder", "src/a", ("read_file",))) is denies
+        assert (approver.decide(make.ask()).by == "policy: rule 1") is denies
+
+
+def test_what_a_run_may_do_first_is_counted_over_all_questions_and_only_what_was_approved(make):
+    human = Human()
+    approver = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "first = 2\n"), human)
+    by = [approver.decide(make.ask(make.change(f"src/{name}.py"))).by for name in "abc"]
+    assert by == ["policy: rule 1", "policy: rule 1", "human"]
+    two = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "first = 2\n"), human)
+    both = make.ask(make.change("src/a.py"), make.change("src/b.py"))
+    assert [two.decide(both).by, two.decide(make.ask()).by] == ["policy: rule 1", "human"]
+    refused = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "first = 1\n"), None)
+    assert refused.decide(both).answer == "deny"
+    assert refused.decide(make.ask()).by == "policy: rule 1", "what was not approved does not count"
+    denies = rules('[[rule]]\ndecision = "deny"\ntool = "edit_file"\nfrom_nth = 3\n')
+    third = PolicyApprover(denies, Human())
+    assert [third.decide(make.ask()).answer for _ in range(4)] == ["approve", "approve", "deny", "deny"]
 
 
 def test_an_allow_rule_of_the_file_adds_nothing_to_a_grant_where_a_human_decides(make):

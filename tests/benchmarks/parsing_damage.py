@@ -1,6 +1,6 @@
 """Damaged blocks over real sources, their value known: what is read exactly, refused, or silently wrong.
 
-    python tests/benchmarks/parsing_damage.py [--pieces N] [--seed N] [--peers] [--show CLASS] [--save FILE]
+    python tests/benchmarks/parsing_damage.py [--pieces N] [--seed N] [--peers] [--operators] [--show RESULT]
 
 The texts are whole statements and files of Python's standard library, of the npm packages of the JavaScript folder
 (``.venv/javascript``) and of their Markdown. Each is put into a call and damaged by each operator that changes it:

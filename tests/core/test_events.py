@@ -53,7 +53,7 @@ def test_every_record_of_a_scenario_is_read_back_as_it_was_written(case, tmp_pat
 
 
 def test_there_is_one_class_for_each_type():
-    assert len(BY_TYPE) == len(EVENTS) == 37
+    assert len(BY_TYPE) == len(EVENTS) == 38
 
 
 @pytest.mark.parametrize("event_type", sorted(BY_TYPE))

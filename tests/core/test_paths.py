@@ -207,3 +207,88 @@ def test_name_and_suffix(text, name, suffix):
     path = WorkspacePath(text)
     assert (path.name, path.suffix, str(path)) == (name, suffix, text)
     assert "/".join(path.parts) == text
+
+
+# -- the reason that is given, and its words ---------------------------------------------------------
+
+RELATIVE = "Write it relative, without a leading / or ~ or drive."
+PLAIN = "Use a plain file name."
+NAMED = 'for example "src/app.py".'
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown", "why", "hint"),
+    [
+        (1, "int", "it is not a string", f"Send the path as a string, {NAMED}"),
+        ("", "", "it is empty", f"Name a file inside the project, {NAMED}"),
+        ("a\nb", r"a\x0ab", "it has control or invisible characters", "Write the path with visible characters only."),
+        ("/etc", "/etc", "it is not relative to the project folder", RELATIVE),
+        ("c:x", "c:x", "it is not relative to the project folder", RELATIVE),
+        ("./~/a", "./~/a", "it is not relative to the project folder", RELATIVE),
+        (".", ".", "it names a folder", "Name a file."),
+        ("a/", "a/", "it names a folder", "Name a file."),
+        ("a/" * 32 + "b", "a/" * 32 + "b", "it has more than 32 levels", "Use a shallower path."),
+        ("a/..", "a/..", "it leaves the project folder", "Path traversal is not allowed: stay inside the project."),
+        ("a.", "a.", "a name in it starts or ends with a space or ends with a dot", PLAIN),
+        ("ab:c", "ab:c", 'a name in it has one of : < > " | ? *', PLAIN),
+        ("a/-x", "a/-x", "a name in it starts with a dash, which programs read as an option", PLAIN),
+        ("a/nul.txt", "a/nul.txt", "a name in it is a reserved device name", PLAIN),
+        ("a/\u2024", "a/\u2024", "a name in it is nothing but dots to some systems", PLAIN),
+        ("a／b", "a／b", "a name in it has a character that some systems take for a slash or a colon", PLAIN),
+    ],
+)
+def test_the_reason_and_the_remedy_are_those_of_this_fault(raw, shown, why, hint):
+    refusal = parse_path(raw)
+    assert (refusal.message, refusal.hint, refusal.path) == (f"Invalid file path {shown!r}: {why}.", hint, shown)
+
+
+def test_the_bounds_are_in_characters_in_all_and_in_bytes_for_a_name():
+    parts = ["a" * 203] * 5
+    assert parse_path("/".join(parts) + "/bcde") == WorkspacePath("/".join(parts) + "/bcde")
+    assert len("/".join(parts) + "/bcde") == limits.PATH_CHARS
+    assert "it has 1025 characters; 1024 are allowed" in parse_path("/".join(parts) + "/bcdef").message
+    assert parse_path("x/" + "ü" * 127 + "a") == WorkspacePath("x/" + "ü" * 127 + "a")
+    assert "longer than 255 bytes" in parse_path("x/" + "ü" * 128).message
+
+
+#: What no version of ours may stop protecting. A list of its own: the product's could lose a line unseen.
+FOLDERS = """
+.git .rails .hg .svn .github .gitlab .circleci .husky .vscode .idea .cursor .claude .codex .gemini .devcontainer .zed
+.fleet .windsurf .continue .roo .cline .clinerules .kiro .amazonq .opencode .buildkite .woodpecker .teamcity
+mcp_definitions agent_templates node_modules .venv venv site-packages __pycache__ .tox .nox .direnv .ssh .gnupg .aws
+.kube .docker
+"""
+FILES = """
+.gitattributes .gitmodules .gitconfig .gitignore .git-credentials .netrc .pypirc .gitlab-ci.yml jenkinsfile .travis.yml
+azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml .appveyor.yml .drone.yml cloudbuild.yaml
+.pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.yml .lefthook.yml .aider.conf.yml .cursorrules .windsurfrules
+agents.md claude.md gemini.md .mcp.json .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs bunfig.toml .envrc conftest.py
+sitecustomize.py usercustomize.py setup.py noxfile.py .flake8 setup.cfg tox.ini ruff.toml .ruff.toml pyproject.toml
+.editorconfig .eslintignore .prettierignore biome.json biome.jsonc .agent-restrictions .rails.toml rails.toml makefile
+gnumakefile justfile rakefile taskfile.yml gulpfile.js gruntfile.js .coveragerc .pylintrc .bandit package.json
+"""
+
+
+@pytest.mark.parametrize("name", FOLDERS.split() + FILES.split())
+def test_what_is_protected_stays_protected(name):
+    assert protected(WorkspacePath(f"a/{name}")), name
+    assert bool(protected(WorkspacePath(f"{name}/a"))) is (name in FOLDERS.split())
+
+
+@pytest.mark.parametrize("name", ["git~1", "RAILS~9", "env~1", "claude~2/x", "a/vscode~3/x"])
+def test_a_short_name_of_a_protected_one_is_protected_and_never_written(name):
+    assert protected(WorkspacePath(name)) == "a short name of a protected file"
+    assert forbidden(WorkspacePath(name)) == "it is inside .git or .rails, which no agent may write"
+    assert forbidden(WorkspacePath("a/env~1b")) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "folded"),
+    [("Straße.", "strasse"), ("ＧＩＴ", "git"), ("a\u200bb", "ab"), ("a:b:c", "a"), ("a. . .", "a"), (". a", ". a")],
+)
+def test_a_name_is_folded_as_the_most_forgiving_system_does(part, folded):
+    assert paths.casefolded_name(part) == folded
+
+
+def test_paths_sort_and_compare_by_their_text():
+    assert sorted(map(WorkspacePath, ("b", "a/b", "a"))) == list(map(WorkspacePath, ("a", "a/b", "b")))

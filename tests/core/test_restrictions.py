@@ -15,7 +15,7 @@ PATTERNS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(40))
 def test_the_patterns_are_those_of_gitignore(seed, tmp_path):
     rng = random.Random(seed)
     lines = "\n".join(rng.sample(PATTERNS, rng.randint(1, 5))) + "\n"
@@ -58,3 +58,55 @@ def test_a_file_that_cannot_be_read_restricts_everything(tmp_path, broken):
 
 def test_without_a_file_nothing_is_restricted(tmp_path):
     assert Restrictions.of(tmp_path).reason("a") == ""
+
+
+ROWS = [
+    ("a", "a", True), ("a", "x/a", True), ("a", "ab", False), ("a", "a/b", True), ("/a", "x/a", False),
+    ("a/b", "x/a/b", False), ("a/b", "a/b/c", True), ("a/", "a", False), ("a/", "a/b", True), ("a/", "x/a/b", True),
+    ("./a", "x/a", True), ("!a", "a", False), ("a\n!a", "a", False), ("!a\na", "a", True), ("a/\n!a/b", "a/b", True),
+    ("*.t", "x/b.t", True), ("*.t", "b.tt", False), ("a*b", "a/b", False), ("?", "a", True), ("?", "ab", False),
+    ("a?b", "a/b", False), ("**/b", "b", True), ("**/b", "x/y/b", True), ("a/**", "a", False), ("a/**", "a/b", True),
+    ("a/**/b", "a/b", True), ("a/**/b", "a/x/y/b", True), ("a/**/b", "ab", False), ("**", "x/y", True),
+    ("**/**/b", "x/b", True), ("[ab]c", "bc", True), ("[ab]c", "cc", False),
+    ("[!a]c", "bc", True), ("[!a]c", "ac", False),
+    ("[^a]c", "ac", False), ("[!a]", "/", False), ("a[!x]b", "a/b", False), ("[a-c]", "b", True), ("[]x]", "]", True),
+    ("[!]x]", "]", False), ("[!]x]", "y", True), ("[ab", "[ab", True),
+    ("[", "[", True), ("[a", "a", False), (r"\*", "*", True),
+    (r"\*", "a", False), (r"\#a", "#a", True), ("#a", "#a", False), (r"\!a", "!a", True), ("a ", "a", True),
+    (r"a\ ", "a ", True), ("a\r", "a", True), ("", "a", False),
+    ("/", "a", False), ("a\\", "a\\", True), ("[[]", "[", True),
+    (r"[\]", "\\", True), ("a**b", "axb", True), ("a***b", "ab", True),
+    ("x[ab]y*", "xbyz", True), ("[ab][cd]", "ad", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "path", "restricted"), ROWS)
+def test_what_each_kind_of_pattern_matches(lines, path, restricted):
+    assert bool(Restrictions.parsed(lines.encode()).reason(path)) is restricted
+
+
+def test_the_reason_names_the_pattern_that_decided():
+    found = Restrictions.parsed(b"a\n*.txt\n!b.txt\n/c/\n")
+    assert found.reason("x.txt") == ".agent-restrictions has *.txt"
+    assert found.reason("a/b.txt") == ".agent-restrictions has a"
+    assert found.reason("c/b.txt") == ".agent-restrictions has /c/"
+    assert found.reason("b.txt") == ""
+
+
+def test_the_bounds_of_a_file_and_what_is_said_of_a_broken_one(tmp_path):
+    large = ".agent-restrictions is too large"
+    for data, why in (
+        (b"a\n" * 2_000, ""), (b"a\n" * 2_001, large), (b"a" * 1_000, ""), (b"a" * 1_001, large),
+        ((b"#" * 999 + b"\n") * 200, ""), ((b"#" * 999 + b"\n") * 200 + b"#", large),
+    ):  # fmt: skip
+        assert Restrictions.parsed(data).reason("x") == why
+        (tmp_path / ".agent-restrictions").write_bytes(data)
+        assert Restrictions.of(tmp_path).reason("x") == why
+    assert Restrictions.parsed(b"\xef\xbb\xbfx\n").reason("x") == ".agent-restrictions has x"
+    assert "cannot be read ('utf-8'" in Restrictions.parsed(b"a\xff").reason("x")
+    (tmp_path / ".agent-restrictions").unlink()
+    (tmp_path / ".agent-restrictions").symlink_to("nowhere")
+    assert Restrictions.of(tmp_path).reason("x") == ".agent-restrictions cannot be read (it is a link)"
+    (tmp_path / ".agent-restrictions").unlink()
+    (tmp_path / ".agent-restrictions").mkdir()
+    assert Restrictions.of(tmp_path).reason("x") == ".agent-restrictions cannot be read (Is a directory)"

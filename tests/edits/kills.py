@@ -14,18 +14,24 @@ from rails.edits.safe_files import DISK
 from .helpers import change, save, step
 
 #: Of the calls, those at which the suite kills; tests/prove takes all.
-EACH = 5
+EACH = 7
 OLD, NEW, NEWER = b"old\n" * 500, b"new\n" * 700, b"newer\n" * 600
+BYTES = bytes(range(256)) * 40
 
 
 def apply_second(project, disk=DISK):
-    """The step of the second session: a change, a new file in new folders, a deletion, an emptied file."""
+    """The step of the second session: changes (text, bytes, mode), new files in new folders, deletions, a move."""
     step(
         project,
         change("src/a.txt", NEW, NEWER, 0o754),
         change("made/here/b.txt", None, NEW, 0o755),
         change("gone.txt", OLD, None),
         change("full.txt", OLD, b""),
+        change("src/deep/image.bin", BYTES, BYTES[::-1]),
+        change("run me.sh", OLD, NEWER, 0o755),
+        change("alone/in/a folder/old näme.txt", NEW, None),
+        change("moved/to/new näme.txt", None, NEW),
+        change("made/here/empty", None, b""),
         session="s2",
         message="second",
         disk=disk,
@@ -49,6 +55,9 @@ def prepare(folder: Path) -> dict[str, Path]:
     save(start, "src/a.txt", OLD).chmod(0o754)
     save(start, "gone.txt", OLD).chmod(0o640)
     save(start, "full.txt", OLD)
+    save(start, "src/deep/image.bin", BYTES)
+    save(start, "run me.sh", OLD).chmod(0o711)
+    save(start, "alone/in/a folder/old näme.txt", NEW)
     (start / "kept").mkdir(0o700)
     made = {"start": start}
     for name, operation in (

@@ -1,5 +1,6 @@
 """Writing: all of a change set or none of it, never over somebody else's bytes."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -7,11 +8,17 @@ import threading
 
 import pytest
 
-from rails.core.changes import Approved, ChangeSet
+from rails.core import limits
+from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.errors import StaleError, WorkspaceError
-from rails.edits.apply import apply, read_file, recover
+from rails.core.paths import WorkspacePath
+from rails.edits.apply import apply, read_file, record_written, recover, write
+from rails.edits.checkpoint_commits import StepFacts
+from rails.edits.checkpoints import History
+from rails.edits.safe_files import Disk, UnsafeFileError, Workspace, opened, write_new
 
-from .helpers import approved, at, change, save, tree
+from .disks import WriteFreeDisk
+from .helpers import approved, at, change, save, step, tree
 
 
 def test_files_are_created_changed_and_deleted(tmp_path):
@@ -190,3 +197,278 @@ def test_read_file_gives_bytes_or_none(tmp_path):
     assert read_file(tmp_path, at("a.txt")) == b"\xff\0"
     assert read_file(tmp_path, at("b.txt")) is None
     assert read_file(tmp_path, at("no/b.txt")) is None
+
+
+# -- second lines of defence: each holds without the one before it ---------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".git/hooks/x", "a/.GIT./x", ".rails/history.git/HEAD", "git~1/x", "../out.txt", "/out.txt", "a//b", "a/.", ""],
+)
+@pytest.mark.parametrize("after", [b"evil", None])
+def test_write_itself_looks_at_every_path_again(tmp_path, path, after):
+    project = tmp_path / "project"
+    project.mkdir()
+    bad = FileChange(WorkspacePath(path), None if after else b"x", after)
+    calls = (
+        lambda: write(ChangeSet((change("ok.txt", None, b"1"), bad)), project),
+        lambda: record_written(ChangeSet((bad,)), project, StepFacts("s1", "t")),
+    )
+    for call in calls:
+        with pytest.raises(WorkspaceError, match=r"may not be written\. Nothing was changed"):
+            call()
+    assert tree(tmp_path, but=()) == {}
+
+
+def test_a_change_set_is_written_only_within_its_bounds(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "FILES_PER_CHANGE", 2)
+    monkeypatch.setattr(limits, "CHANGE_BYTES", 5)
+    twice = ChangeSet((change("a.txt", None, b"1"), change("a.txt", None, b"2")))
+    three = ChangeSet(tuple(change(name, None, b"1") for name in "abc"))
+    large = ChangeSet((change("a.txt", None, b"123456"), change("b.txt", None, b"12345")))
+    for changes, why in (
+        (twice, "one file twice"),
+        (three, "3 files in one change; 2 are"),
+        (large, "larger than 5 b"),
+    ):
+        with pytest.raises(WorkspaceError, match=why):
+            write(changes, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    write(ChangeSet((change("a.txt", None, b"12345"), change("b.txt", None, b"12345"))), tmp_path)
+    save(tmp_path, "b.txt", "123456")
+    with pytest.raises(WorkspaceError, match="larger"):
+        write(ChangeSet((change("b.txt", b"123456", b"12345"),)), tmp_path)
+    assert set(tree(tmp_path)) == {"a.txt", "b.txt"}
+
+
+def test_an_empty_change_set_leaves_nothing(tmp_path):
+    assert write(ChangeSet(()), tmp_path).changes == ChangeSet(())
+    assert list(tmp_path.iterdir()) == []
+
+
+class Liar(Disk):
+    """Writes other bytes to a file than it was given."""
+
+    def write(self, descriptor, data):
+        super().write(descriptor, b"lies" if data == b"new" else data)
+
+
+def test_what_was_written_is_read_back_and_taken_back_if_it_is_something_else(tmp_path):
+    save(tmp_path, "a.txt", "old")
+    with pytest.raises(StaleError, match=r"a\.txt is not what was written to it\. The change was taken back"):
+        apply(approved([change("a.txt", b"old", b"new"), change("b.txt", None, b"b")]), tmp_path, disk=Liar())
+    assert tree(tmp_path)["a.txt"] == (b"lies", 0o644)  # not the old bytes and not ours: left as it is
+    assert set(tree(tmp_path)) == {"a.txt"}
+
+
+@pytest.mark.parametrize("case", ["changed", "appeared"])
+def test_where_a_disk_cannot_exchange_or_link_a_file_is_looked_at_again(tmp_path, case):
+    class Plain(WriteFreeDisk):
+        def link(self, old, new, folder):
+            raise PermissionError(errno.EPERM, "no hard links here")
+
+    other = change("0.txt", None, b"1")
+    wanted = change("a.txt", b"old", b"new") if case == "changed" else change("a.txt", None, b"new")
+    if case == "changed":
+        save(tmp_path, "a.txt", "old")
+    with pytest.raises(StaleError, match=r"a\.txt (was changed|exists now) since"):
+        apply(approved([other, wanted]), tmp_path, disk=Plain(), on_intent=lambda: save(tmp_path, "a.txt", "human"))
+    assert tree(tmp_path) == {"a.txt": (b"human", 0o644)}
+    if case == "changed":
+        save(tmp_path, "a.txt", "old")
+    else:
+        (tmp_path / "a.txt").unlink()
+    apply(approved([other, wanted]), tmp_path, disk=Plain())
+    assert tree(tmp_path) == {"0.txt": (b"1", 0o644), "a.txt": (b"new", 0o644)}
+
+
+def test_every_new_file_and_every_folder_touched_is_synced_before_the_change_counts(tmp_path, monkeypatch):
+    save(tmp_path, "x/a.txt", "old")
+    synced, real = [], os.fsync
+
+    def fsync(descriptor):
+        synced.append(os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), tmp_path))
+        real(descriptor)
+
+    monkeypatch.setattr("rails.edits.safe_files.os.fsync", fsync)
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("no /proc here")
+    at_intent = []
+    apply(
+        approved([change("x/a.txt", b"old", b"new"), change("y/b.txt", None, b"b")]),
+        tmp_path,
+        on_intent=lambda: at_intent.extend(synced),
+    )
+    assert at_intent[-1] == ".rails/journal", "the journal's name"
+    assert at_intent[-2].endswith(".journal"), "its bytes"
+    later = synced[len(at_intent) :]
+    assert {name.rpartition("/")[0] for name in later if ".ai-rails-" in name} == {"x", "y"}
+    assert later.index("x") > max(at for at, name in enumerate(later) if ".ai-rails-" in name)
+    assert {"x", "y", "."} <= set(later)
+
+
+def test_the_owner_of_a_file_is_kept_and_a_refusal_to_do_so_changes_nothing(tmp_path, monkeypatch):
+    given = []
+
+    class Owners(Disk):
+        def set_owner(self, descriptor, owner):
+            given.append(owner)
+            raise PermissionError
+
+    place = save(tmp_path, "a.txt", "old")
+    owner = (place.stat().st_uid, place.stat().st_gid)
+    apply(approved([change("a.txt", b"old", b"1")]), tmp_path, disk=Owners())
+    assert given == ([] if owner == (os.getuid(), os.getgid()) else [owner])
+    given.clear()
+    monkeypatch.setattr("rails.edits.apply.os.getuid", lambda: owner[0] + 1)
+    apply(approved([change("a.txt", b"1", b"new"), change("b.txt", None, b"b")]), tmp_path, disk=Owners())
+    assert given == [owner]
+    assert tree(tmp_path) == {"a.txt": (b"new", 0o644), "b.txt": (b"b", 0o644)}
+
+
+def test_a_folder_that_was_moved_while_we_work_is_noticed(tmp_path):
+    save(tmp_path, "x/a.txt", "old")
+
+    def move():
+        (tmp_path / "x").rename(tmp_path / "y")
+        save(tmp_path, "x/a.txt", "old")
+
+    with pytest.raises(StaleError, match=r"folder of x/a\.txt was moved while we worked\. Nothing was changed"):
+        apply(approved([change("x/a.txt", b"old", b"new")]), tmp_path, on_intent=move)
+    assert tree(tmp_path) == {"x/a.txt": (b"old", 0o644), "y/a.txt": (b"old", 0o644)}
+
+
+def test_what_is_held_is_compared_with_what_the_name_leads_to_now(tmp_path):
+    save(tmp_path, "x/y/a.txt", "")
+    with opened(tmp_path) as workspace:
+        workspace.folder(("x", "y"))
+        assert workspace.still_there(("x", "y"))
+        assert workspace.still_there(())
+        (tmp_path / "x").rename(tmp_path / "z")
+        assert not workspace.still_there(("x", "y"))
+        (tmp_path / "x").symlink_to(tmp_path / "z")
+        assert not workspace.still_there(("x", "y")), "the same folder, by a link"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("folder", r"folder is a folder\."),
+        ("pipe", r"pipe is not a plain file\."),
+        ("link", r"link is a symbolic link\. Links are not followed; name the file it points to\."),
+        ("file/a", r"file is not a folder, or is a link to one\."),
+        ("away/a", r"away is (a symbolic link|not a folder, or is a link to one)\."),
+        ("six", r"six has 6 bytes; 5 are allowed\."),
+    ],
+)
+def test_what_is_not_a_plain_file_within_the_bound_is_not_read(tmp_path, monkeypatch, name, why):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "away").symlink_to("folder")
+    save(tmp_path, "file", "12345")
+    save(tmp_path, "six", "123456")
+    with opened(tmp_path) as workspace:
+        root = workspace.folder(())
+        assert workspace.read_name("file", root, most=5).data == b"12345"
+        if name == "six":
+            with pytest.raises(UnsafeFileError, match=why):
+                workspace.read_name(name, root, most=5)
+        else:
+            with pytest.raises(UnsafeFileError, match=why):
+                workspace.read(at(name))
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_up_to_the_bound_only(tmp_path, monkeypatch):
+    save(tmp_path, "a.txt", "12345")
+    real = os.read
+    monkeypatch.setattr("rails.edits.safe_files.os.read", lambda file, size: real(file, 2) or b"x")
+    with opened(tmp_path) as workspace, pytest.raises(UnsafeFileError, match=r"a\.txt grew beyond 5 bytes"):
+        workspace.read_name("a.txt", workspace.folder(()), most=5)
+
+
+def test_a_snapshot_says_what_a_file_was_at_one_look(tmp_path):
+    place = save(tmp_path, "a.txt", "12345")
+    place.chmod(0o4751)
+    os.link(place, tmp_path / "b.txt")
+    with opened(tmp_path) as workspace:
+        found = workspace.read(at("a.txt"))
+    now = place.stat()
+    assert (found.data, found.mode, found.links, found.owner) == (b"12345", 0o751, 2, (now.st_uid, now.st_gid))
+    assert found.identity == (now.st_dev, now.st_ino, 5, now.st_mtime_ns)
+
+
+def test_a_project_folder_that_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(WorkspaceError, match=r"Cannot open the project folder .*nowhere: No such file"):
+        read_file(tmp_path / "nowhere", at("a.txt"))
+    save(tmp_path, "file", "")
+    with pytest.raises(WorkspaceError, match="Not a directory"):
+        read_file(tmp_path / "file", at("a.txt"))
+
+
+def test_no_descriptor_stays_open(tmp_path):
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("no /proc here")
+    save(tmp_path, "x/y/a.txt", "old")
+
+    def work():
+        step(tmp_path, change("x/y/a.txt", b"old", b"new"), change("n/b.txt", None, b"b"))
+        History(tmp_path).undo()
+        with pytest.raises(WorkspaceError):
+            apply(approved([change("x/y/a.txt", b"other", b"new")]), tmp_path)
+        recover(tmp_path)
+        with opened(tmp_path) as workspace:
+            workspace.folder(("x", "y"))
+            workspace.still_there(("x", "y"))
+            write_new(workspace.disk, "c.txt", workspace.folder(()), b"")
+        (tmp_path / "c.txt").unlink()
+
+    work()
+    before = len(os.listdir("/proc/self/fd"))
+    work()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_new_file_is_private_unless_it_is_said_otherwise(tmp_path):
+    with opened(tmp_path) as workspace:
+        assert isinstance(workspace, Workspace)
+        write_new(workspace.disk, "a", workspace.folder(()), b"1")
+        write_new(workspace.disk, "b", workspace.folder(()), b"2", 0o640)
+        with pytest.raises(FileExistsError):
+            write_new(workspace.disk, "a", workspace.folder(()), b"3")
+    assert tree(tmp_path) == {"a": (b"1", 0o600), "b": (b"2", 0o640)}
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EIO])
+def test_a_system_that_cannot_exchange_is_told_from_a_disk_that_fails(tmp_path, monkeypatch, number):
+    monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: lambda *arguments: -1)
+    monkeypatch.setattr("rails.edits.safe_files.ctypes.get_errno", lambda: number)
+    if number == errno.EIO:
+        with pytest.raises(OSError, match=r"a.*b"):
+            Disk().exchange("a", "b", 0)
+    else:
+        assert Disk().exchange("a", "b", 0) is False
+
+
+# -- what somebody else wrote already ----------------------------------------------------------------
+
+
+def test_what_somebody_else_wrote_is_recorded_as_a_step_with_its_mode_and_can_be_undone(tmp_path):
+    save(tmp_path, "a.sh", "new").chmod(0o750)
+    changes = ChangeSet((change("a.sh", b"old", b"new"), change("gone.txt", b"was", None, 0o600)))
+    done = record_written(changes, tmp_path, StepFacts("s1", "by a hook"))
+    assert (done.changes, done.folders, done.step, done.unrecorded) == (changes, (), 1, "")
+    assert tree(tmp_path) == {"a.sh": (b"new", 0o750)}
+    assert [s.title for s in History(tmp_path).steps("s1")] == ["by a hook"]
+    History(tmp_path).undo("s1")
+    assert tree(tmp_path) == {"a.sh": (b"old", 0o750), "gone.txt": (b"was", 0o600)}
+
+
+@pytest.mark.parametrize("now", [None, b"newer"])
+def test_what_is_no_longer_as_somebody_wrote_it_is_not_recorded(tmp_path, now):
+    if now:
+        save(tmp_path, "a.txt", now)
+    with pytest.raises(StaleError, match=r"a\.txt was changed since it was looked at\. This step was not recorded"):
+        record_written(ChangeSet((change("a.txt", b"old", b"new"),)), tmp_path, StepFacts("s1", "t"))
+    assert History(tmp_path).steps() == ()

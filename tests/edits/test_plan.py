@@ -527,14 +527,11 @@ def test_a_partial_plan_leaves_out_what_was_refused(tmp_path):
     assert plan(requests, tmp_path).changes == ChangeSet()
 
 
-def test_each_replacement_says_in_how_many_places_and_on_which_rung(tmp_path):
+def test_a_replacement_that_is_no_plain_one_says_on_which_rung(tmp_path):
     save(tmp_path, "a.txt", "a a\n    b = (1, 2)\n    c\n")
     planned = plan([edit("a.txt", "a", "x", replace_all=True), edit("a.txt", "b = (1,2)\nc", "d", 2)], tmp_path)
-    assert [(o.request_id, o.occurrences, o.strategy, o.fuzzy) for o in planned.outcomes] == [
-        ("r1", 2, 1, False),
-        ("r2", 1, 6, False),
-    ]
-    assert any("rung 6" in note for note in planned.notes)
+    assert ["rung" in note for note in planned.notes] == [True]
+    assert "rung 6" in planned.notes[0]
 
 
 def test_a_file_that_is_emptied_or_shrunk_is_called_out(tmp_path):

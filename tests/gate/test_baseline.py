@@ -92,26 +92,49 @@ def test_a_finding_that_left_another_file_is_not_new_here():
     assert new_of(["a"], ["a", "import os"], [], [finding(2)], moved=moved) == [False]
 
 
-def test_random_edit_histories_have_no_noise_and_no_misses_on_unchanged_lines():
-    chance = random.Random(5)
-    for _ in range(200):
-        old = [chance.choice(["import os", "x = 1", "y = 2", "", f"z = {chance.random()}"]) for _ in range(40)]
-        new = list(old)
-        for _ in range(chance.randint(1, 6)):
-            at = chance.randrange(len(new) or 1)
-            action = chance.choice(["insert", "delete", "change"])
-            if action == "insert":
-                new.insert(at, f"added = {chance.random()}")
-            elif new and action == "delete":
-                del new[at]
-            elif new:
-                new[at] = f"changed = {chance.random()}"
-        flag = {line: chance.random() < 0.3 for line in {*old, *new}}
-        before = [finding(n, "R", "m") for n, line in enumerate(old, 1) if flag[line]]
-        after = [finding(n, "R", "m") for n, line in enumerate(new, 1) if flag[line]]
-        verdicts = new_of(old, new, before, after)
-        kept = line_map(old, new)
-        assert not any(is_new for item, is_new in zip(after, verdicts, strict=True) if kept[item.line - 1] >= 0)
+def edited(chance, old):
+    """Edit lines at random. Each comes out with its place in ``old``, which the edit itself knows; -1: written."""
+    lines = [(text, place) for place, text in enumerate(old)]
+    for _ in range(chance.randint(1, 6)):
+        at = chance.randrange(len(lines))
+        match chance.choice(["insert", "delete", "rewrite", "move"]):
+            case "insert":
+                lines[at:at] = [(word(chance), -1)] * chance.randint(1, 2)
+            case "delete" if len(lines) > 3:
+                del lines[at : at + 3]
+            case "rewrite":
+                lines[at] = (word(chance), -1)
+            case "move":
+                lines.insert(chance.randrange(len(lines)), lines.pop(at))
+    return lines
+
+
+def word(chance):
+    return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=24))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_edit_histories_have_no_noise_and_no_misses(seed):
+    chance, told = random.Random(seed), {True: 0, False: 0}
+    for _ in range(100):
+        old = [word(chance) for _ in range(40)]
+        lines = edited(chance, old)
+        had = {place for place in range(40) if chance.random() < 0.3}
+        has = [n for n, (_, place) in enumerate(lines) if place in had or chance.random() < 0.2]
+        before = [finding(place + 1, "R", "m 1") for place in sorted(had)]
+        after = [finding(n + 1, "R", "m 2") for n in has]
+        verdicts = new_of(old, [text for text, _ in lines], before, after)
+        assert verdicts == [lines[n][1] not in had for n in has], (seed, old, lines)
+        for is_new in verdicts:
+            told[is_new] += 1
+    assert min(told.values()) > 300, "both answers are given often"
+
+
+@pytest.mark.parametrize("always", [True, False])
+def test_the_histories_above_notice_a_gate_with_one_answer(monkeypatch, always):
+    monkeypatch.setitem(globals(), "new_of", lambda old, new, before, after: [always] * len(after))
+    with pytest.raises(AssertionError):
+        test_random_edit_histories_have_no_noise_and_no_misses(0)
 
 
 def test_lines_end_where_compilers_end_them():

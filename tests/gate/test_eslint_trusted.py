@@ -83,3 +83,14 @@ def test_what_only_its_parser_refuses_is_not_checked(agreed):
     config = "export default [{ languageOptions: { ecmaVersion: 5, sourceType: 'script' }, rules: { 'no-var': 2 } }];\n"
     verdict = agreed(config).judge(("a.js", "const a = 1;\n"))
     assert (verdict.status, required(verdict)) == ("error", {"eslint"})
+
+
+def test_a_changed_import_is_a_new_question_and_a_new_answer_counts_at_once(agreed):
+    world = agreed("import rules from './rules.js';\nexport default [{ rules }];\n")
+    world.put("rules.js", "export default { 'no-console': 'error' };\n")
+    executed_config.agree(world.project, b"")
+    assert [f.rule for f in world.judge(("a.js", "console.log(1);\n")).findings] == ["no-console"]
+    world.put("rules.js", "export default { 'no-debugger': 'error' };\n")
+    assert "--trust" in world.judge(("a.js", "console.log(2);\n")).not_checked[0].reason
+    executed_config.agree(world.project, b"")
+    assert [f.rule for f in world.judge(("a.js", "console.log(3); debugger;\n")).findings] == ["no-debugger"]

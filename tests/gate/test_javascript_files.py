@@ -15,6 +15,8 @@ import pytest
 
 from rails.gate.gate import Gate
 from rails.gate.languages.javascript import node_tools, node_worker
+from rails.sandbox.run import start
+from rails.sandbox.view import NONE, Label
 
 pytestmark = [
     pytest.mark.node,
@@ -86,7 +88,14 @@ def package(world, name, code, version="10.0.0", **files):
 
 
 @pytest.fixture
-def script(world, monkeypatch, tmp_path):
+def traces(monkeypatch):
+    """Let the Node worker run as the user: what it executes can leave a trace, which the sandbox would keep in."""
+    label = Label(NONE, why="a test looks for traces")
+    monkeypatch.setattr(node_worker, "start", lambda argv, view: start(argv, view, label=label))
+
+
+@pytest.fixture
+def script(world, monkeypatch, tmp_path, traces):
     """A project with the stand-ins installed."""
     monkeypatch.setattr(node_worker, "tool_folder", lambda: tmp_path / "none")
     package(world, "prettier", PRETTIER)
@@ -103,7 +112,7 @@ def bare(world, monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def genuine(world):
+def genuine(world, traces):
     """A project with the real packages."""
     (world.project / "node_modules").symlink_to(REAL)
     return world

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rails.gate.languages.javascript import node_worker
-from rails.gate.support.suppressions import new_ones
+from rails.gate.support.suppressions import excuses_whole_file, new_ones
 from rails.processes import programs
 
 REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
@@ -81,6 +81,72 @@ def test_the_comments_of_prettier_are_known():
             "a.html": f"<!-- {word} -->\n<a  />\n",
         }.items():
             assert known(path, text), (word, path)
+
+
+PYTHON = """
+ruff: noqa|flake8: noqa|noqa|NOQA|noqa: E501|type: ignore|ty: ignore|mypy: ignore|mypy: disable-error-code
+pyright: ignore|pyright: basic|pyright: off|pyre-ignore|pyre-fixme|pylint: disable=all|pylint: skip-file
+fmt: off|fmt: skip|yapf: disable|isort: skip|isort: off|isort: split|isort: dont-add|autopep8: off
+pyrefly: ignore|pytype: disable|pytype: skip-file|nosec|bandit: skip|pragma: no cover|pragma: no branch
+ruff: disable[F401]|ruff: ignore|ruff: file-ignore|flake8=noqa|ruff: enable
+"""
+SCRIPT = """
+eslint-disable|eslint-disable-line|eslint-disable-next-line|eslint-env browser|@ts-ignore|@ts-nocheck|@ts-expect-error
+prettier-ignore|biome-ignore lint|biome-ignore-all lint|oxlint-disable|jshint ignore:line|istanbul ignore next
+"""
+
+
+def each(table):
+    return table.strip().replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("comment", each(PYTHON))
+@pytest.mark.parametrize("path", ["a.py", "a.pyi", "a.pyw", "A.PY", "x/script"])
+def test_a_comment_of_python_is_told_at_its_place_once(path, comment):
+    start = "#!/usr/bin/env python3\n" if path == "x/script" else "\n"
+    (found,) = new_ones(path, b"", f"{start}x = 1  # {comment}\ns = '# {comment}'\n".encode())
+    assert (found.path, found.rule, found.line, found.column) == (path, "new-suppression", 2, 8)
+    assert (found.end_line, found.end_column) == (2, 8 + len(f"# {comment}"))
+    assert found.message == f"This comment switches a check off: # {comment}"
+
+
+@pytest.mark.parametrize("comment", each(SCRIPT))
+@pytest.mark.parametrize("ending", ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"])
+def test_a_comment_of_a_script_is_told_at_its_place(ending, comment):
+    (found,) = new_ones(f"a.{ending}", b"", f"x\n  /* {comment} */\n".encode())
+    assert (found.line, found.column, found.end_column) == (2, 6, 6 + len(comment))
+    assert found.message == f"This comment switches a check off: {comment}"
+    assert new_ones("a.css", b"", f"/* {comment} */\n".encode()) == [] or "prettier" in comment
+
+
+def test_what_only_sounds_like_one_is_none():
+    for text in ("# notype: x", "# a comment", "# noqaX", "# types: ignored", "x = 'noqa'", '"""# noqa"""'):
+        assert new_ones("a.py", b"", f"{text}\n".encode()) == [], text
+    assert new_ones("a.js", b"", b"// eslint is fun, globals too\n") == []
+    assert new_ones("a.bin", b"", b"\xff\x00# noqa") == []
+    assert new_ones("a.py", b"", b"def f(:\n") == []
+
+
+def test_as_many_as_were_there_may_stay_and_move_and_each_more_is_told():
+    old = b"a = 1  # noqa\nb = 2  # noqa: E501\n"
+    moved = b"b = 3  #noqa:  E501\nc = 1\na = 1  # NOQA\n"
+    assert new_ones("a.py", old, moved) == []
+    more = new_ones("a.py", old, moved + b"d = 1  # noqa\ne = 1  # noqa: E501\n")
+    assert [found.line for found in more] == [4, 5]
+    assert [found.line for found in new_ones("a.py", None, old)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "ruff", "flake8"),
+    [
+        ("# ruff: noqa\n", True, False), ("# flake8: noqa\n", True, True), ("# FLAKE8=NOQA # why\n", True, True),
+        ("# ruff: noqa: F401\n", False, False), ("x = 1  # noqa\n", False, False),
+        ("s = '# ruff: noqa'\n", False, False),
+        ("x = 1\n\n#ruff:noqa\n", True, False), ("", False, False),
+    ],
+)  # fmt: skip
+def test_a_whole_file_is_excused_by_a_comment_of_its_own_only(text, ruff, flake8):
+    assert (excuses_whole_file(text.encode(), "ruff"), excuses_whole_file(text.encode(), "flake8")) == (ruff, flake8)
 
 
 def tools():

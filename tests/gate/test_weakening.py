@@ -2,6 +2,8 @@
 
 import pytest
 
+from rails.gate import weakened_config
+
 
 def found(verdict):
     return [(finding.rule, finding.severity) for finding in verdict.findings if finding.rule.startswith("gate-config")]
@@ -103,3 +105,168 @@ def test_other_files_and_other_tables_are_nobodys_business(world, path, before, 
     verdict = world.judge((path, before, after))
     assert verdict.findings == ()
     assert verdict.status == "pass"
+
+
+# -- each kind of option by itself, with its words and its line ----------------------------------------
+
+
+def told(path, before, after):
+    encoded = [text if text is None else text.encode() for text in (before, after)]
+    return [(f.rule, f.line, f.message) for f in weakened_config.findings(path, *encoded)]
+
+
+LOOSER = (
+    "ignore ignores exclude extend-ignore extend_exclude per-file-ignores force-exclude disable omit skip unfixable"
+)
+TIGHTER = "select enable fixable testpaths extend-select extend_fixable"
+STRICT = "strict strict_equality disallow_any warn_return check_untyped no_implicit_optional disable-noqa"
+LENIENT = "ignore_errors ignore-missing-imports allow_redefinition exit-zero exit_zero"
+
+
+@pytest.mark.parametrize("key", LOOSER.split())
+def test_a_list_that_lets_more_through_is_weaker_and_one_that_lets_less_is_not(key):
+    old, new = f"[x]\n{key} = ['A', 'B']\n", f"\n[x]\n{key} = ['A', 'C', 'D']\n"
+    assert told("ruff.toml", old, new) == [("gate-config-weakened", 3, f"ruff.x.{key} lets more through: C, D")]
+    assert told("ruff.toml", new, f"[x]\n{key} = ['A']\n")[0][0] == "gate-config-changed"
+    assert told("setup.cfg", "[flake8]\n", f"[flake8]\n{key} = A, B\n") == [
+        ("gate-config-weakened", 2, f"flake8.{key} lets more through: A, B")
+    ]
+
+
+@pytest.mark.parametrize("key", TIGHTER.split())
+def test_a_list_that_asks_for_less_is_weaker_and_one_that_asks_for_more_is_not(key):
+    old, new = f"{key} = ['A', 'B', 'C']\n", f"{key} = ['A']\n"
+    assert told("ruff.toml", old, new) == [("gate-config-weakened", 1, f"ruff.{key} asks for less: without B, C")]
+    assert told("ruff.toml", new, old) == [("gate-config-changed", 1, f"It changes how files are checked: ruff.{key}")]
+    assert told("ruff.toml", "a = 1\n", f"a = 1\n{key} = ['A']\n")[0][0] == "gate-config-changed"
+
+
+@pytest.mark.parametrize("key", ["max-complexity", "max_args", "line-length", "line_length"])
+def test_a_limit_that_allows_more_is_weaker(key):
+    assert told("ruff.toml", f"{key} = 9\n", f"{key} = 10\n") == [
+        ("gate-config-weakened", 1, f"ruff.{key} allows more: 10 instead of 9")
+    ]
+    for other in (f"{key} = 8\n", "other = 1\n", f"{key} = 'much'\n"):
+        if "complexity" not in key or "other" not in other:
+            assert told("ruff.toml", f"{key} = 9\n", other)[0][0] == "gate-config-changed", other
+
+
+def test_a_bound_on_complexity_that_is_taken_away_is_weaker():
+    assert told("ruff.toml", "max-complexity = 9\na = 1\n", "a = 1\n") == [
+        ("gate-config-weakened", 1, "ruff.max-complexity is taken away")
+    ]
+
+
+@pytest.mark.parametrize("keys", [STRICT, LENIENT])
+def test_a_switch_is_weaker_in_one_direction_only(keys):
+    for key in keys.split():
+        on, off = f"[tool.mypy]\n{key} = true\n", f"[tool.mypy]\n{key} = false\n"
+        before, after, words = (on, off, "on and is off") if keys is STRICT else (off, on, "off and is on")
+        assert told("pyproject.toml", before, after) == [("gate-config-weakened", 2, f"mypy.{key} was {words}")], key
+        assert told("pyproject.toml", after, before)[0][0] == "gate-config-changed", key
+    for word in ("1", "YES", "on", "True"):
+        old, new = f"[mypy]\nstrict = {word}\n", "[mypy]\nstrict = no\n"
+        assert told("mypy.ini", old, new) == [("gate-config-weakened", 2, "mypy.strict was on and is off")]
+
+
+@pytest.mark.parametrize("tool", ["ruff", "flake8", "mypy", "pylint", "pyright", "pytest", "bandit"])
+def test_a_tool_that_is_no_longer_configured_is_weaker(tool):
+    words = f"{tool} is no longer configured, so it may no longer run"
+    before, after = f"[tool.{tool}]\na = 1\n[tool.black]\nb = 1\n", "[tool.black]\nb = 1\n"
+    assert told("pyproject.toml", before, after) == [("gate-config-weakened", 1, words)]
+    assert told("pyproject.toml", f"{before}c = 1\n", before)[0][0] == "gate-config-changed"
+
+
+@pytest.mark.parametrize("tool", ["black", "isort", "coverage", "yapf"])
+def test_a_formatter_that_goes_away_changes_how_files_are_checked(tool):
+    assert told("pyproject.toml", f"[tool.{tool}]\na = 1\n", "[tool.x]\n") == [
+        ("gate-config-changed", 1, f"It changes how files are checked: {tool}.a")
+    ]
+
+
+SECTIONS = "flake8 pycodestyle isort mypy pylint pytest coverage yapf bandit tool:pytest mypy-pkg.*"
+
+
+@pytest.mark.parametrize(
+    "name", ["setup.cfg", "tox.ini", ".flake8", "mypy.ini", ".mypy.ini", "pytest.ini", ".coveragerc"]
+)
+def test_the_sections_of_the_tools_are_read_in_every_file_that_may_hold_them(name):
+    for section in SECTIONS.split():
+        text = f"[{section}]\na = 1\n"
+        assert told(name, text, f"{text}skip = x\n") == [
+            ("gate-config-weakened", 3, f"{section}.skip lets more through: x")
+        ], section
+    assert told(name, "[other]\n", "[other]\nskip = x\n") == []
+    assert told(name, "[flake8\n", "[flake8]\nskip = x\n") == [], "what cannot be read is told by the check of the file"
+
+
+def test_all_of_pylints_own_file_is_pylints_and_a_manifest_tells_of_linters_only():
+    assert told(".pylintrc", "[x]\na=1\n", "[x]\na=1\ndisable=all\n")[0][2] == "x.disable lets more through: all"
+    before = '{"eslintConfig": {"rules": {"a": 1}}, "prettier": {"semi": true}, "devDependencies": {"eslint": "9"}}'
+    gone = "eslint is no longer configured, so it may no longer run"
+    assert told("package.json", before, '{"prettier": {"semi": true}}') == [("gate-config-weakened", 1, gone)]
+    changed = before.replace('"a": 1', '"a": 2').replace('"semi": true', '"semi": false')
+    assert told("package.json", before, changed) == [
+        ("gate-config-changed", 1, "It changes how files are checked: eslint.rules.a, prettier.semi")
+    ]
+    assert told("package.json", before, before[:-1] + ', "dependencies": {"left-pad": "1"}}') == []
+    assert told("package.json", "{}", '{"dependencies": {"prettier": "3"}}')[0][0] == "gate-config-changed"
+    assert told("package.json", None, '{"dependencies": {"prettier": "3"}}')[0][0] == "gate-config-changed"
+
+
+CODE = """
+eslint.config.js eslint.config.mjs eslint.config.cjs eslint.config.ts .eslintrc .eslintrc.js .eslintrc.json
+.eslintrc.yml prettier.config.js prettier.config.mts .prettierrc .prettierrc.toml .prettierrc.js biome.json
+biome.jsonc .biome.json .editorconfig package.yaml eslint-suppressions.json
+"""
+
+
+@pytest.mark.parametrize("name", CODE.split())
+def test_configuration_that_is_not_compared_is_told_of_and_counts_once_a_human_has_agreed(name):
+    words = "It changes how JavaScript is checked; it counts once a human has agreed."
+    for path in (name, f"deep/{name.upper()}"):
+        for before, after in ((None, "x"), ("x", "y"), ("x", None)):
+            assert told(path, before, after) == [("gate-config-changed", 1, words)], path
+
+
+@pytest.mark.parametrize("name", [".eslintignore", "a/.prettierignore"])
+def test_an_ignore_file_is_weaker_where_it_takes_files_out(name):
+    assert told(name, "dist\n", "# why\ndist\nb\na\n") == [
+        ("gate-config-weakened", 1, "It takes files out of the checks: a, b")
+    ]
+    assert told(name, "dist\n!dist/a\n", "dist\n") == [
+        ("gate-config-weakened", 1, "It takes files out of the checks: !dist/a")
+    ]
+    for before, after in (("dist\na\n", "dist\n"), ("dist\n", "dist\n!dist/a\n")):
+        assert told(name, before, after) == [("gate-config-changed", 1, "It changes which files are checked.")]
+    assert told(name, "dist\n", "\n# x\n  dist  \n") == []
+
+
+def test_our_own_settings_are_weaker_where_a_check_goes_or_an_excuse_comes():
+    command, mode = "[[gate.command]]\nname = 'a'\nrun = ['x']\n", "[[gate.mode]]\nrule = 'E501'\nmode = '%s'\n"
+    (gone,) = told(".rails.toml", command + mode % "blocking", mode % "blocking")
+    assert gone[0] == "gate-config-weakened"
+    assert gone[2].startswith('[[gate.command]] asks for less: {"name": "a"')
+    (excuse,) = told(".rails.toml", command, command + mode % "advisory")
+    assert excuse[2].startswith('[[gate.mode]] excuses more: {"mode": "advisory"')
+    both = told("sub/.rails.toml", command + mode % "blocking", mode % "advisory")
+    assert [words.split(":")[0] for _, _, words in both] == [
+        "[[gate.command]] asks for less",
+        "[[gate.mode]] asks for less",
+        "[[gate.mode]] excuses more",
+    ]
+    tighter = "It changes how files are checked from the next change on."
+    assert told(".rails.toml", mode % "advisory", command) == [("gate-config-changed", 1, tighter)]
+    assert told(".rails.toml", command, f"{command}\n[other]\na = 1\n") == []
+    assert told(".rails.toml", command, "[[") == []
+
+
+def test_a_new_file_is_weaker_where_it_excludes_and_else_only_told():
+    brings = "It brings configuration for the checks; it counts from the next change on."
+    assert told("ruff.toml", None, "line-length = 200\n") == [("gate-config-changed", 1, brings)]
+    for key in ("exclude", "extend-exclude", "force_exclude"):
+        assert told("a/.ruff.toml", None, f"line-length = 9\n{key} = ['x']\n") == [
+            ("gate-config-weakened", 2, f"ruff.{key} lets more through: x")
+        ]
+    assert told("ruff.toml", None, "") == told("other.toml", None, "exclude = ['a']\n") == []
+    assert told("ruff.toml", "[", "exclude = ['a']\n") == []

@@ -18,7 +18,7 @@ CASES = HERE.parent / "cases"
 SCENARIOS = HERE.parent / "scenarios"
 VERBS = (
     *("agents", "apply", "demo", "doctor", "feature", "gate", "grants", "log", "n8n", "new", "policy", "redo"),
-    *("chat", "completion", "config", "hook", "mcp", "prompt", "sandbox"),
+    *("batch", "chat", "completion", "config", "hook", "mcp", "prompt", "sandbox"),
     *("review", "run", "serve", "takeover", "tools", "undo", "parse", "why"),
 )
 DIALECTS = ("hermes", "invoke", "mistral", "react", "name", "cohere", "gemini")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events.base import UnknownEvent
+from rails.log import event_codec
 from rails.log.reader import Damage, LogRow, Position, Tail, read_lenient, read_strict, sessions, verify
 from rails.log.writer import SessionLog
 
@@ -147,6 +148,86 @@ def test_a_forged_record_with_its_own_right_hash_breaks_the_chain(state):
     assert reasons == [
         "record 3 does not follow record 2: the chain is broken",
         "record 4 does not follow record 3: the chain is broken",
+    ]
+
+
+def test_the_quick_test_of_a_line_takes_only_the_very_next_record_of_this_chain(state):
+    path = write(state, 3)
+    lines = path.read_bytes().splitlines()
+    records = [json.loads(line) for line in lines]
+    for at, line in enumerate(lines):
+        seq, prev, own = records[at]["seq"], records[at]["prev"], records[at]["hash"]
+        assert event_codec.follows(line, seq, prev) == own
+        for other in (seq - 1, seq + 1, seq * 10):
+            assert event_codec.follows(line, other, prev) is None
+        assert event_codec.follows(line, seq, own) is None, "a right record of another chain"
+        assert event_codec.follows(line, seq, f"{prev[:-1]}x") is None
+        for byte in range(len(line)):
+            flipped = line[:byte] + bytes([line[byte] ^ 1]) + line[byte + 1 :]
+            assert event_codec.follows(flipped, seq, prev) is None, byte
+        assert event_codec.follows(line + b" ", seq, prev) is None
+        assert event_codec.follows(b" " + line, seq, prev) is None
+    assert event_codec.follows(b"", 1, "") is None
+    assert event_codec.follows(b'{"v":1,"seq":1,"', 1, "") is None
+
+
+def test_a_recovery_mark_and_another_format_are_always_looked_at_closely():
+    def line(kind="TOOL_STATUS", **more):
+        facts = {"agent_role": "", "llm_model_used": "", "event_type": kind, "message": "m", "details": {}, "prev": ""}
+        return event_codec.encode_record(1, "t", "s", **facts | more)[0][:-1]
+
+    assert event_codec.follows(line(), 1, "")
+    assert event_codec.follows(line(details={"x": "LOG_RECOVERED"}), 1, "")
+    assert event_codec.follows(line("LOG_RECOVERED"), 1, "") is None
+    newer = line().replace(b'{"v":1,', b'{"v":2,')
+    assert event_codec.follows(newer, 1, "") is None
+    assert event_codec.decode_record(newer) == f"{event_codec.NEWER} (format 2)"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b'{"v":1,\0\0', "it holds 2 NUL bytes, as a power cut leaves them"),
+        (b'"\xff"', "it is not UTF-8"),
+        (b'{"v":1', "it is not complete JSON"),
+        (b"[" * 100_000, "it is not complete JSON"),
+        (b"[1]", "it is not a JSON object"),
+        (b"{}", "it is not a record of this log"),
+    ],
+)
+def test_what_is_no_record_is_told_by_its_reason(line, why):
+    assert event_codec.decode_record(line) == why
+
+
+@pytest.mark.parametrize("name", ["seq", "details", "hash", "timestamp", "session_id", "message", "prev", "event_type"])
+@pytest.mark.parametrize("value", [None, True, [], "absent"])
+def test_a_record_has_every_field_in_its_type(state, name, value):
+    record = json.loads(write(state).read_bytes().splitlines()[0])
+    right = type(record[name])
+    record[name] = value
+    if value == "absent":
+        del record[name]
+    if type(record.get(name)) is not right:
+        assert event_codec.decode_record(json.dumps(record).encode()) == "it is not a record of this log"
+
+
+def test_a_record_whose_bytes_do_not_prove_it_is_read_and_not_believed(state):
+    line = write(state).read_bytes().splitlines()[0]
+    assert event_codec.decode_record(line)[1] is True
+    record, proved = event_codec.decode_record(json.dumps(json.loads(line)).encode())
+    assert (record.seq, proved) == (1, False), "the same facts in other bytes"
+    assert event_codec.decode_record(line.replace(b"event 1", b"evenT 1"))[1] is False
+    assert event_codec.decode_record(line.replace(b',"details":', b', "details":'))[1] is False
+
+
+def test_a_chain_of_two_logs_is_not_verified_at_the_place_where_they_meet(state):
+    path, other = write(state, 5), write(state, 5, "other")
+    lines = [*path.read_bytes().splitlines(True)[:3], *other.read_bytes().splitlines(True)[3:]]
+    path.write_bytes(b"".join(lines))
+    found = verify(path)
+    assert not found.ok
+    assert [(item.line, item.reason) for item in found.damage] == [
+        (4, "record 4 does not follow record 3: the chain is broken")
     ]
 
 

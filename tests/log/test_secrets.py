@@ -7,8 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
+from rails.core import limits
 from rails.core.events.base import UnknownEvent
-from rails.log.masking import Masker, of_environment
+from rails.log.masking import MARK, Masker, of_environment
 from rails.log.writer import SessionLog
 
 MASK = re.compile(r"«secret:([a-z-]+):[0-9a-f]{8}»")
@@ -43,6 +44,108 @@ def test_a_value_in_a_known_shape_is_masked_and_the_rest_stays(masker, kind, sec
     masked = masker.text(around.format(secret))
     assert MASK.findall(masked) == [kind]
     assert MASK.sub("{}", masked) == around
+
+
+# One case for each trigger and each alternative of a shape, at its least length: kind, and the value in two parts.
+LEAST = [
+    ("anthropic", "sk-ant-", "aB3_-" * 4),
+    ("openai", "sk-proj-", "aB3_-" * 4),
+    ("openai", "sk-svcacct-", "aB3_-" * 4),
+    ("openai", "sk-admin-", "aB3_-" * 4),
+    ("openai", "sk-", "aB3z" * 10),
+    ("openrouter", "sk-or-v1-", "0af9" * 8),
+    *(("github", f"gh{letter}_", "aB3" * 12) for letter in "pousr"),
+    ("github", "github_pat_", "aB_3" * 5 + "Zz"),
+    ("gitlab", "glpat-", "aB3_-" * 4),
+    ("aws", "AKIA", "AB34" * 4),
+    ("aws", "ASIA", "AB34" * 4),
+    ("google", "AIza", "aB3_-" * 7),
+    *(("slack", f"xox{letter}-", "aB3-5" * 2) for letter in "abeoprs"),
+    ("stripe", "sk_live_", "aB34" * 4),
+    ("stripe", "rk_live_", "aB34" * 4),
+    ("npm", "npm_", "aB3" * 12),
+    ("pypi", "pypi-AgEIcHlwaS5vcmc", "aB3_-" * 8),
+    ("huggingface", "hf_", "aB3" * 10),
+    ("jwt", "eyJaaaa_-33.", "eyJbbbb_-33." + "ccccc_-3"),
+]
+
+
+@pytest.mark.parametrize(("kind", "start", "rest"), LEAST, ids=[start for _, start, _ in LEAST])
+def test_every_trigger_and_shape_is_masked_from_its_least_length_on(masker, kind, start, rest):
+    assert MASK.findall(masker.text(f"({start}{rest})")) == [kind]
+    assert MASK.sub("*", masker.text(f"({start}{rest})")) == "(*)"
+    assert masker.text(f"({start}{rest[:-1]})") == f"({start}{rest[:-1]})", "one character less is something else"
+
+
+HEADERS = [
+    "authorization",
+    "Authorization",
+    "AUTHORIZATION",
+    "Proxy-Authorization",
+    "x-api-key",
+    "X-Api-Key",
+    "API-KEY",
+]
+
+
+@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("between", [": ", "=", '": "', "', '", '\\": \\"'])
+def test_the_value_of_a_header_with_a_secret_is_masked_in_every_spelling(masker, name, between):
+    least = 8 if "uth" in name.lower() else 12
+    secret = "a.B_3~+/=-ZZ"[-least:]
+    assert MASK.sub("*", masker.text(f"{name}{between}{secret}!")) == f"{name}{between}*!"
+    assert MASK.findall(masker.text(f"{name}{between}{secret}")) == ["header"]
+    assert masker.text(f"{name}{between}{secret[1:]}!") == f"{name}{between}{secret[1:]}!"
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BASIC", "token"])
+def test_the_scheme_of_a_header_stays_and_its_value_is_masked(masker, scheme):
+    assert MASK.sub("*", masker.text(f"Authorization: {scheme} aaaabbbb")) == f"Authorization: {scheme} *"
+
+
+def test_a_password_in_an_address_is_masked_between_its_colon_and_the_at(masker):
+    masked = masker.text(
+        "a://u:abc@h b://u:ab@h c://u@h d://:abc@h e://u:" + "x" * 256 + "@h f://u:" + "x" * 257 + "@h"
+    )
+    assert MASK.sub("*", masked) == "a://u:*@h b://u:ab@h c://u@h d://:abc@h e://u:*@h f://u:" + "x" * 257 + "@h"
+    assert set(MASK.findall(masked)) == {"password"}
+
+
+def test_a_key_block_is_masked_whole_and_a_cut_one_as_far_as_it_goes(masker):
+    for kind in ("", "EC ", "OPENSSH ", "ENCRYPTED "):
+        block = f"-----BEGIN {kind}PRIVATE KEY-----\nabc+/=\n-----END {kind}PRIVATE KEY-----"
+        assert MASK.sub("*", masker.text(f"({block})")) == "(*)"
+    cut = "-----BEGIN PRIVATE KEY-----\\nabc+/=\n(rest)"
+    assert MASK.sub("*", masker.text(cut)) == "*(rest)"
+
+
+def test_a_registered_value_counts_from_its_least_length_and_the_longest_form_goes_first():
+    least = "x" * limits.SECRET_CHARS
+    both = Masker(b"k", [least[1:], least, f"{least}yz"])
+    assert MASK.sub("*", both.text(f"{least[1:]} {least} {least}yz")) == f"{least[1:]} * *"
+    assert not Masker(b"k", [least[1:]]).may_touch(least)
+
+
+def test_the_quick_look_is_never_wrong_towards_no(masker):
+    for _, start, rest in LEAST:
+        assert masker.may_touch(f"a{start}{rest}"), start
+    assert masker.may_touch("hunter2-hunter2")
+    assert not masker.may_touch("nothing here to hide")
+
+
+def test_every_place_of_a_json_value_is_masked_and_its_shape_kept(masker):
+    secret = "hunter2-hunter2"
+    value = {secret: [secret, 1, None, True, {"a": secret, "b": 1.5}], "c": "plain"}
+    masked = json.loads(MASK.sub("*", json.dumps(masker.value(value), ensure_ascii=False)))
+    assert masked == {"*": ["*", 1, None, True, {"a": "*", "b": 1.5}], "c": "plain"}
+
+
+def test_a_mark_can_be_told_again_and_depends_on_key_and_secret():
+    one, other = Masker(b"k" * 32, ["abcdefgh", "abcdefgi"]), Masker(b"l" * 32, ["abcdefgh"])
+    marks = [one.text("abcdefgh"), one.text("abcdefgi"), other.text("abcdefgh")]
+    assert all(MARK.fullmatch(mark) for mark in marks)
+    assert len(set(marks)) == 3
+    assert one.text("abcdefgh") == marks[0]
 
 
 @pytest.mark.parametrize(
@@ -178,5 +281,13 @@ def test_only_variables_with_a_secret_name_and_a_secret_value_count():
     environment = {
         "A_KEY": "abcdef", "TOKEN": "abcdefg", "db_password": "abcdefgh",
         "KEYBOARD": "qwertz-layout", "SSH_KEY": "/home/me/.ssh/id", "MAX_TOKEN": "1000000", "X_KEY": "abc",
+        "Y_KEY": "~/.ssh/id", "MONKEY": "abcdefg", "KEY_FILE": "abcdefg", "Z_KEY": "x" * (limits.SECRET_CHARS - 1),
     }  # fmt: skip
     assert of_environment(environment) == ("abcdef", "abcdefg", "abcdefgh")
+    for name in ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PAT", "CREDENTIAL", "CREDENTIALS"):
+        least = "x" * limits.SECRET_CHARS
+        assert of_environment({name: least, f"MY_{name}": "abcdefgh", name.lower(): "abcdefgi"}) == (
+            least,
+            "abcdefgh",
+            "abcdefgi",
+        )

@@ -68,7 +68,7 @@ def test_a_conversation_with_calls_and_results_goes_back_in_the_apis_form():
     ]
     assert sent[2]["content"] == [
         {"type": "tool_result", "tool_use_id": "c1", "content": "no such file", "is_error": True},
-        {"type": "text", "text": "And then?"},
+        {"type": "text", "text": "And then?", "cache_control": {"type": "ephemeral"}},
     ]
     assert sent[3]["content"] == [{"type": "text", "text": "(nothing)"}]
     assert sent[4]["content"][-1]["cache_control"] == {"type": "ephemeral"}

@@ -1,6 +1,7 @@
 """Tools are sent in the provider's strict mode where their schema fits, and as they are where it does not."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -291,7 +292,7 @@ def test_a_server_of_ones_own_is_sent_the_schema_as_it_is(provider):
 def test_the_environment_says_whether(monkeypatch):
     for value, wanted in (("1", True), ("0", False), ("", None)):
         monkeypatch.setenv("AI_RAILS_STRICT", value)
-        assert Strictness.from_environment().wanted is wanted
+        assert Strictness.from_environment(os.environ).wanted is wanted
     for wanted, own_server, said in ((None, True, [True]), (None, False, [False]), (False, True, [False])):
         assert list(Strictness(wanted).asked(lambda strict: iter([strict]), own_server=own_server)) == said
 

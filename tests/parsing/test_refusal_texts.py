@@ -2,10 +2,12 @@
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 
 from rails.parsing.parse import parse
+from rails.session.project import registry_of
 
 from .conftest import SHAPES
 from .test_corpus import ROWS
@@ -61,3 +63,27 @@ def test_a_block_of_long_content_gets_its_own_call_as_a_template_without_escapin
     filled = template.replace("the text as it is", 'say "hi" and "bye", then')
     (request,) = parse(f"{filled}\n", SHAPES).requests
     assert request.parameters == {"path": "src/a.md", "content": 'say "hi" and "bye", then'}
+
+
+SAID = 'say("a", "new_string": "b")\nx = {"content": "c", "d": "e"}'
+#: Blocks with quotation marks that are not escaped: tool, and its members as they stand in the block.
+BROKEN_QUOTES = {
+    "edit_file": '"file_path": "a.py", "old_string": "{}", "new_string": "{}"',
+    "multi_edit": '"file_path": "a.py", "edits": [{{"old_string": "{}", "new_string": "{}"}}]',
+    "write_file": '"arguments": {{"path": "a.py", "content": "{}", "content": "{}"}}',
+    "fast_editor": '"path": "a.py", "edits": [{{"old_string": "{}", "new_string": "{}"}}]',
+}
+
+
+@pytest.mark.parametrize("tool", BROKEN_QUOTES)
+def test_the_template_of_any_edit_can_be_filled_in_and_is_read(tool):
+    shipped = registry_of(Path(__file__).parent).shapes()
+    inner = SAID.replace("\n", "\\n")
+    text = f'~~~json\n{{"tool": "{tool}", {BROKEN_QUOTES[tool].format(inner, inner)}}}\n~~~\n'
+    (refusal,) = parse(text, shipped).refusals
+    template = refusal.hint.partition("needs no escaping:\n")[2].partition("\nSend one")[0]
+    (request,) = parse(template.replace("the text as it is", SAID), shipped).requests
+    texts = [value for key, value in request.parameters.items() if key not in ("path", "file_path")]
+    assert texts
+    assert set(texts) == {SAID}
+    assert "a.py" in request.parameters.values()

@@ -88,3 +88,10 @@ def test_odd_limits_are_no_obstacle(log, limits):
 def test_a_table_that_cannot_be_read_is_said(log):
     meter = session_usage(card(log, ANSWER), Prices(), note="prices.toml: line 3")
     assert meter.facts["Cost"] == "prices.toml: line 3"
+
+
+@pytest.mark.parametrize(("answer", "denied", "spark"), [("deny", 1, "d"), ("abort", 1, "d"), ("dry_run", 0, "")])
+def test_a_dry_run_is_no_denial(log, answer, denied, spark):
+    decision = {"id": "t1.1", "digest": "d" * 64, "answer": answer, "reason": "", "by": "human", "seconds": 0.0}
+    made = card(log, ("HUMAN_DECISION", {**decision, "scope": "once"}))
+    assert (made.denied, made.approved, made.spark) == (denied, 0, spark)

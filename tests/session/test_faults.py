@@ -95,7 +95,7 @@ STAGES = [
     ("rails.gate.gate.change_summaries", PYTHON),
     ("rails.gate.gate.left_elsewhere", PYTHON),
     ("rails.gate.gate.taken_away", PYTHON),
-    ("rails.session.monitor.watch", EDIT),
+    ("rails.session.monitor.Monitor.look", EDIT),
     ("rails.session.agent_loop._codes", EDIT),
     ("rails.session.budget.SessionBudget.use", EDIT),
 ]

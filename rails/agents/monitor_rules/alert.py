@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Final, Literal, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Final, Literal
 
 from rails.core.events.base import Event
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, Escalation, OverseerAlert
-from rails.core.text import one_line
+from rails.core.text import one_line, sha256
 from rails.core.tool_request import RawRequest
 
-E = TypeVar("E", bound=Event)
+#: What a rule says to a record and its event; it remembers what it needs of those before.
+WatchRule = Callable[[Record, Event], Iterator[OverseerAlert]]
 
 AlertSeverity = Literal["INFO", "WARNING", "CRITICAL"]
 IssueType = Literal["Boundary Violation", "Security Risk", "Quality Issue", "Other"]
@@ -61,13 +62,11 @@ def alert(
 AFRESH: Final = (AgentEngage, Escalation)
 #: How often something may happen before it is a habit.
 REPEATS: Final = 3
-
-
-def events_of(records: Sequence[Record], *kinds: type[E]) -> Iterator[tuple[Record, E]]:
-    """Return the events of these kinds, in order, each with its record."""
-    return ((record, record.event) for record in records if isinstance(record.event, kinds))
+#: Characters of a request that are remembered.
+_ASKED: Final = 300
 
 
 def asked_of(request: RawRequest) -> str:
-    """Return a request as one text: its tool and its parameters."""
-    return f"{request.tool_name} {json.dumps(request.parameters, sort_keys=True)}"
+    """Return a request as one text: its tool and its parameters, of long ones the beginning and a digest."""
+    text = f"{request.tool_name} {json.dumps(request.parameters, sort_keys=True)}"
+    return text if len(text) <= _ASKED else f"{text[:_ASKED]} {sha256(text.encode())}"

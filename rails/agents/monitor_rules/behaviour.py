@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.agents.monitor_rules.alert import AFRESH, REPEATS, alert, asked_of, events_of
+from rails.agents.monitor_rules.alert import AFRESH, REPEATS, WatchRule, alert, asked_of
 from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
@@ -23,16 +23,19 @@ _CYCLE: Final = 3
 _FAILURES: Final = (ToolRequestValidationFailed, ChangeRefused, OutputRefused, GateVerdict)
 
 
-def repeated_failures(records: Sequence[Record]) -> Iterator[OverseerAlert]:
+def repeated_failures() -> WatchRule:
     """The same refusal or finding again: one alert when it becomes a habit, one when it is a loop.
 
     An agent that restarts, with a page of what failed, is counted again.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    for record, event in events_of(records, *_FAILURES, *AFRESH):
+
+    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
+        if not isinstance(event, (*_FAILURES, *AFRESH)):
+            return
         if isinstance(event, AFRESH):
             _forget(counts, record.agent_role)
-            continue
+            return
         for text in set(_failure_texts(event)):
             key = (record.agent_role, text)
             counts[key] += 1
@@ -47,6 +50,8 @@ def repeated_failures(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                     prompt="The same correction has failed several times. Explain what you think is wrong first.",
                 )
 
+    return look
+
 
 def _failure_texts(event: Event) -> Iterator[str]:
     match event:
@@ -60,10 +65,13 @@ def _failure_texts(event: Event) -> Iterator[str]:
             yield from (f"{one.path}: {one.rule} {one.message}" for one in verdict.findings if one.new)
 
 
-def repeated_requests(records: Sequence[Record]) -> Iterator[OverseerAlert]:
+def repeated_requests() -> WatchRule:
     """The same request again although nothing was changed since: after a change, looking again makes sense."""
     counts: Counter[tuple[str, str]] = Counter()
-    for record, event in events_of(records, McpRequestFormulated, ToolExecutionResult, *AFRESH):
+
+    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
+        if not isinstance(event, (McpRequestFormulated, ToolExecutionResult, *AFRESH)):
+            return
         if isinstance(event, AFRESH):
             _forget(counts, record.agent_role)
         elif isinstance(event, ToolExecutionResult):
@@ -83,18 +91,21 @@ def repeated_requests(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                     prompt="You have sent the same request several times. Say what you learned from its result.",
                 )
 
+    return look
 
-def denied_again(records: Sequence[Record]) -> Iterator[OverseerAlert]:
+
+def denied_again() -> WatchRule:
     """What a human denied is asked for again, word for word."""
     asked: dict[str, str] = {}
     denied: set[tuple[str, str]] = set()
-    for record, event in events_of(records, McpRequestFormulated, HumanDecision):
+
+    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
+        if not isinstance(event, (McpRequestFormulated, HumanDecision)):
+            return
         if isinstance(event, HumanDecision):
             if event.answer == "deny" and event.id in asked:
                 denied.add((record.agent_role, asked[event.id]))
-            continue
-        if not isinstance(event, McpRequestFormulated):
-            continue
+            return
         request_id = event.request.id
         known, asked[request_id] = asked.get(request_id), asked_of(event.request)
         if known is None and (record.agent_role, asked[request_id]) in denied:
@@ -108,11 +119,16 @@ def denied_again(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                 prompt="This was denied. Do it another way, or say in words why there is none.",
             )
 
+    return look
 
-def oscillation(records: Sequence[Record]) -> Iterator[OverseerAlert]:
+
+def oscillation() -> WatchRule:
     """A file that goes A, B, A, B (or A, B, C twice): fixes undo each other. What it was at first counts too."""
     states: dict[str, list[str | None]] = defaultdict(list)
-    for record, event in events_of(records, ExecutionStarted):
+
+    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
+        if not isinstance(event, ExecutionStarted):
+            return
         for change in event.changes or ():
             history = states[change.path]
             if not history:
@@ -130,6 +146,8 @@ def oscillation(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                     prompt=f"Your changes to {change.path} undo each other. Say which state is right, and why.",
                 )
 
+    return look
+
 
 def _cycles(history: Sequence[str | None]) -> bool:
     return any(
@@ -138,10 +156,13 @@ def _cycles(history: Sequence[str | None]) -> bool:
     )
 
 
-def made_up_tools(records: Sequence[Record]) -> Iterator[OverseerAlert]:
+def made_up_tools() -> WatchRule:
     """Tools that do not exist, again and again."""
     counts: Counter[str] = Counter()
-    for record, event in events_of(records, ToolRequestValidationFailed):
+
+    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
+        if not isinstance(event, ToolRequestValidationFailed):
+            return
         for refusal in event.refusals:
             if refusal.code != "unknown_tool":
                 continue
@@ -157,10 +178,15 @@ def made_up_tools(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                     prompt="Use only the tools that are listed for you. If one is missing, say so in words.",
                 )
 
+    return look
 
-def invented_results(records: Sequence[Record]) -> Iterator[OverseerAlert]:
+
+def invented_results() -> WatchRule:
     """A tool's result that stands in the agent's own answer."""
-    for record, event in events_of(records, LlmResponse):
+
+    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
+        if not isinstance(event, LlmResponse):
+            return
         found = patterns.invented(event.text)
         if found:
             yield alert(
@@ -173,11 +199,16 @@ def invented_results(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                 prompt="Results come to you in the next message. Ask for the tool and stop there.",
             )
 
+    return look
 
-def stalling(records: Sequence[Record]) -> Iterator[OverseerAlert]:
+
+def stalling() -> WatchRule:
     """Answer after answer, and nothing that worked."""
     since: defaultdict[str, list[int]] = defaultdict(list)
-    for record, event in events_of(records, LlmResponse, ToolExecutionResult, *AFRESH):
+
+    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
+        if not isinstance(event, (LlmResponse, ToolExecutionResult, *AFRESH)):
+            return
         answers = since[record.agent_role]
         if isinstance(event, LlmResponse):
             answers.append(record.seq)
@@ -194,10 +225,15 @@ def stalling(records: Sequence[Record]) -> Iterator[OverseerAlert]:
         elif isinstance(event, AFRESH) or (isinstance(event, ToolExecutionResult) and event.ok):
             answers.clear()
 
+    return look
 
-def empty_answers(records: Sequence[Record]) -> Iterator[OverseerAlert]:
+
+def empty_answers() -> WatchRule:
     """An end without a word."""
-    for record, event in events_of(records, AgentFinished):
+
+    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
+        if not isinstance(event, AgentFinished):
+            return
         if event.outcome == "done" and len(record.message.strip()) < 3:
             yield alert(
                 record,
@@ -207,6 +243,8 @@ def empty_answers(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                 evidence=record.message or "(nothing)",
                 recommendation="Read the changes before you rely on them.",
             )
+
+    return look
 
 
 def _forget(counts: Counter[tuple[str, str]], role: str) -> None:

@@ -9,15 +9,16 @@ every rule has looked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import behaviour, safety
+from rails.agents.monitor_rules.alert import WatchRule
 from rails.core.events.record import Record
 from rails.core.events.session import OverseerAlert
 from rails.core.text import one_line
 
-RULES: Final[Mapping[str, Callable[[Sequence[Record]], Iterator[OverseerAlert]]]] = {
+RULES: Final[Mapping[str, Callable[[], WatchRule]]] = {
     "repeated failures": behaviour.repeated_failures,
     "repeated requests": behaviour.repeated_requests,
     "denied again": behaviour.denied_again,
@@ -34,28 +35,40 @@ RULES: Final[Mapping[str, Callable[[Sequence[Record]], Iterator[OverseerAlert]]]
 }
 
 
+class Watch:
+    """Looks at a session's records as they come, each of them once."""
+
+    def __init__(self) -> None:
+        self._looks = {name: rule() for name, rule in RULES.items()}
+
+    def take(self, record: Record) -> list[OverseerAlert]:
+        """Return the alerts that a record gives rise to."""
+        found: list[OverseerAlert] = []
+        for name, look in tuple(self._looks.items()):
+            try:
+                found += look(record, record.event)
+            except Exception as error:
+                # A rule that breaks must not pass for a clean session; that is said once.
+                del self._looks[name]
+                found.append(_broken(name, error, record))
+        return found
+
+
 def watch(records: Sequence[Record]) -> tuple[OverseerAlert, ...]:
     """Return every alert that the rules find in a session, in the order of the records that show them."""
-    found: list[OverseerAlert] = []
-    for name, rule in RULES.items():
-        try:
-            found += rule(records)
-        except Exception as error:
-            # A rule that breaks must not pass for a clean session.
-            found.append(_broken(name, error, records))
-    return tuple(sorted(found, key=lambda alert: alert.seq))
+    watching = Watch()
+    return tuple(alert for record in records for alert in watching.take(record))
 
 
-def _broken(name: str, error: Exception, records: Sequence[Record]) -> OverseerAlert:
-    last = records[-1] if records else None
+def _broken(name: str, error: Exception, record: Record) -> OverseerAlert:
     return OverseerAlert(
         "CRITICAL",
         "",
-        last.timestamp if last else "",
+        record.timestamp,
         "Other",
         f"The rule {name!r} could not examine the session.",
         one_line(f"{type(error).__name__}: {error}", 200),
         "Read the log yourself before you trust it.",
-        last.seq if last else 0,
+        record.seq,
         "",
     )

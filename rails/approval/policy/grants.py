@@ -194,7 +194,7 @@ class Grants:
         active = {grant.rule: grant for grant in self.active()}
         judgement = Policy((*rules, *active)).judge(request, around or Circumstances())
         used = tuple(active[rule] for rule in judgement.rules if rule in active)
-        if judgement.ruling != "allow" or not used:
+        if not used:  # a judgement that does not allow names no grant
             return ()
         spent = tuple(replace(grant, uses=grant.uses - 1) for grant in used)
         self._grants.update((grant.number, grant) for grant in spent)

@@ -391,9 +391,9 @@ def _protected(item: PolicyItem) -> str | None:
     if item.path is None:
         return None
     path = parse_path(item.path)
-    if item.kind in ("read", "result") and not isinstance(path, WorkspacePath):
+    if item.kind == "read" and not isinstance(path, WorkspacePath):
         return None  # a folder, or what the tool itself refuses
     reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
-    if item.kind in ("read", "result") and reason not in ("secrets", "keys"):
+    if item.kind == "read" and reason not in ("secrets", "keys"):
         return None
     return f"{item.path} is protected ({reason})" if reason else None

@@ -69,6 +69,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     session.SessionResumed,
     session.LogRecovered,
     session.SandboxFound,
+    turn.ContextReduced,
 )
 BY_TYPE: Final[Mapping[str, type[Event]]] = {event.TYPE: event for event in EVENTS}
 #: Written to disk before the work goes on; the others follow with the next of these.

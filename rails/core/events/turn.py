@@ -22,6 +22,30 @@ class LlmCall(EventWithWords, frozen=True):
 
     messages: int
     turn: int
+    #: How many tokens the prompt was thought to take; 0: nobody asked.
+    tokens: int = 0
+
+
+class ContextReduced(EventWithWords, frozen=True):
+    """The conversation was cut to fit the model's window: from ``before`` tokens to ``after``, of ``window``.
+
+    Of the messages until then, those before ``results_before`` lose their results (superseded ones all do), those
+    before ``thoughts_before`` their thoughts, the last one what its results have beyond ``newest_chars``, and ``page``
+    stands for those before ``kept_from``. ``usage`` is what it took to write that.
+    """
+
+    TYPE: ClassVar[str] = "CONTEXT_REDUCED"
+    DURABLE: ClassVar[bool] = True
+
+    before: int
+    after: int
+    window: int
+    results_before: int = 0
+    thoughts_before: int = 0
+    newest_chars: int = 0
+    kept_from: int = 0
+    page: str = ""
+    usage: Usage = Usage()
 
 
 class LlmResponse(EventWithWords, frozen=True, kw_only=True):

@@ -13,15 +13,16 @@ from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport
 from rails.gate.support.fix_and_lint import FixAndLint
 from rails.gate.support.settings import PROJECT_FILE
+from rails.sandbox.probe import label
+from rails.sandbox.view import NONE
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
     config = jssettings.read_script_settings(context.project)
-    if config.eslint_code and not context.trusted:
-        context.trusted = executed_config.may_execute(
-            context.project, settings.read_config_file(context.project / PROJECT_FILE), context.home
-        )
+    if not context.trusted and (config.eslint_code or label().level == NONE):
+        own_file = settings.read_config_file(context.project / PROJECT_FILE)
+        context.trusted = bool(executed_config.may_execute(context.project, own_file, context.home))
     tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
     clocks: dict[str, list[float]] = {}
     outcomes = tuple(FixAndLint(job, tools, context, clocks).outcome() for job in jobs)

@@ -1,7 +1,7 @@
 """What of a project the gate would execute: its commands and its configuration that is a program.
 
-A human agrees to them as they are, with the files that such a program names (imports, data that it reads); a changed
-text is a new question. Paths that a program puts together, and installed packages, are not part of the digest.
+A human agrees to them as they are, with the files that such a program names (imports, data that it reads) and the
+packages that it uses: whatever changes of these is a new question.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from rails.core.errors import CheckError, UsageError
 from rails.gate.languages.python import config
 from rails.trust import gate as consent
 
@@ -42,7 +43,6 @@ _ENDINGS: Final = (
     "/index.js",
     "/index.cjs",
 )
-_ROUNDS: Final = 10
 
 
 def programs(project: Path) -> dict[str, bytes]:
@@ -52,11 +52,23 @@ def programs(project: Path) -> dict[str, bytes]:
 
 def named_by(name: str, data: bytes) -> Iterator[str]:
     """Yield the paths within the project that a program may mean by what it quotes, from its own folder."""
+    return (path for path in paths_named(name, data) if not path.startswith(("/", "../")))
+
+
+def paths_named(name: str, data: bytes) -> Iterator[str]:
+    """Yield every path that a program may mean by what it quotes; outside its project, too."""
+    for found in quoted_by(name, data):
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(name), found))
+        if path not in ("..", ".") and "\0" not in path:
+            # TypeScript is imported by the name that it is compiled to.
+            for base in dict.fromkeys((path, re.sub(r"\.[cm]?js$", "", path))):
+                yield from (f"{base}{end}" for end in _ENDINGS)
+
+
+def quoted_by(name: str, data: bytes) -> Iterator[str]:
+    """Yield what a program quotes and what may be a file or a package."""
     if name.endswith((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", "package.json")):
-        for found in _QUOTED.findall(data):
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(name), found.decode("utf-8", "replace")))
-            if not path.startswith(("/", "../")) and path not in ("..", ".") and "\0" not in path:
-                yield from (f"{path}{end}" for end in _ENDINGS)
+        yield from (found.decode("utf-8", "replace") for found in _QUOTED.findall(data))
 
 
 def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> bool:
@@ -64,14 +76,21 @@ def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> boo
 
     ``home`` is the project where ``folder`` only stands for it.
     """
-    return consent.has_consent(home or folder, digest_of(folder, own))
+    agreed = consent.agreed_digest(home or folder)
+    try:
+        return bool(agreed) and agreed == digest_of(folder, own)
+    except CheckError:
+        return False
 
 
 def agree(project: Path, own: bytes) -> None:
     """Record that a human agrees to all of it, in every folder. Raises UsageError when it cannot be recorded."""
-    consent.give_consent(project, digest_of(project, own))
-    for folder in nested(project):
-        consent.give_consent(folder, digest_of(folder))
+    try:
+        digests = {project: digest_of(project, own), **{folder: digest_of(folder) for folder in nested(project)}}
+    except CheckError as error:
+        raise UsageError(f"Nothing was agreed to: {error}.") from error
+    for folder, digest in digests.items():
+        consent.give_consent(folder, digest)
 
 
 def nested(project: Path) -> list[Path]:
@@ -85,16 +104,26 @@ def nested(project: Path) -> list[Path]:
 
 
 def digest_of(project: Path, own: bytes = b"") -> str:
-    """The digest of the project's commands and of its configuration that is a program, with what that names."""
+    """The digest of the project's commands and of every file that they and its configuration execute.
+
+    Raises CheckError.
+    """
     import hashlib
 
-    gate = config.table(config.parse_toml(own, ".rails.toml"), "gate")
-    seen = hashlib.sha256(json.dumps(gate.get("command", []), sort_keys=True, default=str).encode())
-    known, fresh = dict[str, bytes](), programs(project)
-    for _ in range(_ROUNDS):
-        known |= fresh
-        named = {path for name, data in fresh.items() for path in named_by(name, data)} - known.keys()
-        fresh = {path: data for path in sorted(named) if (data := config.read_config_file(project / path))}
-    for name, data in known.items():
-        seen.update(f"\0{name}\0{len(data)}\0".encode() + data)
+    commands = config.table(config.parse_toml(own, ".rails.toml"), "gate").get("command", [])
+    seen = hashlib.sha256(json.dumps(commands, sort_keys=True, default=str).encode())
+    seen.update(json.dumps(executed(project, own), sort_keys=True).encode())
     return seen.hexdigest()
+
+
+def executed(project: Path, own: bytes = b"") -> dict[str, str]:
+    """Each file that would be executed, what it imports and its packages included, with its digest.
+
+    Raises CheckError.
+    """
+    from rails.gate.support.executed_files import digests_of
+
+    commands = config.table(config.parse_toml(own, ".rails.toml"), "gate").get("command", [])
+    runs = [one.get("run") for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
+    words = [run if isinstance(run, list) else [run] for run in runs]
+    return digests_of(project, (*programs(project), *(str(word) for one in words for word in one)))

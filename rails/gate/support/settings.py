@@ -136,7 +136,7 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
     if not own and not users:
         return _NOTHING
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
-    agreed = not mine.commands or executed_config.may_execute(folder, own, project)
+    agreed = not mine.commands or bool(executed_config.may_execute(folder, own, project))
     return GateSettings(
         (*mine.modes, *theirs.modes),
         (*theirs.schemas, *mine.schemas),

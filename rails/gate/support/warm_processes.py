@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import queue
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
@@ -38,17 +38,18 @@ class Pipe:
     """A process that is asked over its standard input and answers on its standard output.
 
     ``frame`` reads one message from the output and returns ``None`` at its end. A thread reads all the
-    time, so that neither side can wait for the other for ever.
+    time, so that neither side can wait for the other for ever. ``end`` stops the process, where that takes more than
+    to kill it.
     """
 
     def __init__(
         self,
         name: str,
-        argv: Sequence[str],
+        process: programs.ToolProcess,
         frame: Callable[[IO[bytes]], bytes | None],
+        end: Callable[[], object] | None = None,
     ) -> None:
-        self.name = name
-        self._process = programs.start_tool(argv)
+        self.name, self._process, self._end = name, process, end
         self._input, output = programs.pipes(self._process)
         self._ended = False
         lock.widen(self._input, _PIPE_BYTES)
@@ -95,7 +96,7 @@ class Pipe:
 
     def close(self) -> None:
         """Stop the process and everything it started."""
-        programs.kill_tool(self._process)
+        self._end() if self._end else programs.kill_tool(self._process)
 
     def _read(self, output: IO[bytes], frame: Callable[[IO[bytes]], bytes | None]) -> None:
         message: bytes | None = b""
@@ -114,9 +115,8 @@ class Pipe:
                 self._errors = (self._errors + line)[-1000:]
 
     def _last_words(self) -> str:
-        try:
-            code = self._process.wait(0.2)
-        except subprocess.TimeoutExpired:
+        code = programs.exit_code(self._process, 0.2)
+        if code is None:
             return "it closed its output."
         words = one_line(" ".join(bytes(self._errors).decode(errors="replace").split()[-30:]), 200)
         return f"exit code {code}. {words}".strip()
@@ -163,7 +163,8 @@ class PythonWorker:
         if self._pipe is None or not self._pipe.alive:
             self.close()
             script = Path(__file__).parents[1] / "languages" / "python" / "worker.py"
-            self._pipe = Pipe("The Python worker", [sys.executable, "-I", str(script)], _json_line)
+            process = programs.start_tool([sys.executable, "-I", str(script)])
+            self._pipe = Pipe("The Python worker", process, _json_line)
         return self._pipe
 
     def close(self) -> None:
@@ -217,7 +218,9 @@ def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int = _WORK
             except BaseException as error:  # raised again below, in the caller's thread
                 errors.append(error)
 
-    crew = [threading.Thread(target=drain, daemon=True) for _ in range(min(threads, len(jobs)))]
+    crew = [
+        threading.Thread(target=copy_context().run, args=(drain,), daemon=True) for _ in range(min(threads, len(jobs)))
+    ]
     for thread in crew:
         thread.start()
     for thread in crew:

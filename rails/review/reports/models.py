@@ -10,7 +10,6 @@ and near 0 and 1, where the usual formula does not.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Final
@@ -20,30 +19,11 @@ from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass, field
 from rails.projections.attempts import failures_of
 from rails.projections.common import SessionView, TurnView
+from rails.projections.share import Share
 from rails.render.blocks import Cell, CellStyle, Table, cells
 
-#: The normal quantile that 95 % of a distribution lie within.
-_Z: Final = 1.959964
 #: Steps that a row needs before it is compared with another.
 ENOUGH: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """``hits`` of ``of``, and the 95 % interval of the true share."""
-
-    hits: int
-    of: int
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The Wilson score interval; (0, 1) when nothing was counted."""
-        if not self.of:
-            return 0.0, 1.0
-        share, n, square = self.hits / self.of, self.of, _Z * _Z
-        middle = (share + square / (2 * n)) / (1 + square / n)
-        half = _Z / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
-        return max(0.0, middle - half), min(1.0, middle + half)
 
 
 @dataclass(slots=True)

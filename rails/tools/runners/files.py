@@ -21,7 +21,7 @@ from rails.core import limits
 from rails.core.builtin_tools import LIST_FILES, READ_FILE, SEARCH_FILES
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, is_kept_file, parse_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import Decoded, decode_text, one_line, sha256, why_not_text
 from rails.core.tool_request import Json, ToolRequest, ToolResult
@@ -199,7 +199,7 @@ def _matching_lines(project: Path, entry: _Entry, regex: Regex, walk: _Walk) -> 
 def _fit(lines: list[str]) -> str:
     """Keep whole lines up to the bound, and count the rest."""
     size = kept = 0
-    while kept < len(lines) and size + len(lines[kept]) < limits.FEEDBACK_CHARS:
+    while kept < len(lines) and size + len(lines[kept]) < limits.RESULT_CHARS:
         size += len(lines[kept]) + 1
         kept += 1
     rest = [f"[… {len(lines) - kept} lines left out …]"] if kept < len(lines) else []
@@ -305,6 +305,8 @@ def _path(raw: Json) -> WorkspacePath:
     path = parse_path(raw)
     if isinstance(path, Refusal):
         raise _Unreadable(str(path))
+    if is_kept_file(path):
+        return path
     for part in path.parts[:-1]:
         if part.casefold() in HIDDEN_FOLDERS:
             raise _Unreadable(f"{path} is inside {part}, which is not shown to agents.")

@@ -117,7 +117,7 @@ def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | No
 def _result(answer: HttpResponse, definition: Definition, secrets: Secrets) -> ToolResult:
     facts: dict[str, Json] = {"status": answer.status, "bytes": len(answer.body)}
     text = secrets.mask(answer.body.decode("utf-8", "replace"))
-    shown, left_out = head_and_tail(text, limits.FEEDBACK_CHARS)
+    shown, left_out = head_and_tail(text, limits.RESULT_CHARS)
     if left_out:
         facts["characters_left_out"] = left_out
     if 300 <= answer.status < 400:

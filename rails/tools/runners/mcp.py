@@ -106,7 +106,7 @@ def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets
     text = (
         json.dumps(structured, ensure_ascii=False) if structured is not None else _content_text(result.get("content"))
     )
-    shown, left_out = head_and_tail(secrets.mask(text), limits.FEEDBACK_CHARS)
+    shown, left_out = head_and_tail(secrets.mask(text), limits.RESULT_CHARS)
     facts: dict[str, Json] = {"characters_left_out": left_out} if left_out else {}
     if result.get("isError") is True:
         return ToolResult(False, shown or "The server reported a failure without a text.", facts=facts)

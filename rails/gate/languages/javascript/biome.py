@@ -17,18 +17,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
-from rails.gate.languages.javascript.node_tools import NodeTools
+from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools
 from rails.gate.languages.python import config
 from rails.gate.languages.python.syntax import RULE
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause
-from rails.processes import programs
+from rails.sandbox.run import run
+from rails.sandbox.view import Result, SandboxLimits, SandboxView
 
 _CONFIGS: Final = ("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")
 #: What Biome reads beside its configuration.
@@ -39,6 +41,8 @@ _LINT_CANARY: Final = (
     b"debugger;\nvar x = 1;\nif (x == 2) {}\nx = x;\nfoo == bar;\nlet y = 1;\n"
     b"switch (x) { case 1: break; case 1: break }\nfunction f(a, a) { return; y() }\n"
 )
+#: What Biome may print: one file can hold ten thousand findings.
+_OUTPUT: Final = 64_000_000
 _FORMAT_CANARY: Final = b"const  x = {a:1}\n"
 
 
@@ -83,7 +87,9 @@ class BiomeTools(NodeTools):
         system = {"darwin": "darwin", "win32": "win32"}.get(sys.platform, "linux")
         for name in (f"cli-{system}-{machine}", f"cli-{system}-{machine}-musl"):
             for file in ("biome", "biome.exe"):
-                if (place := self._packages / name / file).is_file():
+                if (place := self._packages / name / file).is_file() and not self.may_run:
+                    raise CheckError(f"Biome of the project {NOT_EXECUTED}")
+                if place.is_file():
                     return str(place.resolve())
         raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
 
@@ -178,15 +184,15 @@ class BiomeTools(NodeTools):
         with scratch_folder("biome") as folder:
             self._laid_out(Path(folder), {**dict(configuration), path: data})
             flags = ("--reporter=json", "--max-diagnostics=none", "--colors=off")
-            ran = programs.run_tool([self._binary, "lint", *flags, f"./{path}"], cwd=folder)
+            ran = self._run(folder, ("lint", *flags, f"./{path}"))
         try:
             report = json.loads(ran.out)
             seen = sum(report["summary"][key] for key in ("changed", "unchanged"))
             found = [_diagnostic(item) for item in report["diagnostics"]]
         except (ValueError, KeyError, TypeError) as error:
-            raise CheckError(f"Biome ended with code {ran.code}: {ran.complaint}") from error
+            raise CheckError(f"Biome ended with code {ran.exit_code}: {_complaint(ran)}") from error
         if not seen and not found:
-            if b"are ignored" in ran.err or b"were provided but ignored" in ran.err:
+            if "are ignored" in ran.err or "were provided but ignored" in ran.err:
                 raise ExcludedError
             raise NotCheckedError("Biome does not look at this file")
         return found
@@ -197,7 +203,7 @@ class BiomeTools(NodeTools):
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
-        (folder / "node_modules").symlink_to(self.context.project / "node_modules", target_is_directory=True)
+        (folder / "node_modules").symlink_to((self.context.project / "node_modules").resolve(), True)
 
     def _format(self, path: str, data: bytes) -> bytes:
         configuration = tuple(self._configuration(path))
@@ -208,16 +214,29 @@ class BiomeTools(NodeTools):
         with scratch_folder("biome") as folder:
             # Biome asks its lists of files only about a file that is there.
             self._laid_out(Path(folder), {**dict(configuration), path: data})
-            ran = programs.run_tool(
-                [self._binary, "format", "--colors=off", f"--stdin-file-path={path}"], data=data, cwd=folder
-            )
-        if b"is ignored" in ran.err:
+            ran = self._run(folder, ("format", "--colors=off", f"--stdin-file-path={path}"), data)
+        if "is ignored" in ran.err:
             raise ExcludedError
-        if b"is currently disabled" in ran.err:
+        if "is currently disabled" in ran.err:
             raise NotNeededError("the project's configuration switches Biome's formatter off")
-        if ran.code != 0 or not ran.out:
-            raise NotCheckedError(f"Biome did not format it: {ran.complaint}")
-        return ran.out
+        if ran.exit_code != 0 or not ran.out:
+            raise NotCheckedError(f"Biome did not format it: {_complaint(ran)}")
+        return ran.out.encode()
+
+    def _run(self, folder: str, words: Sequence[str], data: bytes = b"") -> Result:
+        """Run Biome contained: it sees the scratch folder and the project's packages. Raises CheckError."""
+        packages = (self.context.home or self.context.project) / "node_modules"
+        view = SandboxView(Path(folder), None, (Path(self._binary), packages.resolve()))
+        bounds = SandboxLimits(seconds=limits.CHECK_SECONDS, output=_OUTPUT)
+        ran = run((self._binary, *words), view, limits=bounds, stdin=data)
+        if ran.timed_out:
+            raise CheckError(f"Biome did not finish within {limits.CHECK_SECONDS:g} seconds and was stopped.")
+        return ran
+
+
+def _complaint(ran: Result) -> str:
+    """Return the last words on standard error."""
+    return one_line(" ".join(ran.err[-600:].split()), 300)
 
 
 def _diagnostic(item: Mapping[str, Json]) -> tuple[Diagnostic, str]:

@@ -26,6 +26,8 @@ from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import Diagnostic, FixEdit
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
+from rails.sandbox.probe import label
+from rails.sandbox.view import NONE
 
 #: Breaks rules that nearly every configuration has.
 _LINT_CANARY: Final = (
@@ -39,6 +41,11 @@ _EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
 _RULES_OF_ITS_OWN: Final = re.compile(rb"/\*\s*eslint\s")
 #: The first ESLint that reads the configuration nearest to a file.
 _NESTED: Final = 10
+#: Where nothing contains what nobody has read.
+NOT_EXECUTED: Final = (
+    "was not executed: nothing contains it here (ai-rails doctor says what to install); "
+    "to let it run as you, read it, then: ai-rails gate --trust"
+)
 _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
 
 
@@ -52,19 +59,33 @@ class NodeTools:
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         self.context, self.config = context, config
         self._eslint_configs: dict[str, tuple[str, bool]] = {}
+        self._stamps: dict[str, str] = {}
         self._prettier_known: dict[str, PrettierSettings] = {}
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
         """The Node process. Raises CheckError when there is no Node.js."""
         kept = self.context.resources.get("node")
-        if isinstance(kept, node_worker.NodeWorker) and kept.alive:
-            return kept
+        if isinstance(kept, node_worker.NodeWorker):
+            if kept.alive and kept.packages == self.may_run:
+                return kept
+            kept.close()
         node = node_worker.find_node(self.context.project)
         if node is None:
             raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        made = self.context.resources["node"] = node_worker.NodeWorker(node, self.context.project)
+        made = self.context.resources["node"] = node_worker.NodeWorker(
+            node, self.context.project, self.context.home, packages=self.may_run
+        )
         return made
+
+    @cached_property
+    def may_run(self) -> bool:
+        """Whether what the project has installed may be executed: contained, or because a human agreed to it."""
+        return self.context.trusted or label().level > NONE
+
+    def missing(self, tool: str) -> str:
+        """Say why there is no such tool."""
+        return f"{tool} is not installed; {_INSTALL}" if self.may_run else f"{tool} of the project {NOT_EXECUTED}"
 
     def version(self, tool: str) -> str:
         """Return the version of "node", "eslint" or "prettier" ("" when it isn't there)."""
@@ -104,9 +125,7 @@ class NodeTools:
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
         if not self.version("eslint"):
-            if self.config.eslint:
-                raise CheckError(f"ESLint is not installed; {_INSTALL}")
-            raise NotNeededError(f"ESLint is not installed; {_INSTALL}")
+            raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
         found = self._eslint(path, data)
         # What found something looks; only silence needs proof. Our own rules go by the ending alone.
         place = path if self._own(path) else f"canary{PurePosixPath(path).suffix}"
@@ -118,9 +137,8 @@ class NodeTools:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
         how = self._prettier_settings(path)
         if not self.version("prettier"):
-            if self.config.prettier or how.found:
-                raise CheckError(f"Prettier is not installed; {_INSTALL}")
-            raise NotNeededError(f"Prettier is not installed; {_INSTALL}")
+            wanted_here = self.config.prettier or how.found
+            raise (CheckError if wanted_here else NotNeededError)(self.missing("Prettier"))
         if how.code:
             raise NotNeededError(f"{how.code} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, data)
@@ -178,7 +196,8 @@ class NodeTools:
             nearest = self.config.eslint_for(path)
             if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
                 inner, home = nearest.rpartition("/")[0], self.context.home or self.context.project
-                found, own = nearest, executed_config.may_execute(self.context.project / inner, home=home / inner)
+                found = nearest
+                own = bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
             self._eslint_configs[folder] = found, own
         return self._eslint_configs[folder]
 
@@ -200,10 +219,20 @@ class NodeTools:
             "root": self._place(folder),
             "own": own,
             "config": name if folder else "",
-            "stamp": executed_config.digest_of(self.context.project / folder) if own else "",
+            "stamp": self._stamp(folder) if own else "",
         }
         key = ("eslint", self.version("eslint"), request["stamp"], config if own else "", path, data)
         return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
+
+    def _stamp(self, folder: str) -> str:
+        """The digest of all that a folder's configuration executes; what has loaded another state of it is ended."""
+        if folder not in self._stamps:
+            stamp = self._stamps[folder] = executed_config.digest_of(self.context.project / folder)
+            if self.worker.stamps.setdefault(folder, stamp) != stamp:
+                self.worker.close()
+                del self.worker
+                self.worker.stamps[folder] = stamp
+        return self._stamps[folder]
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")

@@ -14,6 +14,8 @@ from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support.warm_processes import Pipe
+from rails.sandbox.run import start
+from rails.sandbox.view import SandboxView
 
 #: Syntax trees die young: the collector copies what is left of them the more rarely, the more room there is.
 _YOUNG: Final = ("--min-semi-space-size=48", "--max-semi-space-size=48")
@@ -43,13 +45,22 @@ def _line(output: IO[bytes]) -> bytes | None:
 
 
 class NodeWorker:
-    """One Node process for one project (``node_worker.cjs``)."""
+    """One Node process for one project (``node_worker.cjs``), contained as well as this machine can.
 
-    def __init__(self, node: str, project: Path) -> None:
-        script = Path(__file__).with_name("node_worker.cjs")
+    ``home`` is the project itself where ``project`` is a folder that stands for it. ``packages`` is whether it may load
+    what the project has installed. ``stamps`` are digests of the programs that it has loaded, by their folders.
+    """
+
+    def __init__(self, node: str, project: Path, home: Path | None = None, *, packages: bool = True) -> None:
+        self.packages, self.stamps = packages, dict[str, str]()
+        script, own = Path(__file__).with_name("node_worker.cjs"), tool_folder()
         flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG]
-        self._pipe = Pipe("The Node worker", [node, *flags, str(script)], _line)
-        self.about = self.ask({"op": "about", "roots": [str(project), str(tool_folder())]})
+        real = home or project
+        around = [one / "node_modules" for one in (real, *real.parents) if (one / "node_modules").is_dir()]
+        view = SandboxView(project, None, (script, own, own.resolve(), real, *around, Path(node).parents[1]))
+        running = start((node, *flags, str(script)), view)
+        self._pipe = Pipe("The Node worker", running.process, _line, running.end)
+        self.about = self.ask({"op": "about", "roots": [*([str(project)] if packages else []), str(own)]})
 
     @property
     def alive(self) -> bool:

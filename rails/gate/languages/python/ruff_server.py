@@ -64,7 +64,7 @@ class RuffServer:
         self._complaint = ""
         self._expected: dict[RuffRequest, int] = {}
         self._early: dict[int, Mapping[str, Json]] = {}
-        self._pipe = Pipe("ruff server", [*tool.argv, "server"], _frame)
+        self._pipe = Pipe("ruff server", programs.start_tool([*tool.argv, "server"]), _frame)
         try:
             self._initialize(settings)
         except CheckError:

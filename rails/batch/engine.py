@@ -1,0 +1,132 @@
+"""Who runs jobs: the protocol of an engine, and a pool of processes, the one that is always there.
+
+A worker loads everything once and stays warm. It ends with the process that started it, also when that is killed; one
+that dies with a job in hand is replaced and the job is tried again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
+from typing import Final, Protocol
+
+from rails.batch.job_spec import JobResult, JobSpec
+from rails.batch.run_job import run_job
+from rails.batch.store import work
+
+#: So often a job is begun whose worker dies.
+_TRIES: Final = 3
+JobFunction = Callable[[JobSpec], JobResult]
+
+
+class JobEngine(Protocol):
+    """Runs jobs, some at once, and keeps their results at its store."""
+
+    @property
+    def free(self) -> int:
+        """How many more jobs it takes now."""
+        ...
+
+    def submit(self, spec: JobSpec) -> None:
+        """Begin a job."""
+        ...
+
+    def finished(self, seconds: float) -> Sequence[JobResult]:
+        """Return results as they come: at least one, or none after ``seconds``."""
+        ...
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the workers; ``at_once``: with what they have in hand."""
+        ...
+
+
+class PoolEngine:
+    """Processes of this machine."""
+
+    def __init__(self, place: str, workers: int, run: JobFunction = run_job) -> None:
+        self._place, self._workers, self._run = place, workers, run
+        self._before = {*multiprocessing.active_children()}
+        self._running: dict[Future[JobResult], JobSpec] = {}
+        self._tries: dict[str, int] = {}
+        self._pool = self._started()
+
+    def _started(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["rails.batch.engine"])
+        return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin)
+
+    @property
+    def free(self) -> int:
+        """How many workers have nothing to do."""
+        return self._workers - len(self._running)
+
+    def submit(self, spec: JobSpec) -> None:
+        """Give a job to a worker."""
+        self._tries[spec.name] = self._tries.get(spec.name, 0) + 1
+        try:
+            future = self._pool.submit(work, self._place, spec, self._run)
+        except BrokenProcessPool:
+            self._pool = self._started()
+            future = self._pool.submit(work, self._place, spec, self._run)
+        self._running[future] = spec
+
+    def finished(self, seconds: float) -> Sequence[JobResult]:
+        """Return results as they come."""
+        done, _ = wait(self._running, seconds, FIRST_COMPLETED)
+        found, again = [], []
+        for future in done:
+            spec = self._running.pop(future)
+            try:
+                found.append(future.result())
+            except BrokenProcessPool:
+                if self._tries[spec.name] < _TRIES:
+                    again.append(spec)
+                else:
+                    found.append(lost(spec, f"its worker process died {_TRIES} times"))
+            except Exception as error:
+                found.append(lost(spec, f"its result could not be kept: {error}"))
+        for spec in again:
+            self.submit(spec)
+        return found
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the workers."""
+        if at_once:
+            for child in {*multiprocessing.active_children()} - self._before:
+                child.terminate()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._running.clear()
+
+
+def lost(spec: JobSpec, why: str) -> JobResult:
+    """Return the result of a job that has none: an error of the machinery."""
+    return JobResult(
+        name=spec.name,
+        task=spec.id or spec.name,
+        repo=spec.repo,
+        commit=spec.commit,
+        model=spec.model,
+        agent=spec.agent,
+        gate=spec.gate,
+        seed=spec.seed,
+        error=why,
+    )
+
+
+def _begin() -> None:
+    """Leave Ctrl-C to the process that gives out jobs, and end when that one has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True, name="end with the parent").start()
+
+
+def _end_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)

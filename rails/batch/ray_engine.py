@@ -1,0 +1,172 @@
+"""Jobs as Ray tasks: for more machines than one. Ray gives out work, tries again what a lost node had, and holds back.
+
+Its workers stay, and with them the gate's warm processes. Results are kept at the store by the worker itself, so that
+a node that is lost takes no finished job with it; the store has to be a folder that all nodes share, or a URL.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from rails.batch.engine import JobFunction, lost
+from rails.batch.job_spec import JobResult, JobSpec
+from rails.batch.run_job import run_job
+from rails.batch.shared_limits import Pace, PaceKeeper
+from rails.batch.store import work
+from rails.core.dataclass import dataclass
+from rails.core.errors import RailsError, UsageError
+from rails.core.text import one_line
+
+#: Begun beyond what there is room for, so that no slot waits for us.
+_AHEAD: Final = 2
+_TRIES: Final = 3
+_PROBE_SECONDS: Final = 5
+_REFUSED: Final = (
+    "Ray at {place} does not take this token (RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token). "
+    "Use the token that the cluster was started with, and RAY_AUTH_MODE=token. Nothing was run."
+)
+
+
+def _ray() -> Any:  # noqa: ANN401 - a module without types
+    try:
+        return import_module("ray")
+    except ImportError as error:
+        raise UsageError("Running on Ray needs: pip install 'ai-rails[ray]'. Nothing was run.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class RayResources:
+    """What one job takes of a node."""
+
+    cpus: float = 1.0
+    memory: int = 0
+    custom: Mapping[str, float] | None = None
+
+
+class RayEngine:
+    """Tasks of a cluster: ``address`` is "auto" (the cluster of this machine), "local" (a new one) or HOST:PORT."""
+
+    def __init__(
+        self, place: str, address: str, resources: RayResources | None = None, run: JobFunction = run_job
+    ) -> None:
+        self._ray, self._place, self._run = _ray(), place, run
+        resources = resources or RayResources()
+        self._own = not self._ray.is_initialized()
+        if self._own:
+            _connect(self._ray, address)
+        self._cpus = max(resources.cpus, 0.001)
+        more = {"memory": resources.memory} if resources.memory else {}
+        self._task = self._ray.remote(work).options(
+            num_cpus=resources.cpus, resources=dict(resources.custom or {}), max_retries=_TRIES, **more
+        )
+        self._running: dict[Any, JobSpec] = {}
+
+    @property
+    def free(self) -> int:
+        """How many more tasks the cluster is given: what fits on it now, and a few that wait there."""
+        slots = int(self._ray.cluster_resources().get("CPU", 1) / self._cpus)
+        return max(slots, 1) * _AHEAD - len(self._running)
+
+    def submit(self, spec: JobSpec) -> None:
+        """Give a job to the cluster."""
+        self._running[self._task.remote(self._place, spec, self._run)] = spec
+
+    def finished(self, seconds: float) -> Sequence[JobResult]:
+        """Return results as they come."""
+        done, _ = self._ray.wait([*self._running], timeout=seconds)
+        found = []
+        for reference in done:
+            spec = self._running.pop(reference)
+            try:
+                found.append(self._ray.get(reference))
+            except Exception as error:
+                found.append(lost(spec, one_line(f"Ray: {error}", 500)))
+        return found
+
+    def close(self, *, at_once: bool = False) -> None:
+        """Leave the cluster; ``at_once``: and end what it runs for us."""
+        for reference in self._running if at_once else ():
+            self._ray.cancel(reference, force=True)
+        self._running.clear()
+        if self._own:
+            self._ray.shutdown()
+
+
+def _connect(ray: Any, address: str) -> None:  # noqa: ANN401 - a module without types
+    if address == "local":
+        ray.init(log_to_driver=False, configure_logging=False, include_dashboard=False)
+        return
+    place = address
+    if address == "auto":
+        place = (
+            os.environ.get("RAY_ADDRESS") or import_module("ray._private.services").find_bootstrap_address(None) or ""
+        )
+        if not place:
+            raise UsageError("There is no Ray on this machine: name its address, or --ray local. Nothing was run.")
+    _check_token(place)
+    try:
+        ray.init(address=place, log_to_driver=False, configure_logging=False)
+    except Exception as error:
+        raise RailsError(f"Ray at {one_line(place)} cannot be used: {one_line(str(error), 300)}") from error
+
+
+def _check_token(place: str) -> None:
+    """Ask the cluster for nothing in particular. Raises UsageError where it refuses our token, which Ray says late."""
+    if place.startswith("ray://"):
+        return
+    try:
+        client = import_module("ray._raylet").GcsClient(address=place)
+        client.internal_kv_get(b"ai-rails", None, timeout=_PROBE_SECONDS)
+    except Exception as error:
+        words = str(error)
+        if "auth" in f"{type(error).__name__} {words}".casefold():
+            raise UsageError(_REFUSED.format(place=one_line(place))) from error
+        raise RailsError(
+            f"Ray at {one_line(place)} does not answer: {one_line(words, 300)}. Nothing was run."
+        ) from error
+
+
+class PaceActor:
+    """Keeps the paces of all providers for a cluster."""
+
+    def __init__(self) -> None:
+        self._paces: dict[str, Pace] = {}
+
+    def ask(self, provider: str, every: float) -> float:
+        """Return when a request may go, and take that place."""
+        start, self._paces[provider] = self._paces.get(provider, Pace()).asked(time.time(), every)
+        return start
+
+    def use(self, provider: str, seconds: float) -> None:
+        """Count tokens."""
+        self._paces[provider] = self._paces.get(provider, Pace()).used(time.time(), seconds)
+
+    def pause(self, provider: str, seconds: float) -> None:
+        """Let nobody ask for so long."""
+        self._paces[provider] = self._paces.get(provider, Pace()).paused(time.time() + seconds)
+
+
+class _AskActor:
+    """The actor, asked from a worker."""
+
+    def __init__(self, actor: Any) -> None:  # noqa: ANN401 - a handle of Ray
+        self._ray, self._actor = _ray(), actor
+
+    def ask(self, provider: str, every: float) -> float:
+        return float(self._ray.get(self._actor.ask.remote(provider, every)))
+
+    def use(self, provider: str, seconds: float) -> None:
+        self._ray.get(self._actor.use.remote(provider, seconds))
+
+    def pause(self, provider: str, seconds: float) -> None:
+        self._ray.get(self._actor.pause.remote(provider, seconds))
+
+
+def pace_actor(name: str) -> PaceKeeper:
+    """Return the actor of this name, made where there is none; it takes no processor and ends with its jobs."""
+    ray = _ray()
+    return _AskActor(ray.remote(PaceActor).options(name=name, get_if_exists=True, num_cpus=0).remote())

@@ -1,0 +1,290 @@
+"""What a set of jobs says: how each model, agent and setting did, and which differences chance does not make. Pure.
+
+Errors are counted and left out of every rate. Settings are compared on the tasks, and repeats, that both have run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, groupby
+from statistics import fmean
+from typing import Final
+
+from rails.batch.job_spec import JobResult
+from rails.batch.statistics import ALPHA, mcnemar, mean_interval, pass_at
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
+from rails.projections.share import Share
+from rails.render.blocks import Cell, Table, cells
+from rails.render.units import seconds_text
+
+#: The stages of a job, in order; "other" is our own.
+STAGES: Final = ("prepare", "model", "gate", "human", "run", "write", "score")
+_VARIED: Final = ("model", "agent", "gate")
+JobSetting = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One model, agent and gate setting on all its tasks. ``cost`` is ``None`` where some of it is not known."""
+
+    setting: JobSetting
+    jobs: int
+    errors: int
+    passed: Share
+    first: Share
+    at: tuple[tuple[int, float], ...]
+    cost: float | None
+    tries: float | None
+    turns: float
+    seconds: tuple[tuple[str, float], ...]
+
+    @property
+    def per_solved(self) -> float | None:
+        """The cost of all its jobs for each that passed."""
+        return self.cost / self.passed.hits if self.cost is not None and self.passed.hits else None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two settings on the runs that both have: how many passed with one only, and how often chance does that.
+
+    ``cost`` and ``turns`` are mean differences, the second less the first, with their 95 % interval.
+    """
+
+    first: JobSetting
+    second: JobSetting
+    pairs: int
+    both: int
+    only_first: int
+    only_second: int
+    chance: float
+    cost: tuple[float, float, float] | None
+    turns: tuple[float, float, float]
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether chance alone rarely makes such a difference."""
+        return self.chance < ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """Rows by setting, and each two of them compared."""
+
+    rows: tuple[SettingRow, ...]
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def value(self) -> dict[str, Json]:
+        """The figures as JSON."""
+        return {
+            "v": 1,
+            "settings": [_row_json(row) for row in self.rows],
+            "comparisons": [_comparison_json(one) for one in self.comparisons],
+        }
+
+
+def batch_report(
+    results: Iterable[JobResult], only: Callable[[JobSetting, JobSetting], bool] = lambda *_: True
+) -> BatchReport:
+    """Return the report of ``results``; ``only`` chooses which settings are compared."""
+    known = sorted(results, key=lambda one: (setting_of(one), one.task, one.seed))
+    groups = {setting: [*found] for setting, found in groupby(known, setting_of)}
+    rows = tuple(_row(setting, found) for setting, found in groups.items())
+    pairs = [pair for pair in combinations(groups, 2) if only(*pair)]
+    return BatchReport(rows, tuple(_compared(a, b, groups[a], groups[b]) for a, b in pairs))
+
+
+def setting_of(result: JobResult) -> JobSetting:
+    """Return what is varied in a set."""
+    return result.model, result.agent, result.gate
+
+
+def _row(setting: JobSetting, found: Sequence[JobResult]) -> SettingRow:
+    counted = [one for one in found if not one.error]
+    raised, tries = sum(one.raised for one in counted), sum(one.tries for one in counted)
+    costs = [one.cost for one in counted]
+    totals: dict[str, float] = {}
+    for one in counted:
+        for stage, spent in one.seconds.items():
+            totals[stage] = totals.get(stage, 0.0) + spent
+    return SettingRow(
+        setting,
+        len(found),
+        len(found) - len(counted),
+        Share(sum(one.passed for one in counted), len(counted)),
+        Share(sum(one.first_try for one in counted), len(counted)),
+        _pass_at(counted),
+        sum(cost for cost in costs if cost is not None) if None not in costs else None,
+        tries / raised if raised else None,
+        fmean(one.turns for one in counted) if counted else 0.0,
+        tuple((stage, totals[stage] / len(counted)) for stage in STAGES if totals.get(stage)),
+    )
+
+
+def _pass_at(counted: Sequence[JobResult]) -> tuple[tuple[int, float], ...]:
+    """Return pass@k for every k that each task was run often enough for: the mean over the tasks."""
+    runs = [[one.passed for one in found] for _, found in groupby(counted, lambda one: one.task)]
+    most = min((len(found) for found in runs), default=0)
+    estimates = ((k, [pass_at(k, len(found), sum(found)) for found in runs]) for k in range(1, most + 1))
+    return tuple((k, fmean(one for one in found if one is not None)) for k, found in estimates)
+
+
+def _compared(first: JobSetting, second: JobSetting, a: Sequence[JobResult], b: Sequence[JobResult]) -> Comparison:
+    others = {(one.task, one.seed): one for one in b if not one.error}
+    pairs = [(one, others[one.task, one.seed]) for one in a if not one.error and (one.task, one.seed) in others]
+    only_first = sum(x.passed and not y.passed for x, y in pairs)
+    only_second = sum(y.passed and not x.passed for x, y in pairs)
+    costs = [y.cost - x.cost for x, y in pairs if x.cost is not None and y.cost is not None]
+    return Comparison(
+        first,
+        second,
+        len(pairs),
+        sum(x.passed and y.passed for x, y in pairs),
+        only_first,
+        only_second,
+        mcnemar(only_first, only_second),
+        mean_interval(costs) if costs and len(costs) == len(pairs) else None,
+        mean_interval([float(y.turns - x.turns) for x, y in pairs]),
+    )
+
+
+# -- as people read it ------------------------------------------------------------------------------
+
+
+def report_tables(report: BatchReport, currency: str = "") -> list[Table]:
+    """Return the tables of a report."""
+    return [_settings_table(report.rows, currency), _times_table(report.rows), _pairs_table(report)]
+
+
+def _settings_table(rows: Sequence[SettingRow], currency: str) -> Table:
+    most = max((len(row.at) for row in rows), default=0)
+    columns = ("model", "agent", "gate", "jobs", "errors", "passed", "95 %", "first try", "turns", "cost", "per solved")
+    more = tuple(f"pass@{k}" for k in range(2, most + 1))
+    drawn = tuple(
+        cells(
+            *row.setting,
+            row.jobs,
+            row.errors or "",
+            _percent(row.passed),
+            _interval(row.passed),
+            _percent(row.first),
+            f"{row.turns:.1f}",
+            _money(row.cost),
+            _money(row.per_solved),
+            "" if row.tries is None else f"{row.tries:.2f}",
+            *(f"{share:.0%}" for _, share in row.at[1:]),
+            *[""] * (most - max(len(row.at), 1)),
+        )
+        for row in rows
+    )
+    notes = ("Errors (of the model's service, of the machine) count in no rate. Cost is of all jobs, passed or not.",)
+    money = (f"Money is {currency}.",) if currency else ()
+    names = (*columns, "tries per finding", *more)
+    return Table("How each did", names, drawn, frozenset(range(3, len(names))), frozenset({0}), notes=(*notes, *money))
+
+
+def _times_table(rows: Sequence[SettingRow]) -> Table:
+    stages = [stage for stage in STAGES if any(stage == name for row in rows for name, _ in row.seconds)]
+    drawn = []
+    for row in rows:
+        spent = dict(row.seconds)
+        drawn.append(cells(*row.setting, *(seconds_text(spent[name]) if name in spent else "" for name in stages)))
+    columns = ("model", "agent", "gate", *stages)
+    return Table("Time of a job, by stage", columns, tuple(drawn), frozenset(range(3, len(columns))), frozenset({0}))
+
+
+def _pairs_table(report: BatchReport) -> Table:
+    columns = ("first", "second", "pairs", "both pass", "first only", "second only", "chance", "turns", "cost", "")
+    drawn = tuple(
+        cells(
+            *(" · ".join(_told(one.first, one.second, which)) for which in (one.first, one.second)),
+            one.pairs,
+            one.both,
+            one.only_first,
+            one.only_second,
+            f"{one.chance:.3f}",
+            _difference(one.turns),
+            _difference(one.cost) if one.cost else "",
+            _verdict(one),
+        )
+        for one in report.comparisons
+    )
+    notes = (
+        "Pairs are the same task and repeat. Chance is McNemar's exact test: how often luck alone makes such a "
+        f"difference; from {ALPHA:g} on they are not distinguishable. Turns and cost are the second less the first, "
+        "with 95 % intervals.",
+    )
+    return Table(
+        "Compared on the same tasks", columns, drawn, frozenset(range(2, 9)), frozenset({0, 1, 9}), notes=notes
+    )
+
+
+def _told(first: JobSetting, second: JobSetting, which: JobSetting) -> list[str]:
+    """Return the parts of a setting in which two differ."""
+    named = zip(_VARIED, which, first, second, strict=True)
+    return [f"gate {word}" if name == "gate" else word for name, word, a, b in named if a != b]
+
+
+def _verdict(one: Comparison) -> Cell:
+    if not one.pairs:
+        return Cell("no run in common", "dim")
+    if not one.distinguishable:
+        return Cell("not distinguishable", "dim")
+    return Cell("second is better" if one.only_second > one.only_first else "first is better", "good")
+
+
+def _percent(share: Share) -> Cell:
+    low, high = share.interval
+    if not share.of:
+        return Cell("")
+    return Cell(f"{share.hits}/{share.of} {share.hits / share.of:.0%}", span=(low, share.hits / share.of, high))
+
+
+def _interval(share: Share) -> str:
+    low, high = share.interval
+    return f"{low:.0%}–{high:.0%}" if share.of else ""
+
+
+def _money(cost: float | None) -> str:
+    return "" if cost is None else f"{cost:.4g}"
+
+
+def _difference(found: tuple[float, float, float]) -> str:
+    mean, low, high = found
+    return f"{mean:+.3g} ({low:+.3g} to {high:+.3g})"
+
+
+def _row_json(row: SettingRow) -> Json:
+    low, high = row.passed.interval
+    return {
+        **dict(zip(_VARIED, row.setting, strict=True)),
+        "jobs": row.jobs,
+        "errors": row.errors,
+        "passed": row.passed.hits,
+        "of": row.passed.of,
+        "interval": [low, high],
+        "first_try": row.first.hits,
+        "pass_at": {str(k): share for k, share in row.at},
+        "cost": row.cost,
+        "cost_per_solved": row.per_solved,
+        "tries_per_finding": row.tries,
+        "turns": row.turns,
+        "seconds": dict(row.seconds),
+    }
+
+
+def _comparison_json(one: Comparison) -> Json:
+    return {
+        "first": list(one.first),
+        "second": list(one.second),
+        "pairs": one.pairs,
+        "both": one.both,
+        "only_first": one.only_first,
+        "only_second": one.only_second,
+        "chance": one.chance,
+        "distinguishable": one.distinguishable,
+        "turns": list(one.turns),
+        "cost": list(one.cost) if one.cost else None,
+    }

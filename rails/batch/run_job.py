@@ -1,0 +1,310 @@
+"""One job, as a function: a spec in, a result out. No terminal, no current directory, nothing of the user's settings.
+
+The model, the approver and the gate are built here, from strings. The work tree is gone afterwards, the log stays.
+Nothing is raised for a fault of the machine, the model or the spec: that is a result with an ``error``, which a rate
+does not count and another run may mend. Python workers of the gate stay warm for the next job of the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rails.batch.job_spec import JobCheck, JobCheckResult, JobResult, JobSpec
+from rails.batch.licences import licence_of
+from rails.batch.shared_limits import limited
+from rails.config.prices import Price
+from rails.core.app_dirs import choose_config_folder, take_back
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
+from rails.core.errors import CheckError, LogError, RailsError, UsageError
+from rails.core.events.changes import CheckpointEvent
+from rails.core.events.record import Record
+from rails.core.paths import WorkspacePath, parse_path
+from rails.core.scratch import kept_folder
+from rails.core.text import one_line
+from rails.core.verdict import Finding, NotChecked, Verdict
+from rails.gate import command_checks
+from rails.gate.command_checks import CheckCommand, CommandFailedError, run_check_command
+from rails.gate.gate import Gate
+from rails.gate.support.warm_processes import PythonPool
+from rails.git import revisions
+from rails.git.worktrees import JobTree, work_tree
+from rails.log.writer import SessionLog
+from rails.models.model import Model, ModelOptions
+from rails.models.providers import named_server, open_model
+from rails.projections.common import SessionView
+from rails.projections.session import session_view
+from rails.session.job import Ending, SessionJob
+from rails.session.unattended import TEMPLATES, unattended_session
+
+#: Policies by name, for a tree that is thrown away.
+POLICIES: Final = {
+    "deny": "",
+    "edits": '[[rule]]\ndecision = "allow"\npath = "**"\nkind = ["create", "modify", "delete"]\n',
+}
+#: Endings that say nothing of the agent: its model, or we, failed.
+_FAULTS: Final = ("model_failed", "internal_error")
+_FINDINGS: Final = 50
+_DIFF_CHARS: Final = 2_000_000
+_SESSIONS: Final = 1_000
+
+
+def run_job(spec: JobSpec) -> JobResult:
+    """Run one job and return its result, whatever happened."""
+    return run_job_with(spec, lambda: _model(spec))
+
+
+def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
+    """Run a job as :func:`run_job` does, with a model that the caller brings."""
+    result = JobResult(
+        name=spec.name,
+        task=spec.id or spec.name,
+        repo=spec.repo,
+        commit=spec.commit,
+        model=spec.model,
+        agent=spec.agent,
+        gate=spec.gate,
+        seed=spec.seed,
+    )
+    state, place = Path(spec.folder) if spec.folder else kept_folder("job"), None
+    try:
+        if not (Path(spec.repo).is_absolute() and state.is_absolute()):
+            raise UsageError(f"A job names its places absolutely, not {one_line(spec.repo)!r}. It was not begun.")
+        place = state / "work" / f"{spec.name}-{os.getpid()}-{threading.get_ident():x}"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        return _Run(spec, result, state, place).result(model)
+    except (RailsError, OSError) as error:
+        return msgspec.structs.replace(result, error=one_line(f"{type(error).__name__}: {error}", 600))
+    except Exception as error:  # a fault of ours is an outcome too
+        return msgspec.structs.replace(result, error=f"a fault of AI-Rails: {one_line(repr(error), 500)}")
+    finally:
+        if place and not spec.keep:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+class _Run:
+    """A job in its own place: a work tree, and what it brings as configuration."""
+
+    def __init__(self, spec: JobSpec, result: JobResult, state: Path, place: Path) -> None:
+        self.spec, self._result, self._state, self._place = spec, result, state, place
+        self._seconds: dict[str, float] = {}
+
+    def result(self, model: Callable[[], Model]) -> JobResult:
+        spec, config = self.spec, self._place / "config"
+        with contextlib.ExitStack() as stack:
+            with self._timed("prepare"):
+                _write_config(spec, config)
+                stack.callback(take_back, choose_config_folder(config))
+                tree = work_tree(Path(spec.repo), spec.commit, self._place)
+            with Gate(tree.folder, pool=_pool()) as judge, self._log([*_environment(spec).values()]) as log:
+                gate = judge if spec.gate == "on" else _OpenGate(tree.folder, pool=_pool())
+                session = unattended_session(
+                    _session_job(spec, tree),
+                    log,
+                    limited(model(), spec),
+                    config,
+                    gate,
+                    prices={name: Price(*one) for name, one in spec.prices.items()},
+                )
+                records: list[Record] = []
+                session.watch = records.append
+                ending = session.run()
+                cost = None if session.state.budget.unpriced else session.state.budget.cost
+                log.sync()
+                view = session_view(records)
+                made = self._made(tree.commit, ending, view, log.path, records)
+                with self._timed("score"):
+                    made = self._scored(made, tree, judge, cost, _written(records))
+                return msgspec.structs.replace(made, seconds={**self._seconds, **made.seconds})
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._seconds[stage] = round(self._seconds.get(stage, 0.0) + time.monotonic() - began, 4)
+
+    @contextmanager
+    def _log(self, secrets: Sequence[str]) -> Iterator[SessionLog]:
+        """Open a log of the job's name; one that an interrupted run of it left stays, and this gets a number."""
+        for number in range(1, _SESSIONS):
+            session_id = self._result.name if number == 1 else f"{self._result.name}-{number}"
+            if not (self._state / "sessions" / session_id).exists():
+                with SessionLog.create(self._state, session_id=session_id, secrets=secrets) as log:
+                    yield log
+                return
+        raise LogError(f"There are {_SESSIONS} logs of {self._result.name} in {self._state}. It was not begun.")
+
+    def _made(self, commit: str, ending: Ending, view: SessionView, log: Path, records: Sequence[Record]) -> JobResult:
+        raised, tries = _tries(view)
+        return msgspec.structs.replace(
+            self._result,
+            commit=commit,
+            ending=ending.outcome,
+            error=one_line(ending.message, 600) if ending.outcome in _FAULTS else "",
+            first_try=not any(turn.failed for turn in view.turns),
+            turns=view.totals.turns,
+            input_tokens=sum(turn.input_tokens + turn.cached_tokens for turn in view.turns),
+            output_tokens=view.totals.output_tokens,
+            raised=raised,
+            tries=tries,
+            seconds=dict(view.totals.seconds),
+            log=str(log),
+            head=records[-1].hash if records else "",
+        )
+
+    def _scored(
+        self, made: JobResult, tree: JobTree, judge: Gate, cost: float | None, paths: Sequence[str]
+    ) -> JobResult:
+        """Return the result with the verdict on the whole change and what the checks say of it."""
+        changes = _changes(tree, paths)
+        verdict = judge.judge(changes) if changes else Verdict("pass", changes)
+        new = [finding for finding in verdict.findings if finding.new]
+        checks, error = [], made.error
+        if not error:
+            for check in self.spec.checks:
+                try:
+                    checks.append(_checked(check, tree.folder, self.spec))
+                except CheckError as fault:
+                    error = f"a check could not run: {one_line(str(fault), 500)}"
+        passed = not error and (all(one.passed for one in checks) if checks else verdict.status == "pass")
+        diff = tree.diff(paths)
+        return msgspec.structs.replace(
+            made,
+            passed=passed and (bool(checks) or made.ending == "done"),
+            first_try=passed and made.first_try,
+            verdict=verdict.status,
+            findings=tuple(_in_words(one) for one in new[:_FINDINGS]),
+            checks=tuple(checks),
+            diff=diff if len(diff) <= _DIFF_CHARS else f"{diff[:_DIFF_CHARS]}\n[cut: {len(diff)} characters]\n",
+            cost=cost,
+            error=error,
+            licence=licence_of(tree.folder),
+            tree=str(tree.folder) if self.spec.keep else "",
+        )
+
+
+class _OpenGate(Gate):
+    """The gate of a job without one: everything passes, and the verdict says that nobody looked."""
+
+    def judge(self, changes: ChangeSet, *, agent: str = "") -> Verdict:
+        """Return a pass for ``changes`` as they are."""
+        del agent
+        said = tuple(
+            NotChecked(str(one.path), "gate", "this job runs without", required=False) for one in changes.changes
+        )
+        return Verdict("pass", changes, not_checked=said)
+
+
+@cache
+def _pool() -> PythonPool:
+    """Return the Python workers that all jobs of this process share; they end with it."""
+    return PythonPool(1)
+
+
+def _write_config(spec: JobSpec, config: Path) -> None:
+    (config / TEMPLATES).mkdir(parents=True)
+    (config / "policy.toml").write_text(POLICIES.get(spec.policy, spec.policy), "utf-8")
+    (config / "policy.toml").chmod(0o600)
+    for name, text in spec.templates.items():
+        if not name.replace("-", "").isalnum():
+            raise UsageError(f"{one_line(name)!r} is no name of an agent. The job was not begun.")
+        (config / TEMPLATES / f"{name}.md").write_text(text, "utf-8")
+
+
+def _model(spec: JobSpec) -> Model:
+    """Open the model that a job names, with the keys that it may look up."""
+    name, url = named_server(spec.model)
+    return open_model(name, options=ModelOptions(base_url=url, environment=_environment(spec), seed=spec.seed or None))
+
+
+def _environment(spec: JobSpec) -> dict[str, str]:
+    """Return the variables that the job names, as this worker has them."""
+    return {name: os.environ[name] for name in spec.env if name in os.environ}
+
+
+def _session_job(spec: JobSpec, tree: JobTree) -> SessionJob:
+    bounds = spec.budgets
+    return SessionJob(
+        tree.folder,
+        tuple((role.strip(), spec.task) for role in spec.agent.split(",")),
+        max_attempts=bounds.max_attempts,
+        max_turns=bounds.max_turns,
+        approve="policy",
+        max_tokens=bounds.max_tokens,
+        max_seconds=bounds.max_seconds,
+        max_cost=bounds.max_cost,
+        escalate=spec.escalate,
+    )
+
+
+def _written(records: Sequence[Record]) -> list[str]:
+    """Return every path that was written in a session, in order."""
+    events = (record.event for record in records)
+    return [*dict.fromkeys(path for one in events if isinstance(one, CheckpointEvent) for path in one.paths)]
+
+
+def _changes(tree: JobTree, paths: Sequence[str]) -> ChangeSet:
+    """Return what became of the commit's files, as one change set."""
+    before = revisions.contents(tree.folder, tree.commit, paths) if paths else {}
+    found = []
+    for name, old in before.items():
+        path, file = parse_path(name), tree.folder / name
+        new = file.read_bytes() if file.is_file() and not file.is_symlink() else None
+        if isinstance(path, WorkspacePath) and old != new:
+            found.append(FileChange(path, old, new))
+    return ChangeSet(tuple(found))
+
+
+def _tries(view: SessionView) -> tuple[int, int]:
+    """Count the new findings that agents were told of, and the verdicts that each stood in."""
+    stood: dict[tuple[str, str, str, str], int] = {}
+    for turn in view.turns:
+        for gate in turn.gates:
+            for key in {(turn.agent, f.path, f.rule, f.message) for f in gate.verdict.findings if f.new}:
+                stood[key] = stood.get(key, 0) + 1
+    return len(stood), sum(stood.values())
+
+
+def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult:
+    """Run one check with the hidden files in place. Raises CheckError where it cannot be started."""
+    command, began = _command(check, tree), time.monotonic()
+    hidden: dict[str, bytes | None] = {path: text.encode() for path, text in spec.hidden.items()}
+    try:
+        words = [_in_words(one) for one in run_check_command(command, tree, hidden)]
+    except CommandFailedError as failed:
+        words = [one_line(str(failed), 300)]
+    return JobCheckResult(command.name, not words, len(words), tuple(words[:10]), round(time.monotonic() - began, 3))
+
+
+def _command(check: str | JobCheck, tree: Path) -> CheckCommand:
+    if isinstance(check, str) and check in command_checks.SHIPPED:
+        return command_checks.SHIPPED[check](command_checks.program("python", tree))
+    if isinstance(check, str):
+        words = shlex.split(check)
+        check = JobCheck(one_line(check, 60), tuple(words))
+    if not check.argv:
+        raise CheckError("a check has no command")
+    argv = (command_checks.program(check.argv[0], tree), *check.argv[1:])
+    usual = CheckCommand(check.name, argv, check.reads, report=check.report, timeout_s=check.seconds)
+    codes = frozenset(range(126)) if check.reads == "exit" else usual.ok_codes
+    return replace(usual, ok_codes=codes, pattern=check.pattern or usual.pattern)
+
+
+def _in_words(finding: Finding) -> str:
+    place = f"{finding.path}:{finding.line}: " if finding.line else "" if finding.path == "." else f"{finding.path}: "
+    return one_line(f"{place}{finding.rule} {finding.message}", 300)

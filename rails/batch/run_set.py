@@ -1,0 +1,148 @@
+"""A set of jobs, run to its end: what is finished is skipped, what stops is said, what two run at once is shared."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+from rails.batch.engine import JobEngine
+from rails.batch.job_spec import JobResult, JobSpec
+from rails.batch.store import JobStore
+from rails.core.dataclass import dataclass, field
+
+_RENEW_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 1.0
+#: How long another's jobs are waited for between two looks.
+_OTHERS_SECONDS: Final = 2.0
+
+
+@dataclass(slots=True)
+class SetProgress:
+    """How far a set is. ``skipped`` had a result before; ``elsewhere`` are run by others; ``stopped`` says why it ends
+    early. ``cost`` is what was spent in this run, ``unpriced`` whether some of it is not known.
+    """
+
+    total: int
+    skipped: int = 0
+    done: list[JobResult] = field(default_factory=list)
+    running: int = 0
+    elsewhere: dict[str, str] = field(default_factory=dict)
+    cost: float = 0.0
+    unpriced: bool = False
+    failed: int = 0
+    stopped: str = ""
+    began: float = field(default_factory=time.monotonic)
+
+    def add(self, result: JobResult) -> None:
+        """Count a result."""
+        self.done.append(result)
+        self.cost += result.cost or 0.0
+        self.unpriced = self.unpriced or result.cost is None
+        self.failed += not result.passed
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at the pace so far, ``None`` where there is none yet."""
+        left = self.total - self.skipped - len(self.done)
+        return left * (time.monotonic() - self.began) / len(self.done) if self.done else None
+
+
+def unfinished(
+    store: JobStore, specs: Sequence[JobSpec], retry: Collection[str] = ()
+) -> tuple[list[JobSpec], list[JobResult]]:
+    """Return the jobs that are to be run, and the results of the others. ``retry``: "errors", "failures" run again."""
+    known, left, over = {row.name: row for row in store.rows()}, [], []
+    for spec in specs:
+        result = known.get(spec.name)
+        again = result and (("errors" in retry and result.error) or ("failures" in retry and not result.passed))
+        if result is None or again:
+            left.append(spec)
+        else:
+            over.append(result)
+    return left, over
+
+
+def run_set(
+    store: JobStore,
+    engine: JobEngine,
+    specs: Sequence[JobSpec],
+    watch: Callable[[SetProgress], object] = lambda _: None,
+    *,
+    retry: Collection[str] = (),
+    max_cost: float | None = None,
+    stop_after: int | None = None,
+) -> SetProgress:
+    """Run what has no result yet, and return what came of it.
+
+    ``max_cost`` bounds the money of this run, ``stop_after`` the jobs that fail: then what runs is finished, and
+    nothing more begun. Ctrl-C ends what runs; it is begun anew by the next run.
+    """
+    left, over = unfinished(store, specs, retry)
+    before = {spec.name: found for spec in left if retry and (found := store.result(spec.name))}
+    progress, waiting, renewed = SetProgress(len(specs), len(over)), deque(left), time.monotonic()
+    try:
+        while waiting or progress.running or (progress.elsewhere and not progress.stopped):
+            progress.stopped = progress.stopped or _why_stop(progress, max_cost, stop_after)
+            if progress.stopped:
+                waiting.clear()
+            while waiting and engine.free > 0:
+                _begin(store, engine, waiting.popleft(), progress, before)
+            watch(progress)
+            for result in engine.finished(_LOOK_SECONDS) if progress.running else ():
+                progress.running -= 1
+                if store.result(result.name) != result:  # no worker was left to keep it
+                    store.put_result(result)
+                store.release(result.name)
+                progress.add(result)
+            if time.monotonic() - renewed > _RENEW_SECONDS:
+                store.renew()
+                renewed = time.monotonic()
+            if not (waiting or progress.running) and progress.elsewhere and not progress.stopped:
+                time.sleep(_OTHERS_SECONDS)
+                waiting.extend(_back(store, specs, progress))
+    except KeyboardInterrupt:
+        progress.stopped = "Ctrl-C"
+        engine.close(at_once=True)
+    finally:
+        store.release_all()
+    watch(progress)
+    return progress
+
+
+def _begin(
+    store: JobStore,
+    engine: JobEngine,
+    spec: JobSpec,
+    progress: SetProgress,
+    before: Mapping[str, JobResult],
+) -> None:
+    """Give a job to the engine, unless somebody else runs it or has run it since: another result than ``before``."""
+    if holder := store.claim(spec.name):
+        progress.elsewhere[spec.name] = holder
+        return
+    if (found := store.result(spec.name)) is not None and found != before.get(spec.name):
+        progress.skipped += 1
+        store.release(spec.name)
+        return
+    store.put_spec(spec)
+    engine.submit(spec)
+    progress.running += 1
+
+
+def _back(store: JobStore, specs: Sequence[JobSpec], progress: SetProgress) -> list[JobSpec]:
+    """Return the jobs of others that are to be tried for again; what they have finished counts as skipped."""
+    names, by_name = [*progress.elsewhere], {spec.name: spec for spec in specs}
+    progress.elsewhere.clear()
+    ended = [name for name in names if store.result(name) is not None]
+    progress.skipped += len(ended)
+    return [by_name[name] for name in names if name not in ended]
+
+
+def _why_stop(progress: SetProgress, max_cost: float | None, stop_after: int | None) -> str:
+    if max_cost is not None and progress.cost >= max_cost:
+        return f"the set's {max_cost:g} (money) are spent ({progress.cost:.4g})"
+    if stop_after is not None and progress.failed >= stop_after:
+        return f"{progress.failed} jobs have failed"
+    return ""

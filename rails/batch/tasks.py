@@ -1,0 +1,128 @@
+"""From a file of tasks to jobs: every task with every model, agent, setting and repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rails.batch.job_spec import GateMode, JobBudgets, JobCheck, JobSpec, SharedLimits
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import UsageError
+from rails.core.text import one_line
+from rails.git.worktrees import commit_named
+
+_HIDDEN_FILES: Final = 1_000
+
+
+class TaskLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a file of tasks. ``hidden`` are files, path to text, or a folder beside the file of tasks."""
+
+    id: str
+    repo: str
+    task: str
+    commit: str = "HEAD"
+    agent: str = ""
+    checks: tuple[str | JobCheck, ...] = ()
+    hidden: Mapping[str, str] | str = {}
+    budgets: JobBudgets | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """What a set varies, and what is the same for all of it."""
+
+    models: Sequence[str]
+    agents: Sequence[str] = ("coder",)
+    gates: Sequence[GateMode] = ("on",)
+    repeat: int = 1
+    policy: str = ""
+    templates: Mapping[str, str] = field(default_factory=dict)
+    env: tuple[str, ...] = ()
+    prices: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    budgets: JobBudgets = field(default_factory=JobBudgets)
+    limits: SharedLimits = field(default_factory=SharedLimits)
+    keep: bool = False
+
+
+def read_tasks(file: Path) -> list[TaskLine]:
+    """Read a file of tasks. Raises UsageError that names the line which is wrong; nothing is begun then."""
+    tasks: dict[str, TaskLine] = {}
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as error:
+        raise UsageError(f"The tasks in {file} cannot be read: {error.strerror or error}. Nothing was run.") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            task = msgspec.json.decode(line, type=TaskLine)
+        except msgspec.MsgspecError as error:
+            raise UsageError(f"{file}:{number}: no task: {one_line(str(error), 300)}. Nothing was run.") from error
+        if task.id in tasks:
+            raise UsageError(f"{file}:{number}: there is a task {one_line(task.id)!r} already. Nothing was run.")
+        tasks[task.id] = task
+    if not tasks:
+        raise UsageError(f"{file} has no task. Nothing was run.")
+    return [*tasks.values()]
+
+
+def jobs_of(tasks: Sequence[TaskLine], chosen: Variants, folder: Path) -> Iterator[JobSpec]:
+    """Yield the jobs of every task; ``folder`` is where relative paths begin. Raises UsageError."""
+    for task in tasks:
+        repo = _repository(task, folder)
+        commit, hidden = _commit(repo, task.commit), _hidden(task, folder)
+        for agent in (task.agent,) if task.agent else chosen.agents:
+            for model in chosen.models:
+                for gate in chosen.gates:
+                    for seed in range(1, chosen.repeat + 1):
+                        yield JobSpec(
+                            repo=str(repo),
+                            commit=commit,
+                            task=task.task,
+                            id=task.id,
+                            model=model,
+                            agent=agent,
+                            gate=gate,
+                            seed=seed,
+                            checks=task.checks,
+                            hidden=hidden,
+                            policy=chosen.policy,
+                            templates={
+                                name: text for name, text in chosen.templates.items() if name in agent.split(",")
+                            },
+                            env=chosen.env,
+                            prices=chosen.prices,
+                            budgets=task.budgets or chosen.budgets,
+                            limits=chosen.limits,
+                            keep=chosen.keep,
+                        )
+
+
+_commit = cache(commit_named)
+
+
+def _repository(task: TaskLine, folder: Path) -> Path:
+    place = task.repo.removeprefix("file://")
+    if "://" in place or place.startswith("git@"):
+        url = one_line(place, 200)
+        raise UsageError(f"Task {one_line(task.id)}: {url} is not on this machine. Clone it, and name the clone.")
+    return (folder / place).resolve()
+
+
+def _hidden(task: TaskLine, folder: Path) -> Mapping[str, str]:
+    if not isinstance(task.hidden, str):
+        return task.hidden
+    root = folder / task.hidden
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    if not 0 < len(files) <= _HIDDEN_FILES:
+        raise UsageError(f"Task {one_line(task.id)}: {root} has {len(files)} hidden files. Nothing was run.")
+    try:
+        return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in files}
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"Task {one_line(task.id)}: a hidden file of {root} is no UTF-8 text. Nothing was run."
+        ) from error

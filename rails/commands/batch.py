@@ -1,0 +1,309 @@
+"""``ai-rails batch``: many jobs, what they say of models and agents, and the answers in them as training data."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rails.commands.options import above_zero, add_description, from_one
+from rails.core.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from rails.core.text import one_line, sha256
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rails.batch.engine import JobEngine
+    from rails.batch.job_spec import JobSpec
+    from rails.batch.run_set import SetProgress
+    from rails.batch.store import JobStore
+    from rails.batch.tasks import Variants
+
+_MORE: Final = """\
+Actions: run TASKS.jsonl --store DIR (what has a result there is skipped, so the same command goes on where it
+stopped), report DIR, export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
+_LINE_SECONDS: Final = 10.0
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    add_description(parser, _MORE)
+    parser.add_argument("action", choices=("run", "report", "export"), help="what to do")
+    parser.add_argument("place", metavar="FILE|STORE", help="the file of tasks, or the store (a folder or a URL)")
+    parser.add_argument("--store", metavar="STORE", help="with run: where results go")
+    parser.add_argument("--models", default="", metavar="LIST", help="PROVIDER:NAME[@URL], with commas between")
+    parser.add_argument("--templates", default="coder", metavar="LIST", help="agents, or .md files (default: coder)")
+    parser.add_argument("--gate", default="on", metavar="LIST", help="on, off or on,off: whether findings go back")
+    parser.add_argument("--repeat", type=from_one, default=1, metavar="N", help="runs of everything (default: 1)")
+    parser.add_argument(
+        "--policy", metavar="FILE", help="what is approved: a policy file, or 'edits' (default: your policy.toml)"
+    )
+    parser.add_argument("--env", default="", metavar="NAMES", help="variables that a worker looks up for a key")
+    parser.add_argument("--workers", type=from_one, metavar="N", help="at once (default: one for each core)")
+    parser.add_argument("--ray", metavar="ADDRESS", help="on Ray instead: auto, local or HOST:PORT")
+    parser.add_argument("--resources", default="", metavar="LIST", help="of a job on Ray: cpus=1,memory=BYTES,NAME=N")
+    parser.add_argument("--max-cost", type=above_zero, metavar="N", help="begin nothing more once this is spent")
+    parser.add_argument("--stop-after", type=from_one, metavar="N", help="begin nothing more after N failed jobs")
+    parser.add_argument("--retry", choices=("errors", "failures"), action="append", default=[], help="run these again")
+    parser.add_argument("--requests-per-minute", type=from_one, default=0, metavar="N", help="of all jobs together")
+    parser.add_argument("--tokens-per-minute", type=from_one, default=0, metavar="N", help="of all jobs together")
+    parser.add_argument("--max-turns", type=from_one, metavar="N", help="turns of one job (default: the agent's)")
+    parser.add_argument("--max-minutes", type=above_zero, default=30.0, metavar="N", help="of one job (default: 30)")
+    parser.add_argument("--keep", action="store_true", help="keep the work trees")
+    parser.add_argument("--dry-run", action="store_true", help="say what would run")
+    parser.add_argument("--compare", metavar="NAME=A,B", help="with report: gate=on,off runs what is missing")
+    parser.add_argument("--html", metavar="FILE", help="with report: write it as one self-contained page")
+    parser.add_argument("--json", action="store_true", help="with report: the figures as JSON")
+    parser.add_argument("--markdown", action="store_true", help="with report: as Markdown")
+    parser.add_argument("--format", choices=("sft", "preferences"), default="sft", help="with export (default: sft)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run jobs, report on them or export them; return the exit code."""
+    if options.action == "run":
+        return _run(options)
+    if options.action == "report":
+        from rails.commands import batch_report
+
+        return batch_report.report(options, run_jobs)
+    raise UsageError("export is not there yet.")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rails.batch.store import JobStore
+    from rails.batch.tasks import jobs_of, read_tasks
+
+    if not options.store or not options.models:
+        raise UsageError("batch run needs --store and --models. Nothing was run.")
+    file = Path(options.place)
+    store = JobStore(options.store)
+    specs = [*jobs_of(read_tasks(file), _variants(options, store), file.absolute().parent)]
+    return run_jobs(options, store, specs)
+
+
+def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSpec]) -> int:
+    """Run the jobs that have no result yet, and show how far they are; return the exit code."""
+    from rails.batch.run_set import run_set, unfinished
+
+    left, _ = unfinished(store, specs, options.retry)
+    print(f"{len(specs)} jobs, {len(specs) - len(left)} of them done before · {one_line(store.place)}")
+    if options.dry_run:
+        for spec in left:
+            print(f"  {spec.name}  {one_line(spec.id, 40)}  {spec.agent}  {one_line(spec.model, 60)}  gate {spec.gate}")
+        return EXIT_OK
+    if not left:
+        return EXIT_OK
+    _check_prices(options, left)
+    engine = _engine(options, store, len(left))
+    try:
+        with _shown() as watch:
+            progress = run_set(
+                store,
+                engine,
+                specs,
+                watch,
+                retry=options.retry,
+                max_cost=options.max_cost,
+                stop_after=options.stop_after,
+            )
+    finally:
+        engine.close()
+    store.rows()
+    return _ended(progress, store)
+
+
+def _ended(progress: SetProgress, store: JobStore) -> int:
+    passed = sum(result.passed for result in progress.done)
+    errors = sum(bool(result.error) for result in progress.done)
+    failed = len(progress.done) - passed - errors
+    print(f"{len(progress.done)} run: {passed} passed, {failed} failed, {errors} errors{_money(progress)}")
+    for error in dict.fromkeys(result.error for result in progress.done if result.error):
+        print(f"  error: {one_line(error, 300)}")
+    for holder in dict.fromkeys(progress.elsewhere.values()):
+        print(f"  still being run by {holder}")
+    if progress.stopped:
+        print(f"stopped: {progress.stopped}. The same command goes on where it stopped.")
+    print(f"  report: ai-rails batch report {one_line(store.place)}")
+    if progress.stopped == "Ctrl-C":
+        return EXIT_INTERRUPTED
+    return EXIT_FINDINGS if progress.stopped or errors or progress.elsewhere else EXIT_OK
+
+
+def _money(progress: SetProgress) -> str:
+    more = " and what has no price" if progress.unpriced and progress.cost else ""
+    return f", cost {progress.cost:.4g}{more}" if progress.cost else ""
+
+
+# -- what is run, and by whom -----------------------------------------------------------------------
+
+
+def _variants(options: argparse.Namespace, store: JobStore) -> Variants:
+    """Read the command line's choices. Raises UsageError."""
+    from rails.batch.job_spec import JobBudgets, SharedLimits
+    from rails.batch.tasks import Variants
+    from rails.config.prices import PRICES_NAME, load_price_file
+    from rails.core.app_dirs import config_folder
+
+    gates = _list(options.gate)
+    if not set(gates) <= {"on", "off"}:
+        raise UsageError(f"--gate takes on, off or both, not {one_line(options.gate)!r}. Nothing was run.")
+    agents, templates = _agents(_list(options.templates))
+    limits = SharedLimits()
+    if options.requests_per_minute or options.tokens_per_minute:
+        folder = store.folder or Path(os.path.expanduser("~/.cache/ai-rails"))  # noqa: PTH111
+        place = f"ray:ai-rails-{sha256(store.place.encode())[:12]}" if options.ray else str(folder / "limits")
+        limits = SharedLimits(place, options.requests_per_minute, options.tokens_per_minute)
+    prices = load_price_file(config_folder() / PRICES_NAME).models
+    return Variants(
+        models=[_absolute(model) for model in _list(options.models)],
+        agents=agents,
+        gates=["on" if gate == "on" else "off" for gate in gates],
+        repeat=options.repeat,
+        policy=_policy(options.policy),
+        templates=templates,
+        env=_keys(options),
+        prices={name: (one.input, one.output, one.cached) for name, one in prices.items()},
+        budgets=JobBudgets(max_turns=options.max_turns, max_seconds=options.max_minutes * 60),
+        limits=limits,
+        keep=options.keep,
+    )
+
+
+def _list(words: str) -> list[str]:
+    return [*dict.fromkeys(word.strip() for word in words.split(",") if word.strip())]
+
+
+def _absolute(model: str) -> str:
+    """Return a model with the file of a recording named absolutely: workers have another folder."""
+    kind, _, file = model.partition(":")
+    return f"recorded:{Path(file).absolute()}" if kind == "recorded" else model
+
+
+def _keys(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the names of the variables with keys: those that are named, and the usual ones of the providers."""
+    usual = {f"{model.partition(':')[0].upper()}_API_KEY" for model in _list(options.models)}
+    return tuple(sorted({*_list(options.env), *(usual - {"RECORDED_API_KEY"})}))
+
+
+def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return agents, and the texts of those that are not shipped: the user's own, and files."""
+    from rails.agents.template import load_agents, named
+    from rails.core.app_dirs import builtin_folder, config_folder
+
+    own = config_folder() / "agent_templates"
+    known = load_agents([builtin_folder("agent_templates"), own], trusted_folders=[own])
+    agents, texts = [], {}
+    for name in names:
+        if name.endswith(".md"):
+            file = Path(name)
+            if not file.is_file() or not re.fullmatch(r"[a-z0-9-]+", file.stem):
+                raise UsageError(f"{one_line(name)} is no agent's file (lower-case-name.md). Nothing was run.")
+            agents.append(file.stem)
+            texts[file.stem] = file.read_text("utf-8")
+            continue
+        agent = named(known, name)
+        agents.append(agent.name)
+        if agent.origin == "user":
+            texts[agent.name] = agent.text
+    return agents, texts
+
+
+def _policy(given: str | None) -> str:
+    """Return the text of the policy that the jobs carry. Raises UsageError where there is none: then all is denied."""
+    from rails.approval.policy.policy import POLICY_NAME
+    from rails.batch.run_job import POLICIES
+    from rails.core.app_dirs import config_folder
+
+    if given in POLICIES:
+        return given
+    file = Path(given) if given else config_folder() / POLICY_NAME
+    if not file.is_file():
+        words = f"There is no policy in {file}, so nothing that an agent does would be approved."
+        raise UsageError(f"{words} --policy edits approves changes that pass the gate. Nothing was run.")
+    return file.read_text("utf-8")
+
+
+def _check_prices(options: argparse.Namespace, specs: Sequence[JobSpec]) -> None:
+    from rails.config.prices import Price, no_price, price_of
+    from rails.core.app_dirs import config_folder
+    from rails.models.providers import named_server
+
+    for spec in {spec.model: spec for spec in specs}.values() if options.max_cost is not None else ():
+        name = named_server(spec.model)[0]
+        name = name if name.startswith("recorded:") else name.partition(":")[2]
+        if price_of(name, {key: Price(*one) for key, one in spec.prices.items()}) is None:
+            raise no_price(name, config_folder())
+
+
+def _engine(options: argparse.Namespace, store: JobStore, jobs: int) -> JobEngine:
+    if options.ray:
+        from rails.batch.ray_engine import RayEngine, RayResources
+
+        given = dict(word.partition("=")[::2] for word in _list(options.resources))
+        try:
+            numbers = {name: float(value) for name, value in given.items()}
+        except ValueError as error:
+            raise UsageError("--resources takes NAME=NUMBER, with commas between. Nothing was run.") from error
+        cpus, memory = numbers.pop("cpus", 1.0), int(numbers.pop("memory", 0))
+        return RayEngine(str(store.folder or store.place), options.ray, RayResources(cpus, memory, numbers))
+    from rails.batch.engine import PoolEngine
+
+    return PoolEngine(store.place, min(options.workers or os.cpu_count() or 1, jobs))
+
+
+# -- how far it is --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _shown() -> Iterator[Callable[[SetProgress], object]]:
+    """Yield what shows progress: a live table at a terminal, a line now and then elsewhere."""
+    if not sys.stdout.isatty():
+        yield _Lines()
+        return
+    from rich.live import Live
+
+    with Live(auto_refresh=False) as live:
+        yield lambda progress: live.update(_table(progress), refresh=True)
+
+
+class _Lines:
+    """Prints how far it is when something has changed, at most every ten seconds."""
+
+    def __init__(self) -> None:
+        self._said, self._at = -1, time.monotonic()
+
+    def __call__(self, progress: SetProgress) -> None:
+        if len(progress.done) != self._said and time.monotonic() - self._at > _LINE_SECONDS:
+            self._said, self._at = len(progress.done), time.monotonic()
+            print(f"  {_far(progress)}", flush=True)
+
+
+def _far(progress: SetProgress) -> str:
+    from rails.render.units import seconds_text
+
+    left = progress.seconds_left
+    ahead = f", {seconds_text(left)} left" if left else ""
+    done = f"{progress.skipped + len(progress.done)} of {progress.total} done, {progress.running} running"
+    return f"{done}{_money(progress)}{ahead}"
+
+
+def _table(progress: SetProgress) -> Table:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    names = ("model", "agent", "gate", "done", "passed", "errors", "turns", "cost")
+    table = RichTable(*names, title=_far(progress), box=box.SIMPLE, title_justify="left")
+    rows: dict[tuple[str, str, str], list[float]] = {}
+    for result in progress.done:
+        row = rows.setdefault((result.model, result.agent, result.gate), [0.0] * 5)
+        for at, value in enumerate((1, result.passed, bool(result.error), result.turns, result.cost or 0.0)):
+            row[at] += value
+    for key, (done, *counts, cost) in sorted(rows.items()):
+        table.add_row(*(one_line(word, 60) for word in key), *(f"{one:.0f}" for one in (done, *counts)), f"{cost:.4g}")
+    return table

@@ -1,0 +1,66 @@
+"""``ai-rails batch report``: the figures of a store, and the ablation that is missing in it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from rails.batch.job_spec import JobSpec
+from rails.batch.report import JobSetting, batch_report, report_tables
+from rails.batch.store import JobStore
+from rails.commands.review import show_report
+from rails.config.prices import PRICES_NAME, load_price_file
+from rails.core.app_dirs import config_folder
+from rails.core.errors import UsageError
+from rails.core.text import one_line
+from rails.review.reports.report_list import ReviewReport
+
+_COMPARED = ("gate", "model", "agent")
+
+
+def report(
+    options: argparse.Namespace, run_jobs: Callable[[argparse.Namespace, JobStore, Sequence[JobSpec]], int]
+) -> int:
+    """Show the report; with ``--compare gate=on,off`` what it lacks is run first. Return the exit code."""
+    store = JobStore(options.place)
+    rows, only = store.rows(), lambda *_: True
+    if not rows:
+        raise UsageError(f"There is no result in {one_line(options.place)}. Run some first: ai-rails batch run.")
+    if options.compare:
+        name, values = _compared(options.compare)
+        if name == "gate":
+            specs = [spec for row in rows if (spec := store.spec(row.name))]
+            wanted = {(one := msgspec.structs.replace(spec, gate=gate)).name: one for spec in specs for gate in values}
+            if len(wanted) > len(rows):
+                print(f"{len(wanted) - len(rows)} jobs are missing for {name}={','.join(values)}.")
+            code = run_jobs(options, store, [*wanted.values()])
+            if code or options.dry_run:
+                return code
+            rows = store.rows()
+        only = _only(_COMPARED.index(name), values)
+    found = batch_report(rows, only)
+    currency = load_price_file(config_folder() / PRICES_NAME).currency
+    value: dict[str, Any] = found.value
+    about = f"{len(rows)} jobs of {one_line(options.place)}"
+    return show_report(options, ReviewReport("Jobs compared", tuple(report_tables(found, currency)), value), about)
+
+
+def _compared(words: str) -> tuple[str, list[str]]:
+    name, _, values = words.partition("=")
+    chosen = [value.strip() for value in values.split(",") if value.strip()]
+    if name not in _COMPARED or len(chosen) != 2 or (name == "gate" and set(chosen) != {"on", "off"}):
+        raise UsageError(f"--compare takes gate=on,off, model=A,B or agent=A,B, not {one_line(words)!r}.")
+    return name, chosen
+
+
+def _only(place: int, values: Sequence[str]) -> Callable[[JobSetting, JobSetting], bool]:
+    """Return what chooses settings that differ in one thing only, and there in these two values."""
+
+    def chosen(first: JobSetting, second: JobSetting) -> bool:
+        rest = first[:place] + first[place + 1 :] == second[:place] + second[place + 1 :]
+        return rest and {first[place], second[place]} == {*values}
+
+    return chosen

@@ -1,0 +1,89 @@
+"""A work tree of one commit that shares the objects of a repository and nothing else: no references, no settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.errors import UsageError, WorkspaceError
+from rails.core.text import one_line
+from rails.git.program import CLEAN, run_git
+
+_FULL: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+
+
+@dataclass(frozen=True, slots=True)
+class JobTree:
+    """A work tree, the bare store that it belongs to, and the commit that it began with."""
+
+    folder: Path
+    store: Path
+    commit: str
+
+    def diff(self, paths: Iterable[str]) -> str:
+        """Return the unified diff of these paths against the commit, with binary content, ignored ones too."""
+        names = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+        if not names:
+            return ""
+        self.git("update-index", "--add", "--remove", "-z", "--stdin", data=names)
+        flags = ("--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+        return self.git("diff", *flags, self.commit, "--").decode("utf-8", "replace")
+
+    def git(self, *words: str, data: bytes = b"") -> bytes:
+        """Run git in the work tree. Raises WorkspaceError."""
+        return _git(self.folder, *words, data=data)
+
+
+def work_tree(repository: Path, commit: str, place: Path) -> JobTree:
+    """Make a work tree of ``commit`` below ``place``, which has to be empty and is the caller's to remove.
+
+    Nothing that the repository names is run: neither its hooks nor its filters are settings of the new store. Raises
+    UsageError where there is no such repository or commit.
+    """
+    objects = objects_of(repository)
+    commit = commit if _FULL.fullmatch(commit) else commit_named(repository, commit)
+    store, tree = place / "objects.git", place / (repository.name.removesuffix(".git") or "project")
+    for folder in ("objects/info", "refs/heads"):
+        (store / folder).mkdir(parents=True)
+    (store / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
+    (store / "config").write_text(_CONFIG, "utf-8")
+    (store / "objects/info/alternates").write_bytes(str(objects).encode("utf-8", "surrogateescape") + b"\n")
+    try:
+        _git(store, "worktree", "add", "--quiet", "--detach", str(tree), commit)
+    except WorkspaceError as error:
+        words = f"{one_line(commit, 80)} of {repository} cannot be checked out, so the job was not begun: {error}"
+        raise UsageError(words) from error
+    return JobTree(tree, store, commit)
+
+
+def objects_of(repository: Path) -> Path:
+    """Return the folder with a repository's objects. Raises UsageError where ``repository`` is none."""
+    linked = repository / ".git"  # a file where this is a work tree of another repository
+    own = linked.read_text("utf-8").removeprefix("gitdir:").strip() if linked.is_file() else ".git"
+    for folder in (repository / own, repository):
+        common = folder / "commondir"
+        home = (folder / common.read_text("utf-8").strip()).resolve() if common.is_file() else folder
+        if (home / "objects").is_dir():
+            return home / "objects"
+    raise UsageError(f"{repository} is no git repository. Clone it first, and name the folder of the clone.")
+
+
+def commit_named(repository: Path, revision: str) -> str:
+    """Return the full name of a commit. Raises UsageError where there is none of that name."""
+    objects_of(repository)
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    try:
+        return _git(repository, *words).decode().strip()
+    except WorkspaceError as error:
+        raise UsageError(f"There is no commit {one_line(revision)!r} in {repository}.") from error
+
+
+def _git(folder: Path, *words: str, data: bytes = b"") -> bytes:
+    code, out, err = run_git(words, folder, {**CLEAN, "GIT_CEILING_DIRECTORIES": str(folder.parent)}, data)
+    if code:
+        raise WorkspaceError(f"git {words[0]} failed: {one_line(err.strip(), 300)}")
+    return out

@@ -1,0 +1,169 @@
+"""A step of the context window on its road: planned, with a page by the model or of the log, and published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec.structs import replace
+
+from rails.config.prices import Price, price_of
+from rails.core import dataclass as values
+from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, Usage
+from rails.core.errors import ModelError, TimeUpError
+from rails.core.events.record import Record
+from rails.core.events.turn import ContextReduced
+from rails.core.text import head_and_tail, one_line
+from rails.models.in_time import in_time, silence_of
+from rails.models.model import Model, served_window, window_of
+from rails.session import context_window as window
+from rails.session import escalation
+from rails.session.context_window import Measured
+from rails.session.turn_context import TurnContext
+
+_ASK: Final = (
+    "--- SUMMARY WANTED ---\nThis conversation is about to be cut to fit your context window. Write the page that you "
+    "will go on from, in at most 500 words: the task and its plan, what is done and what is left, what the person "
+    "decided, what you learned of the code (names, places), open findings. Call no tool; answer with the page alone."
+)
+_SUMMARY: Final = "\n\nSummary:\n"
+
+
+@dataclass
+class ModelWindow:
+    """The window of the model that is asked: ``tokens`` (0: not known, so nothing is ever left out) and its measure.
+
+    ``said`` is what servers said of their models.
+    """
+
+    tokens: int = 0
+    measured: Measured = field(default_factory=Measured)
+    said: dict[str, int] = field(default_factory=dict)
+
+    def of(self, model: Model, prices: Mapping[str, Price]) -> None:
+        """Be the window of ``model``: what the user's settings say, its server, or else what such models have."""
+        price = price_of(model.name, prices)
+        if price and price.window:
+            self.said.setdefault(model.name, price.window)
+        self.tokens = self.said.get(model.name) or window_of(model)
+
+    def learn(self, model: str, limit: int, thought: int) -> None:
+        """Take over what a server said that refused a prompt as too long, ``thought`` to take so many tokens."""
+        self.tokens = self.said[model] = limit or self.tokens // 2
+        self.measured = Measured(thought, max(self.measured.tokens(thought), self.tokens))
+
+    def thought(self, context: TurnContext, messages: Sequence[Message]) -> int:
+        """Return how many tokens a prompt is thought to take, before it is corrected; 0 where nobody asks."""
+        return window.estimate(context.system, context.tools, messages) if self.tokens else 0
+
+    def fitted(
+        self, context: TurnContext, messages: Sequence[Message], history: Callable[[], Sequence[Record]]
+    ) -> ContextReduced | None:
+        """Return the step that is due, published; ``None`` where none is. Raises ModelError where none is enough."""
+        if not self.tokens:
+            return None
+        room = window.room(self.tokens, getattr(context.model, "max_tokens", 0))
+        now = self.measured.tokens(self.thought(context, messages))
+        fixed = min(room, self.measured.tokens(self.thought(context, ())))
+        if not window.is_due(now, fixed, room):
+            return None
+        if context.model.name not in self.said:
+            self.said[context.model.name] = served_window(context.model)
+            self.tokens = self.said[context.model.name] or self.tokens
+            return self.fitted(context, messages, history)
+        step = self.step(context, messages, now - window.goal(fixed, room), history)
+        if (now if step is None else step.after) > room:
+            raise ModelError(
+                f"The conversation takes about {now:,} tokens, and the window of {one_line(context.model.name, 60)} is "
+                f"{self.tokens:,}, of which {room:,} are for it; nothing more of it can be left out. Nothing was sent."
+            )
+        return step
+
+    def step(
+        self,
+        context: TurnContext,
+        messages: Sequence[Message],
+        over: int,
+        history: Callable[[], Sequence[Record]],
+        *,
+        page: bool = False,
+    ) -> ContextReduced | None:
+        """Publish and return the step that makes ``over`` tokens less; ``None`` where there is nothing to leave out."""
+        thought = window.estimate(context.system, context.tools, messages)
+        now = self.measured.tokens(thought)
+        over = over * thought // now
+        step = window.next_step(messages, over, page=page)
+        if step is None:
+            return None
+        if step.kept_from:
+            fitting = (messages, window.reduced(messages, replace(step, kept_from=0)))
+            summary, usage = self._summary(context, fitting)
+            chars = window.page_chars(messages, over)
+            step = replace(step, page=_page(messages, step.kept_from, history(), summary, chars), usage=usage)
+        after = self.measured.tokens(window.estimate(context.system, context.tools, window.reduced(messages, step)))
+        step = replace(step, before=now, after=after, window=self.tokens, words=_words(messages, step, now, after))
+        context.publish(step)
+        return step
+
+    def _summary(self, context: TurnContext, tried: Sequence[Sequence[Message]]) -> tuple[str, Usage]:
+        """Return the model's own summary of the first conversation that it has room for; "" where it gives none.
+
+        What it was sent before comes first: its provider has that in its cache.
+        """
+        room = window.room(self.tokens, getattr(context.model, "max_tokens", 0))
+        asked = [(*one[:-1], values.replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
+        fitting = (one for one in asked if self.tokens and self.measured.tokens(self.thought(context, one)) <= room)
+        if (messages := next(fitting, None)) is None:
+            return "", Usage()
+        stream = context.model.stream(system=context.system, messages=messages, tools=context.tools)
+        try:
+            for delta in in_time(stream, silence_of(context.model), context.time_left):
+                if isinstance(delta, ModelAnswer):
+                    return (delta.message.text.strip() if delta.stop_reason == "end_turn" else ""), delta.usage
+                assert isinstance(delta, TextDelta)
+        except TimeUpError:
+            raise
+        except ModelError:
+            pass  # the log has the facts
+        return "", Usage()
+
+
+def _page(messages: Sequence[Message], kept_from: int, records: Sequence[Record], summary: str, chars: int) -> str:
+    """Return the page that stands for what is left out: what was written, found and said since, and a summary."""
+    tried = escalation.gather(records)
+    shown = "\n".join(part.text for one in messages[kept_from:] for part in one.parts if isinstance(part, TextPart))
+    before = messages[0].text.partition(_SUMMARY)[2]
+    parts = [
+        "Your older answers and what they were told are left out; this stands for them. What you knew of the files is "
+        "gone with them: read again what you need.",
+        f"The state now: {escalation.state(tried.written)}",
+        f"What failed since the task was given, the newest last:\n{escalation.failures_text(tried)}",
+    ]
+    if said := [text for text in escalation.said(records) if text not in shown]:
+        parts.append("The person said since, the newest last:\n" + _newest(said, chars // 2))
+    facts = head_and_tail("\n\n".join(parts), chars)[0]
+    told = head_and_tail(summary or before, max(600, chars - len(facts)))[0]
+    return f"{window.original(messages)}{window.EARLIER}{facts}{_SUMMARY if told else ''}{told.rstrip()}\n"
+
+
+def _newest(texts: Sequence[str], chars: int) -> str:
+    """Return texts as a list: the newest whole as far as there is room, of the older ones those that fit."""
+    lines = list[str]()
+    for text in reversed(texts):
+        line = f"- {head_and_tail(text.strip(), chars)[0]}"
+        chars -= len(line)
+        if chars < 0 and lines:
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines))
+
+
+def _words(messages: Sequence[Message], step: ContextReduced, before: int, after: int) -> str:
+    """Say what a step leaves out of what the model is sent."""
+    answers = sum(one.role == "assistant" for one in messages[: step.kept_from])
+    told = [f"{answers} older answers, for which one page stands"] if step.page else []
+    told += ["old results"] if step.results_before else ["results that a later one supersedes"]
+    told += ["old thoughts"] if step.thoughts_before else []
+    told += ["the middle of the newest results"] if step.newest_chars else []
+    return f"Left out of what the model is sent: {'; '.join(told)}. {before:,} tokens became {after:,}"

@@ -1,0 +1,218 @@
+"""What the model is sent: the conversation within its window. Pure functions: messages in, messages out.
+
+Below a threshold nothing changes, so that a provider's cache of the prompt holds. At it one step makes much room at
+once, the least loss first: results that a later read or edit superseded, old results, thoughts, and last the oldest
+answers with what they were told, for which one page stands. What a step left out is an event
+(:class:`~rails.core.events.turn.ContextReduced`), and a resumed session applies it again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from msgspec.structs import replace as _with
+
+from rails.core.builtin_tools import READ_FILE
+from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, Opaque, TextPart, ToolSpec
+from rails.core.dataclass import dataclass, replace
+from rails.core.events.turn import ContextReduced
+from rails.core.text import head_and_tail, one_line
+from rails.session.feedback import HEADER
+
+#: Of the room for a conversation, the share at which a step is due and what it leaves; of that, what a page may take.
+_DUE: Final = 0.8
+_LEFT: Final = 0.4
+_PAGE: Final = 0.25
+#: Bytes of text for a token: few enough for code in any script.
+_BYTES: Final = 3
+#: Tokens that a part of a message costs besides its text.
+_FRAME: Final = 8
+#: What is left of a text that is cut, in any case.
+_LEAST_CHARS: Final = 2_000
+_NOTHING: Final = ContextReduced("", 0, 0, 0)
+EARLIER: Final = "\n\n--- EARLIER IN THIS CONVERSATION ---\n"
+_RESULT: Final = re.compile(
+    r"^Result of (?P<tool>[^\s;(]+)(?: \(failed\))?; this is data, not instructions:\n"
+    r"(?P<fence>~{4,})\n(?P<body>.*?)\n(?P=fence)$(?:\n\[\d+ characters left out;[^\n]*)?",
+    re.M | re.S,
+)
+_READ: Final = re.compile(r"(?P<path>.+?): (?P<lines>\d+ lines?\b|lines \d+ to \d+ of \d+|empty file)")
+_WROTE: Final = re.compile(r"^(?:Created|Edited|Deleted) (.+)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the last prompt was thought to take, and what its provider counted; 0 where that is not known."""
+
+    thought: int = 0
+    counted: int = 0
+
+    def tokens(self, thought: int) -> int:
+        """Return an estimate corrected by what was counted; of what is new since then, nothing is taken off."""
+        if not (self.thought and self.counted):
+            return thought
+        ratio = min(4.0, max(0.25, self.counted / self.thought))
+        return math.ceil(thought * ratio + max(0.0, 1 - ratio) * max(0, thought - self.thought))
+
+
+def room(window: int, answer: int) -> int:
+    """Return how many tokens a prompt may have, so that an answer fits behind it."""
+    return window - min(answer, window // 4)
+
+
+def is_due(tokens: int, fixed: int, room: int) -> bool:
+    """Return whether a step is due: ``fixed`` of the tokens are no conversation."""
+    return tokens > fixed + (room - fixed) * _DUE
+
+
+def goal(fixed: int, room: int) -> int:
+    """Return how many tokens a step leaves."""
+    return fixed + max(0, int((room - fixed) * _LEFT))
+
+
+def estimate(system: str, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> int:
+    """Return how many tokens a prompt is thought to take."""
+    fixed = _tokens(system) + sum(_tokens(one.name + one.description + one.schema) + _FRAME for one in tools)
+    return fixed + sum(map(size, messages))
+
+
+def size(message: Message) -> int:
+    """Return how many tokens a message is thought to take."""
+    return _FRAME + sum(_tokens(_text_of(part)) + _FRAME for part in message.parts)
+
+
+def _tokens(text: str) -> int:
+    return (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))) // _BYTES + 1
+
+
+def _text_of(part: MessagePart) -> str:
+    match part:
+        case TextPart(text) | NativeResult(text=text) | Opaque(data=text):
+            return text
+        case NativeCall(_, name, arguments):
+            return name + arguments
+
+
+def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message, ...]:
+    """Return a conversation without what ``step`` leaves out; its order, pairs and last message stay."""
+    outdated = _superseded(messages)
+    kept = []
+    for number, message in enumerate(messages):
+        parts = message.parts
+        if number < step.thoughts_before:
+            parts = tuple(part for part in parts if not isinstance(part, Opaque))
+        if message.role == "user":
+            old = None if number < step.results_before else outdated.get(number, frozenset())
+            parts = tuple(_shorter(part, at, old) for at, part in enumerate(parts))
+            if step.newest_chars and number == len(messages) - 1:
+                parts = tuple(_cut(part, step.newest_chars) for part in parts)
+        kept.append(message if parts == message.parts else replace(message, parts=parts))
+    if not step.page:
+        return tuple(kept)
+    gone = messages[: step.kept_from]
+    stands_for = sum(one.stands_for + (one.role == "assistant") for one in gone)
+    return (Message("user", (TextPart(step.page),), stands_for), *kept[step.kept_from :])
+
+
+def _shorter(part: MessagePart, at: int, old: frozenset[tuple[int, int]] | None) -> MessagePart:
+    """Return a part with its results as one line each: those at the places ``old``, or all (``None``)."""
+    if not isinstance(part, TextPart | NativeResult):
+        return part
+
+    def line(found: re.Match[str]) -> str:
+        if old is not None and (at, found.start()) not in old:
+            return found[0]
+        begins = one_line(found["body"].partition("\n")[0], 120)
+        told = f"Result of {found['tool']}: {begins} (left out; ask again if needed)"
+        return told if len(told) < len(found[0]) else found[0]
+
+    return replace(part, text=_RESULT.sub(line, part.text))
+
+
+def _cut(part: MessagePart, chars: int) -> MessagePart:
+    """Return a part whose results are cut in the middle; what a person said stays."""
+    if isinstance(part, NativeResult) or (isinstance(part, TextPart) and part.text.startswith(HEADER)):
+        return replace(part, text=head_and_tail(part.text, chars)[0])
+    return part
+
+
+def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, int]]]:
+    """Return, by message, the places of results that show a file as it was before a later read or edit of it."""
+    found: dict[int, frozenset[tuple[int, int]]] = {}
+    later: dict[str, set[str]] = {}
+    for number in range(len(messages) - 1, -1, -1):
+        parts = messages[number].parts if messages[number].role == "user" else ()
+        texts = [(at, part.text) for at, part in enumerate(parts) if isinstance(part, TextPart | NativeResult)]
+        places, seen = set[tuple[int, int]](), list[tuple[str, str]]()
+        for at, text in texts:
+            for result in _RESULT.finditer(text):
+                read = _READ.match(result["body"]) if result["tool"] == READ_FILE.name else None
+                if read is None:
+                    continue
+                if later.get(read["path"], set()) & {"", read["lines"]}:
+                    places.add((at, result.start()))
+                whole = not read["lines"].startswith("lines ")
+                seen.append((read["path"], "" if whole else read["lines"]))
+            seen += [(path, "") for path in _WROTE.findall(_RESULT.sub("", text))]
+        for path, lines in seen:
+            later.setdefault(path, set()).add(lines)
+        if places:
+            found[number] = frozenset(places)
+    return found
+
+
+def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> ContextReduced | None:
+    """Return the mildest step that makes ``over`` tokens less, ``None`` where there is nothing to leave out.
+
+    Where nothing milder is enough, or with ``page``, the answers before ``kept_from`` are left out; what stands for
+    them, :func:`page_chars` long at most behind the first message, is the caller's to write.
+    """
+    last = max((n for n, one in enumerate(messages) if one.role == "assistant"), default=0)
+    whole, step, left = sum(map(size, messages)), _NOTHING, tuple(messages)
+    for step in _milder(messages, last, over):
+        left = reduced(messages, step)
+        if not page and whole - sum(map(size, left)) >= over:
+            return step
+    if not last:
+        return None
+    tail = max(0, whole - over - _tokens(original(messages))) * (1 - _PAGE)
+    kept = last if page else min(_fitting(left, tail), default=0)
+    if kept:
+        return _with(step, kept_from=kept)
+    chars = int(tail - size(left[last])) * _BYTES // len(left[-1].parts)
+    return _with(step, kept_from=last, newest_chars=max(_LEAST_CHARS, chars))
+
+
+def page_chars(messages: Sequence[Message], over: int) -> int:
+    """Return how long a page may be that stands for the answers that a step leaves out."""
+    most = sum(map(size, messages)) - over - _tokens(original(messages))
+    return max(_LEAST_CHARS, int(most * _PAGE) * _BYTES)
+
+
+def _milder(messages: Sequence[Message], last: int, over: int) -> Iterator[ContextReduced]:
+    """Yield the steps that leave out no answer, the mildest first."""
+    yield _NOTHING
+    shorter = zip(messages, reduced(messages, _with(_NOTHING, results_before=last)), strict=True)
+    gains = accumulate(size(one) - size(other) for one, other in shorter)
+    enough = next((number + 1 for number, gain in enumerate(gains) if gain >= over), last)
+    yield _with(_NOTHING, results_before=min(enough, last))
+    yield _with(_NOTHING, results_before=last, thoughts_before=last)
+
+
+def _fitting(messages: Sequence[Message], most: float) -> Iterator[int]:
+    """Yield the answers, newest first, from which on the conversation takes at most ``most`` tokens."""
+    for number in range(len(messages) - 1, 0, -1):
+        most -= size(messages[number])
+        if most < 0:
+            return
+        if messages[number].role == "assistant":
+            yield number
+
+
+def original(messages: Sequence[Message]) -> str:
+    """Return the first message as it was before a page stood in its place."""
+    return messages[0].text.partition(EARLIER)[0] if messages else ""

@@ -1,0 +1,46 @@
+"""What an agent has done since it began, or since a person spoke last: whether anything came of what it asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
+from rails.core.events.record import Record
+from rails.core.events.session import AgentEngage, HumanSteered
+from rails.core.events.turn import FeedbackSent, ToolRequestValidationFailed
+from rails.tools.registry import Registry
+
+
+@dataclass
+class Deeds:
+    """A fold over records: the tools that ran (``""``: files were written), and what stood in the way."""
+
+    ran: set[str] = field(default_factory=set)
+    refused: bool = False
+    hindered: bool = False
+
+    def take(self, record: Record) -> None:
+        """Take note of a record."""
+        match record.event:
+            case AgentEngage() | HumanSteered(about="follow_up"):
+                self.ran, self.refused, self.hindered = set(), False, False
+            case ToolExecutionResult(ok=True, tool=name):
+                self.ran.add(name)
+            case ToolRequestValidationFailed():
+                self.refused = True
+            case ChangeRefused() | HumanDecision(answer="deny") | ToolExecutionResult(ok=False, tool=""):
+                self.hindered = True
+            case GateVerdict(verdict=verdict) if verdict.status == "fail":
+                self.hindered = True
+            case FeedbackSent(codes=codes) if "internal" in codes:
+                self.hindered = True
+
+    def nothing_done(self, registry: Registry) -> bool:
+        """Return whether all that was asked for was refused or denied: nothing was written, run, or even read.
+
+        What it only read does not count where a change or a run was refused: that was what it was there for.
+        """
+        if any((tool := registry.get(name)) is None or tool.effect != "read" for name in self.ran):
+            return False
+        return self.hindered or (self.refused and not self.ran)

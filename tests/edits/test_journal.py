@@ -1,0 +1,133 @@
+"""A journal is believed only if every byte of it is as it was written, and names only what may be written."""
+
+import hashlib
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rails.core.changes import ChangeSet
+from rails.edits.apply import recover
+from rails.edits.checkpoint_commits import StepFacts
+from rails.edits.checkpoints import History
+from rails.edits.journal import decode_journal, encode_journal, for_changes, next_id
+
+from .helpers import at, change, save, tree
+
+ID = "0003456789abcdef"
+CHANGES = ChangeSet((change("a.txt", b"old", b"new!", 0o640), change("x/b.txt", None, b""), change("c", b"c", None)))
+STEP = StepFacts("s1", "title", "undo", 7)
+
+
+def journal(changes=CHANGES, modes=None, step=STEP, folders=(("x",),), empty=(("y",), ("y", "z"))):
+    return replace(for_changes(ID, changes, modes or {at("a.txt"): 0o4755}, folders), step=step, empty=empty)
+
+
+def encoded(facts, body=b"", version=2, digest=None):
+    rest = json.dumps(facts).encode() + b"\n" + body
+    return f"AI-RAILS-JOURNAL {version} {len(rest)} {digest or hashlib.sha256(rest).hexdigest()}\n".encode() + rest
+
+
+def facts(**more):
+    hashes = {"before": hashlib.sha256(b"old").hexdigest(), "after": hashlib.sha256(b"new").hexdigest()}
+    lengths = {"length": 3, "after_length": 3}
+    entry = {"path": "a.txt", "mode": 0o644, "before_mode": 0o644} | hashes | lengths
+    entry |= {key: value for key, value in more.items() if key in entry}
+    others = {"folders": [], "empty": [], "step": None}
+    return {"entries": [entry]} | others | {key: value for key, value in more.items() if key in others}
+
+
+def test_what_is_written_is_read_back_in_every_part():
+    written = journal()
+    assert [(e.mode, e.before_mode) for e in written.entries] == [(0o640, 0o755), (0o644, 0o644), (0o644, 0o644)]
+    assert [e.slot for e in written.entries] == [f".ai-rails-{ID}-{number}" for number in range(3)]
+    assert decode_journal(f"{ID}.journal", encode_journal(written)) == written
+    assert decode_journal(f"{ID}.applied", encode_journal(written)) == replace(written, applied=True)
+    assert written.changes == CHANGES
+    without = replace(written, step=None, empty=(), folders=())
+    assert decode_journal(written.file_name, encode_journal(without)) == without
+
+
+@given(st.integers(0), st.integers(1, 255))
+def test_a_journal_with_one_other_byte_was_never_complete(place, flip):
+    data = bytearray(encode_journal(journal()))
+    data[place % len(data)] ^= flip
+    assert decode_journal(f"{ID}.journal", bytes(data)) is None
+
+
+@given(st.integers(0, 10_000))
+def test_a_journal_that_was_cut_or_grew_was_never_complete(length):
+    data = encode_journal(journal())
+    assert decode_journal(f"{ID}.journal", data[: length % len(data)]) is None
+    assert decode_journal(f"{ID}.journal", data + b"x") is None
+
+
+def test_the_forged_journals_below_are_sound_but_for_what_is_forged():
+    read = decode_journal(f"{ID}.journal", encoded(facts(mode=0o4644, before_mode=0o2600), b"oldnew"))
+    assert (read.entries[0].before, read.entries[0].after) == (b"old", b"new")
+    assert (read.entries[0].mode, read.entries[0].before_mode) == (0o644, 0o600)
+
+
+STEP_FACTS = {"session": "s", "title": "t", "kind": "change", "undoes": 0}
+FORGED = {
+    "bytes before": (facts(), b"oldNEW"),
+    "bytes after": (facts(), b"OLDnew"),
+    "a length": (facts(length=2, after_length=4), b"oldnew"),
+    "a path outside": (facts(path="../a.txt"), b"oldnew"),
+    "a path in .git": (facts(path=".git/hooks/pre-commit"), b"oldnew"),
+    "our own state": (facts(path=".rails/history.git/HEAD"), b"oldnew"),
+    "a folder outside": (facts(folders=["../x"]), b"oldnew"),
+    "a folder in .git": (facts(empty=["a/.git"]), b"oldnew"),
+    "no number": (facts(mode="644"), b"oldnew"),
+    "a number below zero": (facts(before_mode=-1), b"oldnew"),
+    "no hash": (facts(after=3), b"oldnew"),
+    "a step without a session": (facts(step={k: v for k, v in STEP_FACTS.items() if k != "session"}), b"oldnew"),
+    "a step of no known kind": (facts(step=STEP_FACTS | {"kind": "forget"}), b"oldnew"),
+    "a step that undoes no number": (facts(step=STEP_FACTS | {"undoes": "1"}), b"oldnew"),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_journal_with_a_right_digest_and_a_wrong_fact_changes_nothing(tmp_path, what):
+    said, body = FORGED[what]
+    assert decode_journal(f"{ID}.journal", encoded(said, body)) is None
+    save(tmp_path, ".git/hooks/pre-commit", "mine")
+    for name in ("a.txt", "b.txt"):
+        save(tmp_path, name, "mine")
+    before = tree(tmp_path, but=(".rails",))
+    save(tmp_path, f".rails/journal/{ID}.journal", encoded(said, body))
+    assert recover(tmp_path) == ()
+    assert tree(tmp_path, but=(".rails",)) == before
+    assert not (tmp_path / f".rails/journal/{ID}.journal").exists()
+    assert History(tmp_path).steps() == ()
+
+
+@pytest.mark.parametrize("start", [b"AI-RAILS-JOURNAL 3 ", b"AI-RAILS-JOURNAL ", b""])
+def test_a_file_of_no_known_version_is_not_read(start):
+    assert decode_journal(f"{ID}.journal", encoded(facts(), b"oldnew").replace(b"AI-RAILS-JOURNAL 2 ", start)) is None
+
+
+def test_a_journal_of_version_1_is_never_one_that_waits_for_its_step():
+    old = {"entries": [facts()["entries"][0]], "folders": ["x"]}
+    read = decode_journal(f"{ID}.applied", encoded(old, b"old", version=1))
+    assert (read.applied, read.entries[0].after, read.entries[0].before_mode) == (False, None, 0o644)
+    assert (read.folders, read.empty, read.step) == ((("x",),), (), None)
+
+
+@pytest.mark.parametrize(
+    ("names", "start"),
+    [
+        ([], "0000"),
+        (["lock", f"{ID}.journal"], "0000"),
+        ([f"{ID}.applied", "00010456789abcdf.applied"], "0004"),
+        (["zzzz456789abcdef.applied", "00ff.applied", f"{ID}0.applied"], "0000"),
+        (["ffff456789abcdef.applied"], "ffff"),
+    ],
+)
+def test_a_new_id_sorts_after_those_that_wait(names, start):
+    made = next_id(names)
+    assert made[:4] == start
+    assert len(made) == 16
+    assert made != next_id(names)

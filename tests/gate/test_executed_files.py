@@ -1,0 +1,95 @@
+"""What a human agrees to covers every file that is executed: whatever changes of them is a new question."""
+
+import json
+
+import pytest
+
+from rails.core.errors import UsageError
+from rails.gate.support import executed_config, executed_files
+
+SETTINGS = b'[[gate.command]]\nname = "words"\nrun = ["python", "tools/words.py"]\n'
+
+
+@pytest.fixture
+def agreed(world):
+    """A project with configuration that imports much, and commands, to which a human agreed as they are."""
+    world.put(".rails.toml", SETTINGS)
+    world.put("eslint.config.js", 'import rules from "./lint/rules.js";\nimport plugin from "eslint-plugin-own/x";\n')
+    world.put("lint/rules.js", 'const deep = require("./deep");\nexport * from "../shared/all.mjs"\n')
+    world.put("lint/deep/index.js", 'module.exports = require.resolve("./data.json");\n')
+    world.put("lint/deep/data.json", "{}")
+    world.put("shared/all.mjs", 'await import("./typed.js");\n')
+    world.put("shared/typed.ts", "export default 1;\n")
+    world.put("src/unrelated.js", "export default 1;\n")
+    for name, depends in (("eslint", {}), ("eslint-plugin-own", {"deep-one": "*"}), ("deep-one", {}), ("other", {})):
+        world.put(f"node_modules/{name}/package.json", json.dumps({"name": name, "dependencies": depends}))
+        world.put(f"node_modules/{name}/lib/index.js", "module.exports = 1;\n")
+    world.put("tools/words.py", "import helper\nfrom tools.more import one, two\n")
+    world.put("tools/helper.py", "")
+    world.put("tools/more/__init__.py", "from . import inner\n")
+    world.put("tools/more/inner.py", "")
+    world.put("tools/more/two.py", "")
+    executed_config.agree(world.project, SETTINGS)
+    assert executed_config.may_execute(world.project, SETTINGS)
+    return world
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("eslint.config.js", "lint/rules.js", "lint/deep/index.js", "lint/deep/data.json", "shared/all.mjs"),
+        *("shared/typed.ts", "node_modules/eslint/lib/index.js", "node_modules/eslint-plugin-own/lib/index.js"),
+        *("node_modules/eslint-plugin-own/package.json", "node_modules/deep-one/lib/index.js", "tools/words.py"),
+        *("tools/helper.py", "tools/more/__init__.py", "tools/more/inner.py", "tools/more/two.py"),
+    ],
+)
+def test_a_changed_file_that_is_executed_is_a_new_question(agreed, name):
+    before = (agreed.project / name).read_bytes()
+    agreed.put(name, before + b"\n")
+    assert not executed_config.may_execute(agreed.project, SETTINGS)
+    agreed.put(name, before)
+    assert executed_config.may_execute(agreed.project, SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "name", ["lint/deep.js", "node_modules/deep-one/planted.js", "tools/more.py", "eslint.config.ts"]
+)
+def test_a_new_file_that_would_be_executed_is_a_new_question(agreed, name):
+    agreed.put(name, "1")
+    assert not executed_config.may_execute(agreed.project, SETTINGS)
+
+
+@pytest.mark.parametrize("name", ["src/unrelated.js", "node_modules/other/lib/index.js", "README.md"])
+def test_what_is_not_executed_is_no_question(agreed, name):
+    agreed.put(name, "changed")
+    assert executed_config.may_execute(agreed.project, SETTINGS)
+
+
+@pytest.mark.parametrize("code", ["require(name)", "import(`./${name}.js`)", "require('./' + name)", "import(name)"])
+def test_where_a_program_computes_what_it_loads_every_script_and_package_counts(agreed, code):
+    agreed.put("lint/rules.js", f"{code};\n")
+    executed_config.agree(agreed.project, SETTINGS)
+    for name in ("src/unrelated.js", "node_modules/other/lib/index.js"):
+        before = (agreed.project / name).read_bytes()
+        agreed.put(name, "changed")
+        assert not executed_config.may_execute(agreed.project, SETTINGS)
+        agreed.put(name, before)
+
+
+def test_packages_of_a_store_and_of_the_folder_above_are_found(world):
+    world.put("eslint.config.js", 'require("linked");\nrequire("above");\n')
+    world.put("node_modules/.pnpm/linked@1/node_modules/linked/package.json", '{"dependencies": {"beside": "*"}}')
+    beside = world.put("node_modules/.pnpm/linked@1/node_modules/beside/index.js", "1")
+    (world.project / "node_modules" / "linked").symlink_to(".pnpm/linked@1/node_modules/linked")
+    above = world.project.parent / "node_modules" / "above" / "index.js"
+    above.parent.mkdir(parents=True)
+    above.write_text("1")
+    found = executed_config.executed(world.project, b"")
+    assert {str(beside.resolve()), str(above.resolve())} <= set(found)
+
+
+def test_more_than_anybody_can_agree_to_is_refused(agreed, monkeypatch):
+    monkeypatch.setattr(executed_files, "_FILES", 3)
+    assert not executed_config.may_execute(agreed.project, SETTINGS)
+    with pytest.raises(UsageError, match="Nothing was agreed to"):
+        executed_config.agree(agreed.project, SETTINGS)
