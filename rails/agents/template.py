@@ -71,23 +71,31 @@ class Agent:
     replaces: TemplateOrigin | None = None
 
 
+class Agents(dict[str, Agent]):
+    """Agents by name. ``left_out`` has a sentence for each template that cannot be used, by the name of its file."""
+
+    def __init__(self, agents: Mapping[str, Agent], left_out: Mapping[str, str]) -> None:
+        super().__init__(agents)
+        self.left_out = left_out
+
+
 def load_agents(
     folders: Sequence[Path],
     *,
     trusted: Collection[str] = (),
     trusted_folders: Collection[Path] = (),
     only: str = "",
-) -> Mapping[str, Agent]:
+) -> Agents:
     """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
 
     ``trusted_folders`` are the user's own, where no agent can write; ``trusted`` are digests of templates
     that a human has read and accepted (``rails.agents.acceptance``). A template from anywhere else, except a shipped
     one, is loaded as not trusted: it may not run. A folder that does not exist is skipped. Where a file has the name
-    ``only``, no other file is read; an alias is looked for in all.
-    Raises DefinitionError that lists every mistake.
+    ``only``, no other file is read; an alias is looked for in all. A template that cannot be used is left out, and so
+    is another one of its name. Raises DefinitionError for a shipped one.
     """
     agents: dict[str, Agent] = {}
-    mistakes: list[str] = []
+    left_out: dict[str, str] = {}
     files = [(folder, file) for folder in folders if folder.is_dir() for file in sorted(folder.glob("*.md"))]
     files = [one for one in files if not one[1].name.startswith(("_", "."))]
     for folder, file in [one for one in files if one[1].stem in (only, role_slug(only))] or files:
@@ -97,14 +105,15 @@ def load_agents(
         try:
             agent = read_agent(read_template(file), str(file))
         except DefinitionError as error:
-            mistakes.append(str(error))
+            if _origin(folder, trusted_folders) == "shipped":
+                raise
+            agents.pop(file.stem, None)
+            left_out[file.stem] = f"the agent {one_line(file.stem)} is left out: {error}"
             continue
         known, origin = agents.get(agent.name), _origin(folder, trusted_folders)
         accepted = origin != "project" or agent.digest in trusted
         agents[agent.name] = replace(agent, origin=origin, trusted=accepted, replaces=known.origin if known else None)
-    if mistakes:
-        raise DefinitionError("No agent was loaded:\n" + "\n".join(f"  {mistake}" for mistake in mistakes))
-    return agents
+    return Agents(agents, left_out)
 
 
 def _origin(folder: Path, trusted_folders: Collection[Path]) -> TemplateOrigin:
@@ -121,6 +130,8 @@ def named(agents: Mapping[str, Agent], name: str) -> Agent:
     slug = role_slug(name)
     found = agents.get(name) or agents.get(slug)
     found = found or next((one for one in agents.values() if slug in one.aliases), None)
+    if found is None and isinstance(agents, Agents) and (why := agents.left_out.get(name) or agents.left_out.get(slug)):
+        raise UsageError(f"{why[0].upper()}{why[1:]}")
     if found is None:
         known = ", ".join(sorted(agents))
         near = did_you_mean(name, agents, f"Known agents: {known}.")

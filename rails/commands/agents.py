@@ -65,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
     wide = max(map(len, origins.values()))
     for agent in agents.values():
         print(f"{agent.name:{width}}  {origins[agent.name]:{wide}}  {one_line(agent.description, 100)}")
+    for words in agents.left_out.values():
+        print(f"note: {one_line(words, 600)}", file=sys.stderr)
     if waiting := acceptance.pending_agents(agents):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, cast
 
@@ -50,13 +50,12 @@ _NEXT: Final = "Others have worked on this before you; what they hand over stand
 def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str] | None = None) -> int:
     """Run the job of the command line and return the exit code. ``talk`` makes it a conversation."""
     project = common.project_of(options)
-    registry, agents = registry_of(project), agents_of(project)
+    registry, loaded = registry_of(project), agents_of(project)
     # Standard output belongs to the protocol when another program listens.
     out = sys.stderr if options.events else sys.stdout
     screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
-    configured = run_defaults(project, config_folder())
+    gate, configured = Gate(project), run_defaults(project, config_folder())
     taken = _take(options, configured)
-    gate = Gate(project)
     human = common.human_of(screen)
     approver = common.approver_of(options, screen, project, registry, gate)
     resuming = options.resume is not None
@@ -67,10 +66,10 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
             recalled = models.recall(options, resumed.limits, log.session_id)
         name = options.plan or (before.plan if before else "")
         plan = _plan(project, name, needed=bool(options.plan)) if name else None
-        tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
+        tasks = resumed.tasks if resumed else _tasks(options, loaded, plan)
         roles = [role for role, _ in tasks]
         job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Unattended)), plan=name)
-        agents = trust.require(agents, roles, project, ask=not options.events)
+        agents = trust.require(loaded, roles, project, ask=not options.events)
         screen.prices = load_price_file(config_folder() / PRICES_NAME)
         players, prices = models.cast_of(options, agents, configured.values), screen.prices.models
         models.check_models(players, roles, job, prices, config_folder())
@@ -82,8 +81,8 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         raise
     model = players.for_role(roles[0]).name
     screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}", "bold")
-    for words in filter(None, (recalled, taken, common.waiting(registry))):
-        screen.line(f"  {words}", "dim")
+    _say(screen, (recalled, taken, common.waiting(registry)), "dim")
+    _say(screen, (*loaded.left_out.values(), *registry.notes), "yellow")
     events = EventStream(sys.stdout, options.events) if options.events else None
     watch: Callable[[Record], object] = both(screen, events) if events else screen
     if plan and plan.kind:
@@ -134,6 +133,11 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
         if getattr(options, name) is None:
             setattr(options, name, usual)
     return f"as configured: {', '.join(told)}" if told else ""
+
+
+def _say(screen: ProgressScreen, sentences: Iterable[str], style: str) -> None:
+    for words in filter(None, sentences):
+        screen.line(f"  {one_line(words, 600)}", style)
 
 
 def _say_resumed(session: Session, resumed: ResumeState, screen: ProgressScreen) -> None:

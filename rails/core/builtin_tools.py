@@ -30,6 +30,7 @@ class BuiltinTool:
 
 
 READ_FILE: Final = BuiltinTool("read_file", "read")
+OUTLINE: Final = BuiltinTool("outline", "read")
 LIST_FILES: Final = BuiltinTool("list_files", "read")
 SEARCH_FILES: Final = BuiltinTool("search_files", "read")
 N8N_NODE_INFO: Final = BuiltinTool("n8n_node_info", "read", on_files=False)
@@ -44,7 +45,7 @@ RUN_COMMAND: Final = BuiltinTool("run_command", "run", "Running", on_files=False
 RUN_TESTS: Final = BuiltinTool("run_tests", "run", "Running", on_files=False)
 
 _ALL: Final = (
-    *(READ_FILE, LIST_FILES, SEARCH_FILES, N8N_NODE_INFO),
+    *(READ_FILE, OUTLINE, LIST_FILES, SEARCH_FILES, N8N_NODE_INFO),
     *(EDIT_WORKFLOW, WRITE_FILE, EDIT_FILE, MULTI_EDIT, INSERT_LINES, DELETE_FILE, MOVE_FILE),
     *(RUN_COMMAND, RUN_TESTS),
 )

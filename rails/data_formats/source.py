@@ -1,4 +1,7 @@
-"""Does a text parse in a language? Used to choose between two readings of one text, never to judge quality."""
+"""Does a text parse in a language, and what does it define? Used to choose between readings and to find one's way.
+
+Never to judge quality.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ import itertools
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
 from rails.data_formats.strict_json import JsonFault, parse_strict
 
@@ -47,6 +51,71 @@ def parses(text: str, language: str) -> bool | None:
         return reader(text)
     except (ImportError, MemoryError, RecursionError):
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """Something that a text defines: its name with what it is in (``Class.method``), its lines, and the first line."""
+
+    name: str
+    first: int
+    last: int
+    head: str
+
+    @property
+    def depth(self) -> int:
+        """How many symbols it is in."""
+        return self.name.count(".")
+
+
+def symbols(text: str, language: str) -> tuple[Symbol, ...]:
+    """Return the classes and functions of a text in order; none where its language or the text cannot be read."""
+    finder = _SYMBOLS.get(language)
+    if finder is None or len(text) > _CHARS or _depth(text) > _DEPTH:
+        return ()
+    lines = text.split("\n")
+    try:
+        found = tuple(finder(text))
+    except (ImportError, MemoryError, RecursionError, SyntaxError, ValueError):
+        return ()
+    return tuple(Symbol(name, first, last, lines[first - 1].strip()) for name, first, last in found)
+
+
+def _python_symbols(text: str) -> Iterator[tuple[str, int, int]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        body = ast.parse(text).body
+    waiting: list[tuple[str, ast.stmt]] = [("", one) for one in reversed(body)]
+    while waiting:
+        inside, node = waiting.pop()
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{inside}{node.name}", node.lineno, node.end_lineno or node.lineno
+        if isinstance(node, ast.ClassDef):
+            waiting += [(f"{inside}{node.name}.", one) for one in reversed(node.body)]
+
+
+def _tree_symbols(language: str) -> Callable[[str], Iterator[tuple[str, int, int]]]:
+    def find(text: str) -> Iterator[tuple[str, int, int]]:
+        waiting = [("", _parser(language).parse(text.encode(errors="replace")).root_node)]
+        while waiting:
+            inside, node = waiting.pop()
+            value = node.child_by_field_name("value")
+            named = node.child_by_field_name("name") or node.child_by_field_name("property")
+            named = named if _defines(node.type, value.type if value else "") else None
+            if named is not None and named.text:
+                inside = f"{inside}{named.text.decode(errors='replace')}"
+                yield inside, node.start_point.row + 1, node.end_point.row + 1
+                inside += "."
+            if named is None or "class" in node.type or "interface" in node.type:
+                waiting += [(inside, child) for child in reversed(node.named_children)]
+
+    return find
+
+
+def _defines(kind: str, value: str) -> bool:
+    if kind in ("variable_declarator", "public_field_definition", "field_definition"):
+        return value in ("arrow_function", "function_expression", "function", "class")
+    return kind.endswith(("_declaration", "method_definition", "method_signature")) and not kind.startswith("lexical")
 
 
 def within_strings(text: str, language: str, places: Sequence[int], *, layout: bool = False) -> bool:
@@ -236,6 +305,10 @@ _STRINGS: Final[dict[str, Callable[[str], list[tuple[int, int]]]]] = {
     "json": lambda _: [],  # no text of JSON runs over a line end
     "yaml": _yaml_strings,
     **{name: _tree_strings(name) for name in ("javascript", "typescript", "tsx")},
+}
+_SYMBOLS: Final[dict[str, Callable[[str], Iterator[tuple[str, int, int]]]]] = {
+    "python": _python_symbols,
+    **{name: _tree_symbols(name) for name in ("javascript", "typescript", "tsx")},
 }
 _READERS: Final[dict[str, Callable[[str], bool | None]]] = {
     "python": _python,

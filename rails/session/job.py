@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 import rails
+from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.events.session import SessionLimits, Task, WorkflowStart
 from rails.core.text import one_line
 from rails.log.writer import SessionLog
 from rails.session.turn_context import Correction
+from rails.tools.runners.files import project_map
 
 if TYPE_CHECKING:
     from rails.session.escalation import Escalate
@@ -38,8 +40,6 @@ SessionOutcome = Literal[
 PAUSED: Final = ("model_failed", "waiting", "unanswered", "internal_error", "left")
 #: Whether a human is asked before one agent's result goes to the next.
 HandoffMode = Literal["ask", "go"]
-#: Names of the project's top level that an agent gets in its first message.
-_TOP_LEVEL: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,6 @@ def _limits(job: SessionJob) -> SessionLimits:
 
 
 def facts_of(project: Path) -> dict[str, str]:
-    """Return what every agent gets to know of the project: its name and what is at its top."""
-    names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in project.iterdir())
-    shown = [one_line(name, 60) for name in names if not name.startswith(".")]
-    more = f" and {len(shown) - _TOP_LEVEL} more" if len(shown) > _TOP_LEVEL else ""
-    return {"project": one_line(project.name, 60), "top level": (", ".join(shown[:_TOP_LEVEL]) or "empty") + more}
+    """Return what every agent gets to know of the project: its name and a map of its files."""
+    shown = project_map(project, limits.MAP_CHARS).replace("\n", "\n  ")
+    return {"project": one_line(project.name, 60), "files": f"\n  {shown}" if shown else "none"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rails.core.app_dirs import builtin_folder, config_folder
 
 if TYPE_CHECKING:
-    from rails.agents.template import Agent
+    from rails.agents.template import Agents
     from rails.tools.registry import Registry
     from rails.trust.record import TrustRecord
 
@@ -26,7 +26,7 @@ def definition_folders(name: str, project: Path) -> list[Path]:
 
 
 def registry_of(project: Path) -> Registry:
-    """Load all tool definitions. Raises DefinitionError with every mistake."""
+    """Load all tool definitions; a project's file with a mistake is left out. Raises DefinitionError."""
     from rails.edits.builtin_runners import BUILTIN_RUNNERS
     from rails.tools.loader import load_definitions
 
@@ -43,7 +43,7 @@ def trust_of(project: Path) -> TrustRecord:
     return TrustRecord(config_folder(), project)
 
 
-def agents_of(project: Path, only: str = "") -> dict[str, Agent]:
+def agents_of(project: Path, only: str = "") -> Agents:
     """Load the agent templates, or the one that has the name ``only``. Raises DefinitionError.
 
     The project's own are trusted once a human accepted them.
@@ -52,4 +52,4 @@ def agents_of(project: Path, only: str = "") -> dict[str, Agent]:
 
     own, trusted = config_folder() / "agent_templates", trust_of(project).digests()
     folders = definition_folders("agent_templates", project)
-    return dict(load_agents(folders, trusted=trusted, trusted_folders=[own], only=only))
+    return load_agents(folders, trusted=trusted, trusted_folders=[own], only=only)

@@ -65,16 +65,40 @@ def load_definitions(
     each folder. ``trusted`` are digests of definitions that a human has read and accepted
     (``rails.trust.record``); ``trusted_folders`` are the user's own, where no agent can write.
     Definitions elsewhere, except the shipped ones, always ask before they run, and may not replace a
-    trusted tool by something that runs elsewhere. A folder that does not exist is skipped.
+    trusted tool by something that runs elsewhere. A folder that does not exist is skipped. A file with a mistake is
+    left out, with every tool that it may have meant, and a note of the registry says so.
 
-    Raises DefinitionError that lists every mistake with file, line, field and fix.
+    Raises DefinitionError where a shipped file or a whole folder cannot be used.
     """
     found, mistakes = _read_folders(folders, roles, frozenset(trusted), trusted_folders)
-    if mistakes:
-        count = f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}"
-        listing = "\n".join(f"  {mistake}" for mistake in mistakes)
-        raise DefinitionError(f"{count} in the tool definitions; no tool was loaded:\n{listing}")
+    by_file: dict[Path, list[Mistake]] = {}
+    for mistake in mistakes:
+        by_file.setdefault(Path(mistake.file), []).append(mistake)
+    for file, wrong in by_file.items():
+        if file.is_dir() or _is_shipped(file.parent):
+            raise DefinitionError("No tool was loaded:\n" + "\n".join(f"  {mistake}" for mistake in wrong))
+        found = _without(found, file, wrong)
     return found
+
+
+def _without(registry: Registry, file: Path, wrong: Sequence[Mistake]) -> Registry:
+    """Leave out what a broken file may have meant: it may be there to allow less of a tool than another file does."""
+    names = _claimed(file)
+    kept = {name: one for name, one in registry.definitions.items() if name.casefold() not in names}
+    gone = ", ".join(sorted(registry.definitions.keys() - kept.keys()))
+    more = f" ({len(wrong) - 1} more mistakes: ai-rails tools check)" if len(wrong) > 1 else ""
+    note = f"left out{f', and with it {gone}' if gone else ''}: {wrong[0]}{more}"
+    return replace(registry, definitions=kept, notes=(*registry.notes, note))
+
+
+def _claimed(file: Path) -> set[str]:
+    names: list[object] = [file.stem]
+    try:
+        value = json.loads(file.read_bytes()[: limits.DEFINITION_BYTES])
+        names += [value.get("tool_name"), value.get("name")]
+    except (OSError, ValueError, AttributeError, RecursionError):
+        pass  # what it is called is all that is known of it
+    return {name.casefold() for name in names if isinstance(name, str)}
 
 
 def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple[Mistake, ...]:

@@ -26,8 +26,17 @@ def test_one_agent_is_loaded_by_its_file_s_name_and_an_alias_is_looked_for_in_al
     assert load_agents([SHIPPED, tmp_path], only="coder") == {"coder": AGENTS["coder"]}
     assert set(load_agents([SHIPPED], only="Coder Agent")) == {"coder"}
     assert load_agents([SHIPPED], only="no such") == AGENTS
-    with pytest.raises(DefinitionError, match="broken"):
-        load_agents([SHIPPED, tmp_path], only="broken")
+    with pytest.raises(UsageError, match=r"The agent broken is left out: .*broken\.md"):
+        named(load_agents([SHIPPED, tmp_path], only="broken"), "broken")
+
+
+def test_a_broken_template_unloads_itself_and_what_it_was_to_replace(tmp_path):
+    (tmp_path / "coder.md").write_text("no front matter")
+    agents = load_agents([SHIPPED, tmp_path])
+    assert set(agents) == set(AGENTS) - {"coder"}
+    assert list(agents.left_out) == ["coder"]
+    with pytest.raises(UsageError, match=r"The agent coder is left out: .*coder\.md"):
+        named(agents, "coder")
 
 
 @pytest.fixture(scope="module")
@@ -185,8 +194,7 @@ def test_words_that_yaml_takes_for_something_else_stay_words():
 
 def test_an_over_large_template_is_refused(tmp_path):
     (tmp_path / "poet.md").write_text(template(body="x" * 300_000))
-    with pytest.raises(DefinitionError, match="256000 bytes"):
-        load_agents([tmp_path])
+    assert "256000 bytes" in load_agents([tmp_path]).left_out["poet"]
 
 
 def test_the_first_message_has_the_blocks_of_the_original():

@@ -129,17 +129,30 @@ def _steps(token, before):
 
 def words_of(command):
     """Return the words of every ``ai-rails …`` in a line of a shell, without its redirections."""
+    parts, reader = [[]], shlex.shlex(command, posix=True, punctuation_chars="|&;()<>")
+    reader.whitespace_split, reader.commenters = True, ""
+    into = False
+    for word in reader:
+        if set(word) <= set("<>"):
+            into = True
+        elif set(word) <= set("|&;()"):
+            parts.append([])
+        elif into:
+            into = False
+        else:
+            parts[-1].append(word)
     found = []
-    for part in re.split(r"\|\||&&|[|;]|\$\(|\)|<\(", command):
-        try:
-            words = shlex.split(part, comments=True)
-        except ValueError:
-            continue
-        while words and re.fullmatch(r"\w+=.*|env|uvx?|run|time", words[0]):
+    for words in parts:
+        while words and re.fullmatch(r"\w+=.*|env|uvx?|run|time|\$", words[0]):
             words.pop(0)
         if words and words[0] == "ai-rails":
-            found.append([one for one in words[1:] if not re.match(r"\d?[<>]", one)])
+            found.append(words[1:])
     return found
+
+
+def is_plain(command):
+    """Whether a line is one command, without anything that a shell does."""
+    return not re.search(r"[|<>;&$*()]|^\w+=", re.sub(r"'[^']*'|\"[^\"$]*\"", "", command))
 
 
 def pages():

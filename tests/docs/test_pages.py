@@ -13,7 +13,7 @@ from rails.commands.options import verb_parser
 from rails.commands.verbs import VERBS
 
 from ..golden.running import committed, rails
-from .pages import DOCS, ROOT, WriteFile, page_of, pages, words_of
+from .pages import DOCS, ROOT, WriteFile, is_plain, page_of, pages, words_of
 
 PAGES = [path for path in pages() if path.parent != ROOT]
 ANSWERS = Path(__file__).parent / "answers"
@@ -71,8 +71,7 @@ def reader(tmp_path, monkeypatch):
 
         def typed(self, step):
             words = words_of(step.command)
-            is_plain = len(words) == 1 and not re.search(r"[|<>;&$*]|^\w+=", step.command)
-            if is_plain:
+            if len(words) == 1 and is_plain(step.command):
                 result = rails(*words[0], keys=step.keys)
                 return result.code, result.out + result.err
             first = step.command.split()[0]

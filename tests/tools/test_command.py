@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from rails.core import limits
 from rails.core.tool_request import ToolRequest
 from rails.sandbox.output import Kept
 from rails.tools.loader import read_definition
@@ -145,7 +146,7 @@ def test_endless_output_is_kept_at_both_ends(tmp_path):
     code = "import sys\nprint('first')\nfor _ in range(4000): sys.stdout.write('x' * 1000)\nprint('last')"
     result = use(define([sys.executable, "-c", code]), tmp_path)
     assert result.ok
-    assert len(result.text) < 21_000
+    assert len(result.text) < limits.RESULT_CHARS + 1_000
     assert result.text.splitlines()[1].startswith("first")
     assert result.text.endswith("last")
 

@@ -7,6 +7,7 @@ import pytest
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError
 from rails.json_schema.validator import faults
+from rails.tools import loader
 from rails.tools.describe import describe, starter
 from rails.tools.loader import check_folder, load_definitions, read_definition
 from rails.tools.registry import Builtin, Command, Http, Mcp, role_slug
@@ -85,15 +86,43 @@ def test_an_untrusted_file_can_narrow_a_shipped_tool_and_not_widen_it(tmp_path):
     assert [trusted.access_of(role) for role in ("overseer", "coder")] == ["ask", "none"]
 
 
-def test_every_mistake_of_every_file_is_listed(tmp_path):
+def test_a_broken_file_unloads_itself_only_and_says_so(tmp_path):
     write(tmp_path, "a.json", description=None, timeout_s=-1)
     write(tmp_path, "b.json", tool_name="bad name")
-    with pytest.raises(DefinitionError) as caught:
+    write(tmp_path, "c.json", tool_name="whole")
+    registry = load_definitions([tmp_path])
+    assert registry.names() == ("whole",)
+    first, second = registry.notes
+    assert first.startswith("left out: ")
+    assert "a.json" in first
+    assert first.endswith("(1 more mistakes: ai-rails tools check)")
+    assert "b.json" in second
+    assert len(check_folder([tmp_path])) == 3
+
+
+@pytest.mark.parametrize(
+    ("file", "fields"),
+    [
+        ("mine.json", {"tool_name": "write_file"}),
+        ("write_file.json", {"tool_name": 3}),
+        ("a.json", {"tool_name": None, "name": "Write_File"}),
+    ],
+)
+def test_a_broken_file_takes_the_tool_along_that_it_was_to_narrow(tmp_path, file, fields):
+    """A project that wants a tool asked about does not get it freely because of a missing comma."""
+    shipped = builtin_folder("mcp_definitions")
+    write(tmp_path, file, **{**fields, "timeout_s": -1})
+    registry = load_definitions([shipped, tmp_path])
+    assert registry.get("write_file") is None
+    assert registry.get("edit_file") is not None
+    assert any(note.startswith("left out, and with it write_file: ") for note in registry.notes)
+
+
+def test_a_shipped_file_that_is_broken_is_an_error(tmp_path, monkeypatch):
+    write(tmp_path, "a.json", description=None)
+    monkeypatch.setattr(loader, "_is_shipped", lambda _: True)
+    with pytest.raises(DefinitionError, match=r"No tool was loaded:\n.*a\.json"):
         load_definitions([tmp_path])
-    text = str(caught.value)
-    assert text.startswith("3 mistakes in the tool definitions; no tool was loaded:")
-    assert "a.json" in text
-    assert "b.json" in text
 
 
 def test_a_mistake_has_its_line(tmp_path):

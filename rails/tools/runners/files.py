@@ -1,4 +1,4 @@
-"""The built-in read tools: show a file, list files, search in files.
+"""The built-in read tools: show a file, outline it, list files, search in files; and the map of a project.
 
 Covered: every folder on the way is opened without following links and relative to the one before, so no
 path leads out of the project, not even one that is swapped while it is read; devices and pipes are not
@@ -13,12 +13,13 @@ import errno
 import fnmatch
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits
-from rails.core.builtin_tools import LIST_FILES, READ_FILE, SEARCH_FILES
+from rails.core.builtin_tools import LIST_FILES, OUTLINE, READ_FILE, SEARCH_FILES
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, is_kept_file, parse_path
@@ -26,6 +27,8 @@ from rails.core.restrictions import Restrictions
 from rails.core.text import Decoded, decode_text, one_line, sha256, why_not_text
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.regex import Regex, RegexError, compile_pattern
+from rails.data_formats.source import Symbol, language_of, symbols
+from rails.json_schema.allowed import nearest_name
 from rails.tools.registry import Builtin, Definition
 
 #: Folders that are never shown: their content is not the project's text, or not the model's business.
@@ -40,6 +43,10 @@ _LINE_CHARS: Final = 2_000
 _LISTED: Final = 1_000
 _MATCHES: Final = 200
 _VISITED: Final = 50_000
+#: Names in one refusal; files of a map, and bytes of them that are read for it.
+_NAMED: Final = 8
+_MAPPED: Final = 4_000
+_MAP_BYTES: Final = 300_000
 _SEARCHED_BYTES: Final = 20_000_000
 _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FILE_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -85,12 +92,15 @@ def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     lines = decoded.text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    first = _integer(parameters, "offset", 1)
+    first, most = _integer(parameters, "offset", 1), _integer(parameters, "limit", _DEFAULT_LINES)
+    if name := _string(parameters, "symbol"):
+        found = _symbol(path, decoded.text, name)
+        first, most = found.first, found.last - found.first + 1
     if lines and first > len(lines):
         raise _Unreadable(f"{path} has {len(lines)} lines; line {first} is after its end.")
     shown: list[str] = []
     size = 0
-    for number, line in enumerate(lines[first - 1 :][: _integer(parameters, "limit", _DEFAULT_LINES)], start=first):
+    for number, line in enumerate(lines[first - 1 :][:most], start=first):
         entry = f"{number:>6}\t{_cut(line)}"
         size += len(entry) + 1
         if size > limits.FEEDBACK_CHARS:
@@ -107,6 +117,20 @@ def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     head = _read_head(path, first, last, len(lines))
     head = head if decoded.encoding == "utf-8" else f"{head} ({decoded.label})"
     return ToolResult(True, "\n".join([head, *shown]), facts=facts)
+
+
+def _symbol(path: WorkspacePath, text: str, name: str) -> Symbol:
+    """Return the one symbol of this name, or of a name that ends with it."""
+    known = symbols(text, language_of(str(path)))
+    found = [one for one in known if one.name == name] or [one for one in known if one.name.endswith(f".{name}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        places = ", ".join(f"{one.name} (line {one.first})" for one in found[:_NAMED])
+        raise _Unreadable(f"{path} has {len(found)} symbols {name}: {places}. Read one of them with offset and limit.")
+    near = nearest_name(name, [one.name for one in known])
+    has = f"do you mean {near}?" if near else f"use {OUTLINE.name} to see what it has."
+    raise _Unreadable(f"{path} has no symbol {one_line(name, 80)!r}; {has}")
 
 
 def _read_head(path: WorkspacePath, first: int, last: int, total: int) -> str:
@@ -135,6 +159,60 @@ def _integer(parameters: Mapping[str, Json], name: str, default: int) -> int:
 def _string(parameters: Mapping[str, Json], name: str) -> str:
     value = parameters.get(name)
     return value if isinstance(value, str) else ""
+
+
+# -- outline, and the map of a project -------------------------------------------------------------
+
+
+def _outline(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
+    walk, lines, read = _Walk(), list[str](), 0
+    for entry in walk.files(view, _start(_string(parameters, "path"))):
+        if entry.size > _SEARCHED_BYTES - read or not language_of(entry.path):
+            continue
+        read += entry.size
+        found = _symbols_of(view, entry)
+        lines += [entry.path] if found else []
+        lines += [f"{one.first:>6}-{one.last:<6} {'  ' * one.depth}{one_line(one.head, 160)}" for one in found]
+    head = f"{sum(not line.startswith(' ') for line in lines)} files with symbols; lines first-last"
+    return ToolResult(True, _fit([head, *lines, *walk.notes()]))
+
+
+def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
+    try:
+        text = _text_of(_read(view.project, _path(entry.path)), entry.path).text
+    except _Unreadable:
+        return ()
+    return symbols(text, language_of(entry.path))
+
+
+def project_map(project: Path, room: int) -> str:
+    """Return the files of a project by folder, and what the topmost define, in at most ``room`` characters."""
+    view = AgentView(project, Restrictions.of(project).reason)
+    entries = list(islice(_Walk().files(view, ""), _MAPPED))
+    entries = [entry for entry in entries if not entry.path.startswith(".")]
+    shown = next((text for depth in (32, 3, 2, 1) if len(text := "\n".join(_folders(entries, depth))) <= room), "")
+    lines, left, read = [shown] if shown else [], room - len(shown), 0
+    for entry in sorted(entries, key=lambda one: ("test" in one.path, one.path.count("/"), one.path)):
+        if not shown or not language_of(entry.path) or read + entry.size > _MAP_BYTES:
+            continue
+        read += entry.size
+        names = [one.name for one in _symbols_of(view, entry) if not one.depth and one.name[0] != "_"]
+        line = f"{entry.path}: {', '.join(names)}"
+        if names and len(line) < left:
+            lines.append(one_line(line, _LINE_CHARS))
+            left -= len(lines[-1]) + 1
+    return "\n".join(lines)
+
+
+def _folders(entries: Sequence[_Entry], depth: int) -> Iterator[str]:
+    """Yield a line for each folder: its files or, for all that is deeper than ``depth``, how many there are."""
+    folders: dict[str, list[str]] = {}
+    for entry in entries:
+        *above, name = entry.path.split("/")
+        folders.setdefault("/".join(above[:depth]), []).append(one_line(name, 60) if len(above) < depth else "")
+    for folder, names in sorted(folders.items()):
+        counted = f"{len(names)} files" if len(names) > 1 else "1 file"
+        yield f"{one_line(folder, 200) or '.'}/: {', '.join(names) if all(names) else counted}"
 
 
 # -- list_files and search_files ------------------------------------------------------------------
@@ -380,6 +458,7 @@ def _text_of(data: bytes, shown: str) -> Decoded:
 
 _TOOLS: Final[Mapping[str, Callable[[Mapping[str, Json], AgentView], ToolResult]]] = {
     READ_FILE.name: _read_file,
+    OUTLINE.name: _outline,
     LIST_FILES.name: _list_files,
     SEARCH_FILES.name: _search_files,
 }
