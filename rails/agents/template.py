@@ -99,10 +99,9 @@ def load_agents(
     files = [(folder, file) for folder in folders if folder.is_dir() for file in sorted(folder.glob("*.md"))]
     files = [one for one in files if not one[1].name.startswith(("_", "."))]
     for folder, file in [one for one in files if one[1].stem in (only, role_slug(only))] or files:
-        if _origin(folder, trusted_folders) == "project" and (file.is_symlink() or folder.is_symlink()):
-            mistakes.append(f"{file} is a link, and links are not followed. Put the file itself there, or remove it.")
-            continue
         try:
+            if _origin(folder, trusted_folders) == "project" and (file.is_symlink() or folder.is_symlink()):
+                raise DefinitionError(f"{file} is a link, and links are not followed.")
             agent = read_agent(read_template(file), str(file))
         except DefinitionError as error:
             if _origin(folder, trusted_folders) == "shipped":
