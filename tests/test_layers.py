@@ -173,7 +173,7 @@ INSIDE = {
         {"files", "report"},
         {"ledger"},
         {"weakened_config", "command_checks", "enforcement", "approved_state"},
-        {"registry"},
+        {"registry", "coverage"},
         {"checks"},
         {"languages"},
         {"support"},
@@ -182,7 +182,7 @@ INSIDE = {
     "approval": [
         {"queue"},
         {"terminal", "pending"},
-        {"question"},
+        {"question", "options"},
         {"answer", "audit"},
         {"policy"},
         {"edit"},

@@ -15,12 +15,24 @@ from rails.core.errors import UsageError
 from rails.core.json_text import json_object
 from rails.core.tool_request import Json
 
-AnswerAction = Literal["approve", "deny", "abort", "grant", "edit"]
+AnswerAction = Literal["approve", "deny", "abort", "grant", "edit", "choose"]
 #: Where it was answered: in the page, or in the application of ``ai-rails review``.
 AnswerPlace = Literal["page", "review"]
 
-_KNOWN: Final = ("do", "digest", "reason", "rule", "uses", "minutes", "files", "left_out", "original", "place")
-_DOES: Final = ("approve", "deny", "abort", "grant", "edit")
+_KNOWN: Final = (
+    "do",
+    "digest",
+    "reason",
+    "rule",
+    "uses",
+    "minutes",
+    "files",
+    "left_out",
+    "original",
+    "place",
+    "choice",
+)
+_DOES: Final = ("approve", "deny", "abort", "grant", "edit", "choose")
 _PLACES: Final = ("page", "review")
 _DIGEST: Final = 64
 
@@ -31,7 +43,7 @@ class PageAnswer:
 
     ``rule``, ``uses`` and ``minutes`` are of a grant: the rule as it was shown. An edit has the new text of
     ``files`` by path, the numbers of pieces that are ``left_out`` by path (counted from 0), or asks for
-    the agent's ``original`` again.
+    the agent's ``original`` again. Where there are options, ``choice`` is the word of one.
     """
 
     do: AnswerAction
@@ -44,6 +56,7 @@ class PageAnswer:
     left_out: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     original: bool = False
     place: AnswerPlace = "page"
+    choice: str = ""
 
     def to_json(self) -> dict[str, Json]:
         """Return what :func:`read_answer` reads."""
@@ -73,6 +86,7 @@ def read_answer(value: object) -> PageAnswer:
         left_out={path: _numbers(numbers) for path, numbers in _inner(given, "left_out")},
         original=given.get("original", False) is True,
         place=place,
+        choice=_text(given, "choice", limits.REASON_CHARS),
     )
 
 

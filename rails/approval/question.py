@@ -22,10 +22,12 @@ from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 from rails.render import blocks
 from rails.render.blocks import show
+from rails.render.diffs import read_diff
 
 LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
 #: Diff lines of one file that a page shows.
 _PAGE_LINES: Final = 1_500
+_TITLES: Final = {"place": "Is this the place?", "batch": "Run this tool several times?"}
 _WHY_LINES: Final = 12
 _REPAIRED: Final = ": JSON repaired ("
 
@@ -45,6 +47,8 @@ def question_card(request: ApprovalRequest | ApprovalOpened, *, full: bool = Fal
 
     A ``page`` has room for longer differences, and for parameters that open on demand.
     """
+    if isinstance(request, ApprovalOpened) and request.options:
+        return QuestionCard(_TITLES.get(request.kind, "A question"), tuple(_head(request)), tuple(_options(request)), 0)
     diffs = _diffs(request, full=full, page=page)
     outlines = request.verdict.outlines if request.verdict else ()
     parts: list[tuple[blocks.Block, ...]] = [*((outline,) for outline in outlines), *((diff,) for diff in diffs)]
@@ -60,6 +64,15 @@ def question_card(request: ApprovalRequest | ApprovalOpened, *, full: bool = Fal
     title = "Change these files?" if request.kind == "changes" else "Run this tool?"
     title = "Let the agent read this?" if request.id.endswith(RETURNED) else title
     return QuestionCard(title, tuple(_head(request)), tuple(parts), hidden)
+
+
+def _options(asked: ApprovalOpened) -> Iterator[tuple[blocks.Block, ...]]:
+    """Yield what a question says, and what each way to answer it would do."""
+    if asked.lines:
+        yield (blocks.Listing("What is asked", asked.lines, open=True),)
+    for option in asked.options:
+        if option.diff:
+            yield (blocks.Remark(option.meaning, ""), *read_diff(option.diff))
 
 
 def _diffs(request: ApprovalRequest | ApprovalOpened, *, full: bool, page: bool) -> list[blocks.Diff]:
@@ -79,7 +92,7 @@ def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
     if isinstance(request, ApprovalOpened):
         yield from _of_record(request)
     who = ("agent", (one_line(request.agent),)), ("tool", (one_line(", ".join(request.tools), 400),))
-    yield blocks.Facts((*who, ("why", _why(request.explanation))))
+    yield blocks.Facts((*(fact for fact in who if fact[1][0]), ("why", _why(request.explanation))))
     if request.risks:
         yield blocks.Risks(request.risks)
     if notes := tuple(_notes(request)):
@@ -89,7 +102,11 @@ def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
 
 def _of_record(asked: ApprovalOpened) -> Iterator[blocks.Block]:
     """Yield what only a question has that was read from a log: the edit before it, and what the log cannot show."""
-    if asked.note:
+    if asked.note and asked.options:
+        yield blocks.AlertBlock("again", asked.note, f"Your answer cannot be taken yet: {asked.note}")
+    elif asked.options:
+        return
+    elif asked.note:
         yield blocks.AlertBlock("edit", asked.note, f"Your version cannot be used: {asked.note}")
     elif asked.replaces:
         words = "Your version was checked and formatted. This is what would be written; nothing is written yet."

@@ -12,15 +12,19 @@ expires; that is no denial, the run pauses and can go on later.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
+
+import msgspec
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.audit import audit_of
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Chooser, Decision
 from rails.approval.edit import Contents, HumanEditError, Judge, edited, without_hunks
+from rails.approval.options import batch_decisions, batch_question, place_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.terminal.console import Elsewhere
 from rails.core.candidates import PlaceChoice
@@ -34,6 +38,7 @@ from rails.core.paths import WorkspacePath
 from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 
+T = TypeVar("T")
 #: Who decided, in the log, when it was not at the run's own terminal.
 IN_PAGE: Final = "human in the page"
 IN_REVIEW: Final = "human in the review"
@@ -98,6 +103,7 @@ class ApprovalQueue:
         self._box: AnswerBox | None = None
         self._publish: Callable[[Event, str], Record] | None = None
         self._asked: _Asked | None = None
+        self._number = 0
         self._until: float | None = None
 
     def open(self, box: AnswerBox, publish: Callable[[Event, str], Record]) -> None:
@@ -106,10 +112,8 @@ class ApprovalQueue:
 
     def answered_elsewhere(self) -> bool:
         """Whether the terminal should stop asking: somebody answered in the page, or time is up."""
-        asked = self._asked
-        if asked is None or self._box is None:
-            return False
-        return self._box.waiting(asked.number) or self._is_late()
+        number = self._asked.number if self._asked else self._number
+        return self._box is not None and number > 0 and (self._box.waiting(number) or self._is_late())
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask until there is a decision. Raises UnansweredError when nobody answers in time."""
@@ -129,21 +133,82 @@ class ApprovalQueue:
 
     @property
     def attended(self) -> bool:
-        """Whether somebody is at the terminal; the page is not shown places and batches."""
+        """Whether somebody is at the terminal, or may be in the page."""
         here = _chooser(self.here)
-        return here is not None and here.attended
+        return (here is not None and here.attended) or self._page_alone
+
+    @property
+    def _page_alone(self) -> bool:
+        return self.page_waits and self._box is not None
 
     def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
-        """Ask at the terminal about all at once; with somebody in the page, they are asked about one by one."""
+        """Ask about all at once."""
         here: object = self.here
-        if self.page_waits or not isinstance(here, BatchApprover):
+        at_terminal = (lambda: here.decide_batch(requests)) if isinstance(here, BatchApprover) else None
+        if at_terminal is None and not self._page_alone:
             return [None] * len(requests)
-        return here.decide_batch(requests)
+        found = self.pick(batch_question(requests), at_terminal)
+        if isinstance(found, PageAnswer):
+            return batch_decisions(requests, found, IN_REVIEW if found.place == "review" else IN_PAGE)
+        return found or [None] * len(requests)
 
     def choose(self, offer: PlaceChoice) -> str:
-        """Let the person at the terminal choose a place for an edit; the page does not offer it."""
+        """Let a person choose a place for an edit: its handle, or "" for none."""
         here = _chooser(self.here)
-        return here.choose(offer) if here else ""
+        at_terminal = (lambda: here.choose(offer)) if here is not None and here.attended else None
+        found = self.pick(place_question(offer), at_terminal)
+        return found.choice if isinstance(found, PageAnswer) else found or ""
+
+    def pick(
+        self,
+        question: ApprovalOpened,
+        here: Callable[[], T] | None,
+        wrong: Callable[[PageAnswer], str] = lambda _: "",
+    ) -> T | PageAnswer | None:
+        """Ask something with options at the terminal (``here``) and in the page; return what came first.
+
+        ``wrong`` says why an answer of the page cannot be taken now; the question is put again with it. ``None``:
+        nobody answered in time, or there is nobody.
+        """
+        if self._box is None or self._publish is None or (here is None and not self.page_waits):
+            return here() if here else None
+        self._until = self._clock() + self._patience_s if self._patience_s else None
+        number = 0
+        try:
+            while True:
+                number = self._publish(msgspec.structs.replace(question, replaces=number), question.agent).seq
+                self._number = number
+                found = self._picked(question, number, here)
+                if not isinstance(found, PageAnswer) or not (why := wrong(found)):
+                    self._close(question, number, found)
+                    return found
+                question = msgspec.structs.replace(question, note=why)
+        finally:
+            self._number = 0
+
+    def _picked(self, question: ApprovalOpened, number: int, here: Callable[[], T] | None) -> T | PageAnswer | None:
+        assert self._box is not None, "the queue is open"
+        words = [option.word for option in question.options]
+        while True:
+            if here is not None:
+                mine = here()
+                if self._box.place(number, {"do": "choose", "digest": question.digest}):
+                    return mine
+            while not self.answered_elsewhere():
+                time.sleep(_POLL_S)
+            with contextlib.suppress(UsageError):
+                answer = read_answer(self._box.read(number) or {})
+                if answer.do == "choose" and answer.digest == question.digest and answer.choice in words:
+                    return answer
+            self._box.discard(number)
+            if self._is_late():
+                return None
+
+    def _close(self, question: ApprovalOpened, number: int, found: object) -> None:
+        assert self._publish is not None, "the queue is open"
+        said = f"{found.choice}, in the page" if isinstance(found, PageAnswer) else "at the terminal"
+        words, state = (f"answered: {said}", "answered") if found is not None else ("Nobody answered.", "expired")
+        self._publish(ApprovalClosed(words, question.id, question.digest, number, state), question.agent)
 
     def _put(self, request: ApprovalRequest, original: ApprovalRequest, note: str = "", *, replaces: int = 0) -> _Asked:
         assert self._publish is not None, "the queue is open"

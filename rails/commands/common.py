@@ -66,12 +66,13 @@ def waiting(registry: Registry) -> str:
     return f"not offered to agents until you accept them (ai-rails tools trust): {names}" if names else ""
 
 
-def human_of(screen: ProgressScreen) -> Person:
-    """Return who answers between turns: a person at a terminal, or nobody."""
-    from rails.session.ask_user import AtTerminal, Unattended
+def human_of(screen: ProgressScreen, approver: object = None) -> Person:
+    """Return who answers between turns: a person at a terminal or in the page of ``approver``, or nobody."""
+    from rails.session.ask_user import AtBoth, AtTerminal, Unattended
 
-    keyboard = _keyboard()
-    return AtTerminal(keyboard, screen.out) if keyboard else Unattended()
+    keyboard, queue = _keyboard(), _queue_behind(approver)
+    here = AtTerminal(keyboard, screen.out, elsewhere=queue.answered_elsewhere if queue else None) if keyboard else None
+    return AtBoth(queue, here) if queue else here or Unattended()
 
 
 def approver_of(
@@ -159,7 +160,7 @@ def answers_of(state: Path, session_id: str) -> PendingAnswers:
 
 def listen(approver: Approver, log: SessionLog, publish: Callable[[Event, str], Record]) -> None:
     """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
-    queue = getattr(approver, "fallback", None)
+    queue = _queue_behind(approver)
     if queue is None:
         return
     try:
@@ -170,6 +171,11 @@ def listen(approver: Approver, log: SessionLog, publish: Callable[[Event, str], 
             raise
         return  # the configuration folder cannot be written: the terminal alone is asked
     queue.open(box, publish)
+
+
+def _queue_behind(approver: object) -> ApprovalQueue | None:
+    queue: ApprovalQueue | None = getattr(approver, "fallback", None)
+    return queue
 
 
 def views_of(state: Path) -> list[SessionView]:

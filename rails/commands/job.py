@@ -56,8 +56,8 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
     gate, configured = Gate(project), run_defaults(project, config_folder())
     taken = _take(options, configured)
-    human = common.human_of(screen)
     approver = common.approver_of(options, screen, project, registry, gate)
+    human = common.human_of(screen, approver)
     resuming = options.resume is not None
     log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
     before, recalled = resumed.limits if resumed else None, ""

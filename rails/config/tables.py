@@ -81,6 +81,8 @@ class CommandTable(Struct, frozen=True, forbid_unknown_fields=True):
     mode: Literal["blocking", "advisory"] = "blocking"
     timeout: UpToAnHour | None = None
     environment: dict[str, str] = {}
+    changed: bool = False
+    coverage: Annotated[float, Meta(ge=0, le=100)] | None = None
 
 
 class GateTables(Struct, frozen=True, forbid_unknown_fields=True):

@@ -220,7 +220,7 @@ class _OfRule:
 
 
 def _placed(finding: Finding) -> tuple[str, str, int]:
-    return finding.rule, without_numbers(finding.message), finding.line - 1
+    return finding.rule, without_numbers(finding.message), max(finding.line - 1, 0)
 
 
 #: Texts whose lines are kept, and the bytes and lines of one: 22 MB of code, and 45 MB of whatever else.

@@ -16,18 +16,24 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import CheckError
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
+from rails.gate import coverage
 from rails.gate.baseline import TextFindings, mark_new, split_lines
 from rails.sandbox import probe
 from rails.sandbox.layer import Layer
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import Result, SandboxLimits, SandboxView
+from rails.sandbox.view import NONE, Result, SandboxLimits, SandboxView
 
 #: What is kept of what a command prints: its findings are read from it.
 _OUTPUT_BYTES: Final = 16_000_000
+
+_NO_TESTS, _FAILED = "no-tests", "test-failed"
+#: What no earlier state excuses.
+_ALWAYS: Final = frozenset({_NO_TESTS, coverage.RULE})
+_UNREAD: Final = "it would execute what nobody has approved yet, and nothing contains it here"
 
 OutputFormat = Literal["regex", "sarif", "junit", "exit"]
 
@@ -41,7 +47,9 @@ class CheckCommand:
     ``report`` in the copy, or standard output), or "exit" (any code but 0 is one finding). ``ok_codes`` are exit codes
     of a run that worked, with or without findings; any other is a crash. ``endings`` limits it to changes of such
     files ("" for all).
-    ``blocking`` is whether its new findings fail the verdict.
+    ``blocking`` is whether its new findings fail the verdict. ``measures`` is whether it is pytest, whose coverage can
+    be judged: by the project's own threshold or, with ``changed``, by the lines that a change wrote; ``coverage`` is
+    the percentage that is wanted of these.
     """
 
     name: str
@@ -54,6 +62,9 @@ class CheckCommand:
     blocking: bool = True
     timeout_s: float = 120.0
     environment: Mapping[str, str] = field(default_factory=dict)
+    measures: bool = False
+    changed: bool = False
+    coverage: float | None = None
 
 
 class CommandFailedError(CheckError):
@@ -73,7 +84,9 @@ def pytest(python: str) -> CheckCommand:
     """Return the project's tests, run by ``python``. No test that ran is a finding too."""
     argv = (python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=.rails-junit.xml")
     codes = frozenset({0, 1, 2, 5})
-    return CheckCommand("pytest", argv, reads="junit", report=".rails-junit.xml", ok_codes=codes, endings=(".py",))
+    return CheckCommand(
+        "pytest", argv, reads="junit", report=".rails-junit.xml", ok_codes=codes, endings=(".py",), measures=True
+    )
 
 
 #: The commands that need no more than their name in the settings.
@@ -102,14 +115,20 @@ def findings_of_command(
     """Run ``command`` on the project as it would be ``after`` the change; mark what was there ``before``.
 
     Both map the change's paths to bytes (``None``: no such file). The old state is only looked at when there is
-    something to compare. Raises CheckError when either run fails: what cannot be compared is not called new.
+    something to compare. Raises CheckError when either run fails: what cannot be compared is not called new. That no
+    test ran, and that too little of the code was run, is new in any case.
     """
-    found = run_check_command(command, project, after)
+    if probe.label().level == NONE and any(
+        _content(project, path, {}) != (data or b"") for path, data in after.items()
+    ):
+        raise CheckError(f"{command.name} was not run: {_UNREAD} ({probe.label().why})")
+    every = run_check_command(command, project, after, before)
+    found = [finding for finding in every if finding.rule not in _ALWAYS]
     created = {path for path, data in before.items() if data is None}
     if before == after or all(finding.path in created for finding in found):
-        return found
-    old = run_check_command(command, project, before)
-    marked: list[Finding] = []
+        return every
+    old = run_check_command(replace(command, measures=False), project, before)
+    marked = [finding for finding in every if finding.rule in _ALWAYS]
     for path in dict.fromkeys(finding.path for finding in found):
         sides = []
         for contents, findings in ((before, old), (after, found)):
@@ -129,17 +148,28 @@ def _content(project: Path, path: str, contents: Mapping[str, bytes | None]) -> 
         return b""
 
 
-def run_check_command(command: CheckCommand, project: Path, contents: Mapping[str, bytes | None]) -> list[Finding]:
-    """Run ``command`` in the sandbox, on the project with ``contents`` in place. Raises CheckError when it fails."""
+def run_check_command(
+    command: CheckCommand,
+    project: Path,
+    contents: Mapping[str, bytes | None],
+    before: Mapping[str, bytes | None] | None = None,
+) -> list[Finding]:
+    """Run ``command`` in the sandbox, on the project with ``contents`` in place. Raises CheckError when it fails.
+
+    ``before`` is what was there, for a command that looks at changed lines.
+    """
     if not Path(command.argv[0]).is_absolute():
         words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
         raise CheckError(f"{command.name} cannot be run: {words}.")
     label, program = probe.label(), Path(command.argv[0])
     with layer_for(project, label=label) as layer:
-        layer.put(contents)
+        measures = command.measures and (command.changed or coverage.is_measured(project))
+        approved = [name for name in contents if measures and name in coverage.CONFIGS]
+        layer.put({**contents, **{name: _content(project, name, {}) or None for name in approved}})
         view = SandboxView(project, layer, (program, program.resolve()), command.environment)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
-        ran = run(command.argv, view, limits=bounds, label=label, collect=False)
+        argv, report = coverage.measured(command.argv, project) if measures else (command.argv, ())
+        ran = run(argv, view, limits=bounds, label=label, collect=False)
         if ran.timed_out:
             raise CommandFailedError(
                 f"{command.name} did not finish within {command.timeout_s:g} seconds and was stopped."
@@ -147,7 +177,11 @@ def run_check_command(command: CheckCommand, project: Path, contents: Mapping[st
         if ran.exit_code not in command.ok_codes:
             words = one_line(" ".join((ran.err or ran.out)[-600:].split()), 300)
             raise CommandFailedError(f"{command.name} ended with code {ran.exit_code}: {words}")
+        low = coverage.too_little(f"{ran.out}\n{ran.err}") if measures else ""
         found = list(_findings(command, ran, layer))
+        if measures and not any(finding.rule in (_NO_TESTS, _FAILED) for finding in found):
+            judged = run(report, view, limits=bounds, label=label, collect=False)
+            found += _coverage(command, low or coverage.too_little(judged.out + judged.err), layer, before, contents)
     if ran.exit_code != 0 and not found:
         raise CommandFailedError(
             f"{command.name} ended with code {ran.exit_code} and reported nothing that could be read."
@@ -172,6 +206,25 @@ def _findings(command: CheckCommand, ran: Result, layer: Layer) -> Iterator[Find
     for path, line, column, rule, message in readers[command.reads](command, text):
         clean = path.removeprefix(f"{layer.project}/").removeprefix(f"{layer.root}/").removeprefix("./")
         yield Finding(clean, line, column, rule, one_line(message, 300), command.name, severity, end_line=line)
+
+
+def _coverage(
+    command: CheckCommand,
+    low: str,
+    layer: Layer,
+    before: Mapping[str, bytes | None] | None,
+    after: Mapping[str, bytes | None],
+) -> Iterator[Finding]:
+    """Yield what too few tests run: of the changed lines, or of everything by the project's own threshold."""
+    report = layer.read(coverage.REPORT)
+    if report is None:
+        raise CheckError(f"{command.name}: coverage.py wrote no report")
+    rows = [(".", 0, low)] if low else []
+    if command.changed:
+        rows = list(coverage.uncovered(report, before or {}, after, command.coverage))
+    severity: Severity = "error" if command.blocking else "warning"
+    for path, line, words in rows:
+        yield Finding(path, line, 0, coverage.RULE, one_line(words, 300), command.name, severity, end_line=line)
 
 
 ReportRow = tuple[str, int, int, str, str]
@@ -209,9 +262,9 @@ def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
         raise CommandFailedError(f"{command.name} wrote something that is not JUnit XML.") from error
     cases = list(root.iter("testcase"))
     if all(case.find("skipped") is not None for case in cases):
-        yield ".", 0, 0, "no-tests", "No test ran: a suite that checks nothing proves nothing."
+        yield ".", 0, 0, _NO_TESTS, "No test ran: a suite that checks nothing proves nothing."
     for case in cases:
         for problem in (*case.findall("failure"), *case.findall("error")):
             name = f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")
             path = case.get("file") or f"{case.get('classname', '').replace('.', '/')}.py"
-            yield path, int(case.get("line") or 0), 0, "test-failed", f"{name}: {problem.get('message') or problem.tag}"
+            yield path, int(case.get("line") or 0), 0, _FAILED, f"{name}: {problem.get('message') or problem.tag}"

@@ -173,7 +173,7 @@ class SessionStats:
 
     def _spend(self, stage: str, seconds: float) -> None:
         if seconds > 0:
-            self.stages[stage] = self.stages.get(stage, 0.0) + seconds
+            self.stages[stage] = round(self.stages.get(stage, 0.0) + seconds, 3)
 
     def _verdict(self, verdict: Verdict) -> None:
         self.gate_failed += verdict.status != "pass"

@@ -119,6 +119,7 @@ class Live:
         because = f": {said}" if said else ""
         words = {"approve": "✅ Approved", "deny": f"⛔ Denied{because}", "abort": f"⛔ Stopped{because}"}
         words["dry_run"] = "Dry run: nothing is asked"
+        words["answered"] = "✅ Answered"
         status = {"approve": "approved", "deny": "denied", "abort": "denied"}.get(answer, answer)
         for request_id in self._asked or _named(question_id):
             yield self._status(request_id, status, words.get(answer, f"⛔ {answer.capitalize()}: nobody decided"))

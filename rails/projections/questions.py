@@ -14,10 +14,15 @@ from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, AgentFinished, SessionResumed, WorkflowEnd
 
-QuestionState = Literal["open", "approved", "denied", "stopped", "expired", "withdrawn", "replaced", "stale"]
+QuestionState = Literal[
+    "open", "approved", "denied", "stopped", "expired", "withdrawn", "replaced", "stale", "answered"
+]
 
 _STATE_OF: Final[dict[str, QuestionState]] = {"approve": "approved", "deny": "denied", "abort": "stopped"}
-_CLOSED: Final[dict[str, QuestionState]] = {"expired": "expired", "withdrawn": "withdrawn", "stale": "stale"}
+_CLOSED: Final[dict[str, QuestionState]] = {
+    **{"expired": "expired", "withdrawn": "withdrawn"},
+    **{"stale": "stale", "answered": "answered"},
+}
 #: Questions of one session that are remembered; older ones are reported as "withdrawn" to whoever still answers.
 _KEPT: Final = 200
 
@@ -48,6 +53,7 @@ class ApprovalQuestion:
             "stopped": f"The session was stopped{by}{reason}",
             "expired": "Nobody answered in time. That is no denial: the run paused, and asks again when it goes on.",
             "withdrawn": "This is no longer asked: the run ended or asked anew.",
+            "answered": f"This was answered{reason}",
             "replaced": "An edited proposal has taken its place.",
             "stale": "It was approved, but a file had changed meanwhile, so nothing was written.",
         }[self.state]
@@ -88,8 +94,9 @@ class ApprovalQuestions:
                     del self._all[next(iter(self._all))]
             case HumanDecision() as decision if self.open and self.open.id == decision.id:
                 self._end(_STATE_OF.get(decision.answer, "withdrawn"), record, decision.by, decision.reason)
-            case ApprovalClosed(state=state):
-                self._end(_CLOSED.get(state, "withdrawn"), record)
+            case ApprovalClosed(state=state, words=words):
+                said = words.removeprefix("answered: ") + "." if state == "answered" else ""
+                self._end(_CLOSED.get(state, "withdrawn"), record, reason=said)
             case ToolExecutionResult(ok=False, tool="", ids=ids):
                 last = self.last
                 if last and last.state == "approved" and last.id in ids:

@@ -118,7 +118,7 @@ def _steps(turns: Sequence[TurnView]) -> list[Html]:
 
 def _step(turn: int, record: int, tone: str, label: str, inside: Html) -> Html:
     named = {"aria_label": label, "title": label}
-    return el("a", inside, href=f"#turn-{turn}", class_=tone, data_record=record, data_turn=turn, **named)
+    return el("a", inside, href=f"#turn-{turn}", class_=tone, data_record=record, **named)
 
 
 def _spans(turns: Sequence[TurnView]) -> tuple[TurnSpan, ...]:

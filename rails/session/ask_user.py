@@ -8,13 +8,17 @@ and nobody there means that answer too.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
+from rails.approval.answer import PageAnswer
 from rails.approval.edit import HumanEditError, run_editor
+from rails.approval.options import user_question
+from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.console import Keys, NoAnswer, Pasted
 from rails.core.dataclass import dataclass, field
+from rails.core.events.approval import AskedOption
 from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
 from rails.core.text import one_line, printable
@@ -79,9 +83,20 @@ class Unattended:
 class AtTerminal:
     """Asks at a terminal. What was typed before the question does not count."""
 
-    def __init__(self, stream_in: TextIO, out: TextIO, *, quiet_s: float = 0.35, accept_pipe: bool = False) -> None:
-        """Read from ``stream_in``; one that is no terminal is not a person, unless ``accept_pipe`` (for tests)."""
-        self._keys = Keys(stream_in, quiet_s=quiet_s, out=out)
+    def __init__(
+        self,
+        stream_in: TextIO,
+        out: TextIO,
+        *,
+        quiet_s: float = 0.35,
+        accept_pipe: bool = False,
+        elsewhere: Callable[[], bool] | None = None,
+    ) -> None:
+        """Read from ``stream_in``; one that is no terminal is not a person, unless ``accept_pipe`` (for tests).
+
+        ``elsewhere`` says whether the question was answered somewhere else meanwhile.
+        """
+        self._keys = Keys(stream_in, quiet_s=quiet_s, out=out, elsewhere=elsewhere)
         self._out = out
         self._accept_pipe = accept_pipe
 
@@ -135,3 +150,40 @@ class AtTerminal:
     def _print(self, *lines: str) -> None:
         self._out.write("".join(f"{line}\n" for line in lines))
         self._out.flush()
+
+
+class AtBoth:
+    """Asks at the terminal, if there is one, and in the page; the first answer counts."""
+
+    def __init__(self, queue: ApprovalQueue, here: Person | None) -> None:
+        self._queue, self._here = queue, here
+
+    def answer(self, question: UserQuestion) -> UserReply:
+        """Return the answer that came first; the careful one where nobody answers."""
+        started, here = time.monotonic(), self._here
+        found = self._queue.pick(
+            user_question(question.about, question.lines, tuple(_options(question))),
+            (lambda: here.answer(question)) if here else None,
+            lambda given: _wrong(question, given),
+        )
+        if isinstance(found, UserReply):
+            return found
+        if found is None:
+            return UserReply(question.otherwise, "nobody" if self._queue.page_waits else "headless")
+        by = IN_REVIEW if found.place == "review" else IN_PAGE
+        return UserReply(found.choice, by, found.reason, time.monotonic() - started)
+
+
+def _options(question: UserQuestion) -> Iterator[AskedOption]:
+    """Yield what a page can answer: all but opening an editor, which is at the terminal."""
+    for word, meaning in question.choices.values():
+        if word != "edit":
+            yield AskedOption(word, meaning, words="must" if word == "feedback" else "")
+    if question.sentence:
+        yield AskedOption(question.sentence, "switch it on: type this sentence", typed=True)
+
+
+def _wrong(question: UserQuestion, given: PageAnswer) -> str:
+    if given.choice == "feedback" and not given.reason:
+        return "Say something with it: the agent reads your words."
+    return "" if given.choice == question.otherwise else question.check()

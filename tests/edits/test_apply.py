@@ -52,20 +52,20 @@ def test_a_change_set_other_than_the_approved_one_is_not_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("planned", "now"),
+    ("planned", "now", "what"),
     [
-        (change("a.txt", b"old", b"new"), b"human"),
-        (change("a.txt", b"old", b"new"), None),
-        (change("a.txt", b"old", None), b"human"),
-        (change("a.txt", None, b"new"), b"human"),
+        (change("a.txt", b"old", b"new"), b"human", "was changed"),
+        (change("a.txt", b"old", b"new"), None, "was deleted"),
+        (change("a.txt", b"old", None), b"human", "was changed"),
+        (change("a.txt", None, b"new"), b"human", "exists now"),
     ],
 )
-def test_a_file_that_changed_since_the_look_is_stale_and_stays(tmp_path, planned, now):
+def test_a_file_that_changed_since_the_look_is_stale_and_stays(tmp_path, planned, now, what):
     save(tmp_path, "other.txt", "1")
     if now is not None:
         save(tmp_path, "a.txt", now)
     before = tree(tmp_path)
-    with pytest.raises(StaleError, match=r"a\.txt"):
+    with pytest.raises(StaleError, match=rf"a\.txt {what} since it was looked at\. Nothing was changed; plan again"):
         apply(approved([change("other.txt", b"1", b"2"), planned]), tmp_path)
     assert tree(tmp_path) == before
 

@@ -3,7 +3,10 @@
 import pytest
 
 from rails.core.errors import WorkspaceError
+from rails.edits.apply import recover
+from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.checkpoints import History
+from rails.edits.safe_files import Workspace
 
 from .helpers import change, save, step, tree
 
@@ -116,3 +119,88 @@ def test_undo_and_redo_can_follow_each_other_for_ever(tmp_path):
         assert history.redo("s1").step == 1
         assert history.redo("s1").step == 2
         assert (tmp_path / "a.txt").read_bytes() == b"2"
+
+
+def test_steps_that_wait_are_recorded_in_the_order_in_which_they_were_taken(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rails.edits.checkpoint_store.CheckpointStore.record", full)
+        first = step(tmp_path, change("a.txt", None, b"1"), message="first")
+        assert (first.step, first.unrecorded) == (0, "[Errno 28] No space left on device")
+    real = Workspace.names
+    monkeypatch.setattr(Workspace, "names", lambda self, parts: sorted(real(self, parts), reverse=True))
+    with monkeypatch.context() as patch:
+        patch.setattr("rails.edits.checkpoint_store.CheckpointStore.record", full)
+        assert step(tmp_path, change("a.txt", b"1", b"2"), message="second").step == 0
+    assert len(list((tmp_path / ".rails/journal").glob("*.applied"))) == 2
+    said = recover(tmp_path)
+    assert said == tuple(
+        f"An interrupted change was already complete: a.txt. It is step {n} of session s1 and can be undone."
+        for n in (1, 2)
+    )
+    assert [s.title for s in History(tmp_path).steps()] == ["first", "second"]
+    assert recover(tmp_path) == ()
+
+
+def test_a_later_step_does_not_overtake_one_that_waits(tmp_path, monkeypatch):
+    real, failed = CheckpointStore.record, []
+
+    def once(self, *arguments, **more):
+        if len(failed) < 2:
+            failed.append(1)
+            raise ValueError("not now")
+        return real(self, *arguments, **more)
+
+    monkeypatch.setattr(CheckpointStore, "record", once)
+    assert step(tmp_path, change("a.txt", None, b"1"), message="first").unrecorded == "not now"
+    second = step(tmp_path, change("a.txt", b"1", b"2"), message="second")
+    assert (second.step, second.unrecorded) == (0, "An earlier step waits to be recorded.")
+    recover(tmp_path)
+    assert [s.title for s in History(tmp_path).steps()] == ["first", "second"]
+
+
+def test_undo_and_redo_say_what_they_did_and_why_not(tmp_path):
+    step(tmp_path, change("a.txt", None, b"1"), message="one")
+    step(tmp_path, change("b.txt", None, b"2"), message="two")
+    history = History(tmp_path)
+    undone = history.undo("s1", 1)
+    assert (undone.session, undone.step, undone.title, undone.merged, undone.unrecorded) == ("s1", 1, "one", (), "")
+    assert undone.changes.changes == (change("a.txt", b"1", None),)
+    for call, why in (
+        (lambda: history.undo("s1", 1), r"Step 1 is undone already\. Nothing was changed"),
+        (lambda: history.redo("s1", 2), r"Step 2 is not undone\. Nothing was changed"),
+        (lambda: history.undo("s1", 9), r"Session s1 has no step 9 of its own\. Nothing was changed"),
+        (lambda: history.undo("s2"), r"There is nothing to undo in session s2\."),
+        (lambda: history.redo("s2"), r"There is nothing to redo in session s2\."),
+    ):
+        with pytest.raises(WorkspaceError, match=why):
+            call()
+    assert (tree(tmp_path)["b.txt"][0], history.redo().changes.changes) == (b"2", (change("a.txt", None, b"1"),))
+    kinds = [(s.kind, s.step, s.undoes, s.title) for s in history.steps()]
+    assert kinds == [
+        ("change", 1, 0, "one"),
+        ("change", 2, 0, "two"),
+        ("undo", 3, 1, "undo step 1"),
+        ("redo", 4, 1, "redo step 1"),
+    ]
+    with pytest.raises(WorkspaceError, match="has no step 3 of its own"):
+        history.undo("s1", 3)
+
+
+def test_a_session_is_taken_back_from_its_last_step_on_and_stops_at_what_was_changed_since(tmp_path):
+    for number in range(3):
+        step(tmp_path, change(f"{number}.txt", None, b"x"), message=f"m{number}")
+    step(tmp_path, change("other.txt", None, b"x"), session="s2")
+    save(tmp_path, "1.txt", "by hand")
+    history = History(tmp_path)
+    with pytest.raises(WorkspaceError, match=r"Step 2 of session s1 was not undone: the same lines of 1\.txt were"):
+        history.undo_session("s1")
+    assert set(tree(tmp_path)) == {"0.txt", "1.txt", "other.txt"}
+    save(tmp_path, "1.txt", "x")
+    assert [one.step for one in history.undo_session("s1")] == [2, 1]
+    assert set(tree(tmp_path)) == {"other.txt"}
+    save(tmp_path, "0.txt", "by hand")
+    with pytest.raises(WorkspaceError, match=r"was not done again: the same lines of 0\.txt were changed since"):
+        history.redo("s1", 1)

@@ -180,3 +180,88 @@ def test_the_lines_that_are_kept_take_a_bounded_room(line):
     finally:
         tracemalloc.stop()
         baseline._kept.cache_clear()
+
+
+# -- the edges ---------------------------------------------------------------------------------------
+
+
+def test_a_finding_without_a_line_or_after_the_last_one_stands_at_the_edge_of_the_file():
+    assert new_of(["a", "b"], ["a", "b"], [finding(0)], [finding(0)]) == [False]
+    assert new_of(["a", "b"], ["a", "b"], [finding(1)], [finding(0)]) == [False], (
+        "a file's finding is on its first line"
+    )
+    assert new_of(["a", "b"], ["a", "b"], [finding(2)], [finding(9)]) == [False], "its end belongs to its last line"
+    assert new_of(["a", "b"], ["a", "b"], [finding(1)], [finding(9)]) == [True]
+    assert new_of([], [], [finding(1)], [finding(1)]) == [False]
+    assert new_of([], [], [], [finding(1)]) == [True]
+    assert new_of(["a"], [], [], [finding(1)]) == [True]
+    assert new_of([], ["a"], [], [finding(1), finding(9)]) == [True, True]
+
+
+def test_verdicts_stand_in_the_order_of_the_findings_and_each_old_one_explains_one():
+    old, new = ["a", "moved line", "c"], ["new", "c", "a", "moved line"]
+    after = [finding(4), finding(1), finding(3), finding(4), finding(2, "R2")]
+    assert new_of(old, new, [finding(2), finding(1)], after) == [False, True, False, True, True]
+    twice = [finding(1), finding(1)]
+    assert new_of(["a"], ["a"], twice, [*twice, finding(1)]) == [False, False, True]
+    assert new_of(["m", "x"], ["x", "m", "m"], twice, [finding(2), finding(3), finding(3)]) == [False, False, True]
+
+
+def test_a_finding_of_another_file_explains_one_only():
+    moved = [("F401", "`os` imported but unused", "importos")]
+    found = [finding(2), finding(3)]
+    assert new_of(["a"], ["a", "import os", "import os"], [], found, moved=moved) == [False, True]
+    assert new_of(["a"], ["a", "import os", "import re"], [], [finding(3), finding(2)], moved=moved) == [True, False]
+
+
+def test_first_and_last_lines_that_were_touched_keep_their_findings_once():
+    texts = ["value_one = first_call(1)", "keep", "value_two = other_call(2)"]
+    touched = [text.replace("call", "calls") for text in texts]
+    found = [finding(1, "E501", "long"), finding(3, "E501", "long")]
+    assert new_of(texts, touched, found, found) == [False, False]
+    assert new_of(texts, touched, found[:1], found) == [False, True]
+    doubled = [touched[0], touched[0], "keep", touched[2], touched[2]]
+    after = [finding(line, "E501", "long") for line in (1, 2, 4, 5)]
+    assert sorted(new_of(texts, doubled, found, after)) == [False, False, True, True]
+
+
+def test_of_two_touched_lines_the_like_one_is_taken():
+    old = ["alpha = compute(first, second)", "omega = print(other, things, here)"]
+    new = ["omega = print(other, things, there)", "alpha = compute(first, seconds)"]
+    found = [finding(1, "E501", "long")]
+    assert new_of(old, new, found, found) == [True]
+    assert new_of(old, new, found, [finding(2, "E501", "long")]) == [False]
+
+
+def test_a_line_is_alike_from_a_share_of_equal_characters_on_and_up_to_a_bound_of_comparisons(monkeypatch):
+    found = [finding(1, "E501", "long")]
+    assert new_of(["abcdefghij"], ["abcdefghijKLMNOPQRSTUVWXYZ012345678"], found, found) == [True]
+    assert new_of(["  abcdefghij"], ["abcdefghijKLM"], found, found) == [False]
+    monkeypatch.setattr(baseline, "_TRIES", 1)
+    old, new = ["aaaaaaaaaa", "bbbbbbbbbb"], ["bbbbbbbbbc", "x"]
+    both = [finding(1, "E501", "long"), finding(2, "E501", "long")]
+    assert new_of(old, new, both, [finding(1, "E501", "long")]) == [True]
+    monkeypatch.setattr(baseline, "_TRIES", 2)
+    assert new_of(old, new, both, [finding(1, "E501", "long")]) == [False]
+
+
+@pytest.mark.parametrize(
+    ("message", "masked", "count"),
+    [
+        ("line 12 of 30", "line # of #", 12),
+        ("`a1` and 'b2' and \"c3\" at 4", "`a1` and 'b2' and \"c3\" at #", 4),
+        ("too complex (11 > 10)  help: Do 3 things\nmore", "too complex (# > #)", 11),
+        ("`x1`", "`x1`", -1),
+    ],
+)
+def test_numbers_are_masked_but_never_those_of_a_name(message, masked, count):
+    assert (without_numbers(message), baseline.count_in(message)) == (masked, count)
+
+
+def test_the_lines_of_bytes_are_kept_for_small_files_only():
+    for data in (b"a\rb\nc", b"\xff\n\xfe", b"x" * 100_001, b"\n" * 5_001):
+        lines = baseline.lines_of(data)
+        assert "\n".join(lines).replace("\r", "\n") == data.decode("latin-1").replace("\r", "\n")
+        assert (baseline.lines_of(data) is lines) is (len(data) < 5_000)
+    for edge in (b"x" * 100_000, b"\n" * 5_000):
+        assert baseline.lines_of(edge) is baseline.lines_of(edge)

@@ -5,7 +5,8 @@ from n8n_workflows import chain, errors, findings, node, rules, the_one, to, wor
 
 from rails.core.errors import UsageError
 from rails.gate.checks.n8n import check_workflow
-from rails.n8n.rules.destination import PROFILES
+from rails.n8n.model import Issue
+from rails.n8n.rules.destination import PROFILES, weigh
 
 PLAIN = {"nodes": [], "connections": {}}
 
@@ -115,3 +116,123 @@ def test_what_nothing_starts_cannot_be_published_unless_a_node_has_a_webhook():
     for value, severity in ((bare, "error"), (waits, "warning")):
         assert the_one(value, "N8N080").severity == "warning"
         assert the_one(value, "N8N080", "publish").severity == severity
+
+
+# -- lists of our own: the product's could lose an entry unseen -----------------------------------------
+
+OF_A_WORKFLOW = """
+name nodes connections settings staticData pinData nodeGroups description externalId shared meta tags id active
+createdAt updatedAt isArchived versionId triggerCount activeVersion
+"""
+OF_A_NODE = """
+id name type typeVersion position parameters credentials disabled notes notesInFlow webhookId executeOnce
+alwaysOutputData retryOnFail maxTries waitBetweenTries continueOnFail onError customTelemetryTags createdAt updatedAt
+"""
+SETTINGS = {
+    "saveExecutionProgress": True, "saveManualExecutions": False, "saveDataErrorExecution": "all",
+    "saveDataSuccessExecution": "none", "executionTimeout": 60, "errorWorkflow": "x", "timezone": "UTC",
+    "executionOrder": "v1", "callerPolicy": "any", "callerIds": "1", "timeSavedPerExecution": 1,
+    "timeSavedMode": "fixed", "redactionPolicy": "none", "availableInMCP": True, "customTelemetryTags": [],
+    "workerPoolOverrideProduction": "x",
+    "workerPoolOverrideManual": "x", "workerPoolOverrideEvaluation": "x", "binaryMode": "x",
+    "credentialResolverId": "x",
+}  # fmt: skip
+VALUES = {
+    "saveDataErrorExecution": ["all", "none"],
+    "saveDataSuccessExecution": ["all", "none"],
+    "callerPolicy": ["any", "none", "workflowsFromAList", "workflowsFromSameOwner"],
+    "redactionPolicy": ["none", "non-manual", "manual-only", "all"],
+    "timeSavedMode": ["fixed", "dynamic"],
+}
+
+
+def told(value, rule, profile="api"):
+    return [(f.severity, f.json_path, f.message, f.remedy) for f in findings(value, profile) if f.rule == rule]
+
+
+def test_the_api_takes_every_key_that_it_has():
+    value = chain("A")
+    for key in OF_A_WORKFLOW.split():
+        assert told({key: None, **value}, "N8N102") == [], key
+    for key in OF_A_NODE.split():
+        nodes = [value["nodes"][0], {key: None, **value["nodes"][1]}]
+        assert told(value | {"nodes": nodes}, "N8N102") == [], key
+    assert told(value | {"settings": SETTINGS}, "N8N102") == told(value | {"settings": SETTINGS}, "N8N103") == []
+
+
+@pytest.mark.parametrize("key", SETTINGS)
+def test_a_setting_has_its_type_and_its_values(key):
+    kind = {bool: "boolean", str: "string", int: "number", list: "array"}[type(SETTINGS[key])]
+    assert told(chain("A") | {"settings": {key: {}}}, "N8N103") == [
+        (
+            "error",
+            f"settings.{key}",
+            f"Setting `{key}` must be a {kind}, not object",
+            f"Write a {kind}, or remove the setting.",
+        )
+    ]
+    for word in VALUES.get(key, ()):
+        assert told(chain("A") | {"settings": {key: word}}, "N8N103") == []
+    if key in VALUES:
+        ((_, path, message, remedy),) = told(chain("A") | {"settings": {key: "odd"}}, "N8N103")
+        assert (path, message) == (f"settings.{key}", f'Setting `{key}` cannot be "odd"')
+        assert all(f'"{word}"' in remedy for word in VALUES[key])
+
+
+def test_what_the_api_misses_or_does_not_know_is_told_in_words_at_its_place():
+    words = "The public API does not know the key %s of %s and refuses the workflow"
+    value = chain("A", zzzzz=1) | {"settings": {"qqqqq": 1}}
+    value["nodes"][1]["xxxxx"] = 1
+    assert sorted(told(value, "N8N102")) == [
+        ("error", "nodes[1].xxxxx", words % ('"xxxxx"', "a node"), 'Remove "xxxxx".'),
+        ("error", "settings.qqqqq", words % ('"qqqqq"', "the settings"), 'Remove "qqqqq".'),
+        ("error", "zzzzz", words % ('"zzzzz"', "the workflow"), 'Remove "zzzzz".'),
+    ]
+    none = {key: item for key, item in chain("A").items() if key not in ("settings", "name")}
+    assert told(none, "N8N101") == [
+        ("error", "settings", "The public API needs `settings`, an object", 'Add "settings": {}.')
+    ]
+    missing = "The workflow has no `name`: n8n's command line and API refuse it"
+    remedy = 'Write "name": "What the workflow does", 1 to 128 characters.'
+    assert told(none, "N8N100") == [("error", "name", missing, remedy)]
+    assert told(none, "N8N100", "import") == [("info", "name", missing, remedy)]
+    for name, found in (("", "0 characters long"), ("x" * 129, "129 characters long"), (3, "number")):
+        said = f"The workflow's `name` must be a text of 1 to 128 characters; it is {found}: n8n cannot save it"
+        assert told(chain("A") | {"name": name}, "N8N100") == [("error", "name", said, remedy)]
+    for name in ("x", "x" * 128):
+        assert told(chain("A") | {"name": name}, "N8N100") == []
+
+
+def test_every_way_to_handle_an_error_is_known_and_another_is_told_with_them():
+    value = chain("A")
+    for way in ("stopWorkflow", "continueRegularOutput", "continueErrorOutput", None):
+        value["nodes"][1]["onError"] = way
+        assert told(value, "N8N046", "import") == [], way
+    value["nodes"][1]["onError"] = "ignore"
+    ((severity, path, message, remedy),) = told(value, "N8N046", "import")
+    assert (severity, path, message) == ("warning", "nodes[1].onError", 'Node "A": n8n has no `onError` "ignore"')
+    assert remedy == 'Use one of "stopWorkflow", "continueRegularOutput", "continueErrorOutput".'
+
+
+def test_pinned_data_of_each_node_that_is_not_there_is_told_at_its_key():
+    value = chain("A", pinData={"A": [], "Gone": [], "Lost": []})
+    said = "`pinData` is for the node %s, which does not exist"
+    remedy = "Remove it, or use the node's name."
+    assert told(value, "N8N104", "import") == [
+        ("warning", "pinData.Gone", said % '"Gone"', remedy),
+        ("warning", "pinData.Lost", said % '"Lost"', remedy),
+    ]
+    for pinned in ([], None, "x"):
+        assert told(chain("A", pinData=pinned), "N8N104", "import") == []
+
+
+def test_a_profile_raises_the_warnings_that_stop_it_and_no_others():
+    issues = [
+        Issue(rule, ("x",), "m", "r", severity)
+        for rule in ("N8N081", "N8N092", "N8N090")
+        for severity in ("warning", "info")
+    ]
+    weighed = {profile: [issue.severity for issue in weigh(issues, profile)] for profile in PROFILES}
+    assert weighed["import"] == weighed["api"] == ["warning", "info"] * 3
+    assert weighed["publish"] == ["error", "info", "error", "info", "warning", "info"]
+    assert weighed["strict"] == ["error", "info"] * 3

@@ -1,6 +1,8 @@
 """n8n's own structural rules: its codes, its paths, and what it accepts."""
 
 import copy
+import json
+from pathlib import Path
 
 import pytest
 from n8n_workflows import chain, errors, findings, node, rules, the_one, to, workflow
@@ -121,6 +123,16 @@ def test_one_fault_gives_one_error(fault):
     assert len(errors(broken(REFUSED[fault][0]))) == 1
 
 
+#: The rule, severity, line, column, message and remedy of each fault; read by a person when it changes.
+WORDS = json.loads((Path(__file__).parent / "structure_words.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_each_fault_has_its_own_words_and_place(fault):
+    found = [f for f in findings(broken(REFUSED[fault][0])) if f.severity == "error"]
+    assert [[f.rule, f.severity, f.line, f.column, f.message, f.remedy] for f in found] == WORDS[fault]
+
+
 def choice(*outputs):
     """Start, then an If with these outputs."""
     nodes = [START, node("If", "n8n-nodes-base.if", 2), node("A")]
@@ -193,7 +205,7 @@ def test_the_finding_on_a_wrong_source_is_on_its_key():
     value = chain("A")
     value["connections"] = {"Strat": {"main": [[to("A")]]}}
     found = the_one(value, "N8N024")
-    text = __import__("json").dumps(value, indent=2).splitlines()[found.line - 1]
+    text = json.dumps(value, indent=2).splitlines()[found.line - 1]
     assert text[found.column - 1 : found.end_column - 1] == '"Strat"'
 
 

@@ -1,7 +1,7 @@
 """Connections against the ports that nodes have."""
 
 import pytest
-from n8n_workflows import errors, node, rules, the_one, to, workflow
+from n8n_workflows import errors, findings, node, rules, the_one, to, workflow
 
 with_catalogue = pytest.mark.usefixtures("catalogue")
 
@@ -194,3 +194,140 @@ def test_a_switch_whose_fallback_is_one_of_its_outputs_has_no_more(catalogue):
     values = {"rules": {"values": [{}, {}]}, "options": {"fallbackOutput": 1}}
     assert len(ports.outputs(description, values, 3)) == 2
     assert len(ports.outputs(description, {**values, "options": {"fallbackOutput": "extra"}}, 3)) == 3
+
+
+# -- what a finding says, and where ------------------------------------------------------------------
+
+
+def told(value, rule):
+    return [(f.severity, f.json_path, f.message, f.remedy) for f in findings(value) if f.rule == rule]
+
+
+@with_catalogue
+def test_an_output_that_is_not_there_is_told_with_those_that_are():
+    value = wired({**SET}, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")], [to("B"), to("B")]]})
+    only = 'Node "Set" has only the "main" output 0, so the connection from node "Set" to node "B" is dropped'
+    error = 'For an error output set "onError": "continueErrorOutput"; else add the rule or case, or remove it.'
+    other = "Add the rule, case or category that makes this output, or remove the connection."
+    assert told(value, "N8N032") == [
+        ("error", "connections.Set.main[1][0]", only, error),
+        ("error", "connections.Set.main[2][0]", only, other),
+        ("error", "connections.Set.main[2][1]", only, other),
+    ]
+    value["nodes"][1]["onError"] = "continueErrorOutput"
+    two = only.replace("output 0", "outputs 0 to 1")
+    assert [found[1:] for found in told(value, "N8N032")] == [
+        ("connections.Set.main[2][0]", two, other),
+        ("connections.Set.main[2][1]", two, other),
+    ]
+
+
+@with_catalogue
+def test_a_kind_of_output_that_a_node_has_not_is_told_once_at_its_key_with_what_to_do():
+    value = wired(ASKER, BRAIN, **THINKING)
+    value["connections"]["Brain"] = {"main": [[to("Asker"), to("Asker")]]}
+    drops = 'n8n drops the connection from node "Brain" to node "Asker"'
+    message = f'Node "Brain" (n8n-nodes-base.brain) has no "main" output: {drops}'
+    assert told(value, "N8N032") == [
+        ("error", "connections.Brain.main", message, 'Its outputs are "ai_languageModel".')
+    ]
+    value = wired(ASKER, BRAIN)
+    value["connections"]["Asker"] = {"ai_languageModel": [[to("Brain", "ai_languageModel")]]}
+    ((_, path, _, remedy),) = told(value, "N8N032")
+    assert (path, remedy) == (
+        "connections.Asker.ai_languageModel",
+        'It is the wrong way round: connect "Brain" to "Asker".',
+    )
+    note = node("Note", "n8n-nodes-base.note")
+    value = wired(SET, note, Note={"ai_tool": [[to("Set", "ai_tool")]]})
+    assert told(value, "N8N032")[0][3] == 'Its outputs are "ai_memory".'
+
+
+@with_catalogue
+def test_an_input_that_is_not_there_is_told_with_those_that_are():
+    value = wired(SET, Set={"main": [[to("Start"), to("Set", index=1)]]})
+    assert told(value, "N8N033") == [
+        (
+            "error",
+            "connections.Set.main[0][0].node",
+            'Node "Start" (n8n-nodes-base.manualTrigger) has no "main" input: n8n drops the connection from node "Set"',
+            "It has no inputs.",
+        ),
+        (
+            "error",
+            "connections.Set.main[0][1].index",
+            'Node "Set" has only the "main" input 0, but node "Set" connects to 1',
+            "Connect to an input that exists, or raise the node's number of inputs.",
+        ),
+    ]
+    value = wired(ASKER, BRAIN, Brain={"ai_languageModel": [[to("Set", "ai_languageModel")]]})
+    value["nodes"].append(SET)
+    assert told(value, "N8N033")[0][3] == 'Its inputs are "main".'
+
+
+@with_catalogue
+def test_what_an_input_does_not_take_is_told_at_the_target():
+    odd = node("Odd", "x.y")
+    value = wired(ASKER, odd, Odd={"ai_languageModel": [[to("Asker", "ai_languageModel")]]})
+    assert told(value, "N8N034") == [
+        (
+            "error",
+            "connections.Odd.ai_languageModel[0][0].node",
+            'Node "Asker" does not take "x.y" at its "ai_languageModel" input',
+            "Use another node, such as a chat model.",
+        )
+    ]
+    assert told(wired(ASKER, BRAIN, **THINKING), "N8N034") == []
+
+
+@with_catalogue
+def test_a_required_input_is_told_with_a_node_that_would_do_and_how_it_is_connected():
+    ((severity, path, message, remedy),) = told(wired(ASKER), "N8N039")
+    assert (severity, path) == ("error", "nodes[1]")
+    assert message == 'Node "Asker" needs a node at its "ai_languageModel" input: it cannot run without'
+    assert remedy == (
+        "Add one, such as @n8n/n8n-nodes-langchain.lmChatOpenAi, and connect it: "
+        '"connections": {"Its name": {"ai_languageModel": '
+        '[[{"node": "Asker", "type": "ai_languageModel", "index": 0}]]}}.'
+    )
+    off = wired(ASKER, BRAIN | {"disabled": True}, **THINKING)
+    assert len(told(off, "N8N039")) == 1, "a sub-node that is switched off does not count"
+
+
+@with_catalogue
+def test_more_sub_nodes_than_an_input_takes_are_counted_without_those_that_are_off():
+    more = [node(f"Brain {number}", "n8n-nodes-base.brain", disabled=number == 3) for number in (2, 3)]
+    value = wired(ASKER, BRAIN, *more, **THINKING, **{one["name"]: THINKING["Brain"] for one in more})
+    assert told(value, "N8N047") == [
+        (
+            "warning",
+            "nodes[1]",
+            'Node "Asker" takes 1 node at its "ai_languageModel" input, not 2',
+            "Remove the others.",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "short"),
+    [
+        ("ai_languageModel", "lmChatOpenAi"),
+        ("ai_memory", "memoryBufferWindow"),
+        ("ai_embedding", "embeddingsOpenAi"),
+        ("ai_document", "documentDefaultDataLoader"),
+        ("ai_textSplitter", "textSplitterRecursiveCharacterTextSplitter"),
+        ("ai_vectorStore", "vectorStoreInMemory"),
+        ("ai_retriever", "retrieverVectorStore"),
+        ("ai_reranker", "rerankerCohere"),
+    ],
+)
+def test_each_kind_of_required_input_has_an_example_that_has_such_an_output(kind, short):
+    from rails.n8n.nodes import ports
+    from rails.n8n.nodes.catalogue import current
+    from rails.n8n.rules.connections import _EXAMPLES
+
+    assert _EXAMPLES[kind] == f"@n8n/n8n-nodes-langchain.{short}"
+    description = current().describe(_EXAMPLES[kind], None)
+    if description is not None:
+        found = ports.outputs(description, {"mode": "retrieve"}, max(description.versions))
+        assert found is None or kind in [port.type for port in found]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.quoted import Closed, find_mark, find_patch, has_mark
 from rails.parsing.results import CallFound, CallStarted
 
 from .conftest import SHAPES
@@ -116,3 +117,123 @@ def test_several_values_in_one_fence_are_all_calls_or_none():
     found = parse(f"{F}json\n{EVIL}\n{EVIL[:-1]}\n{F}\n", SHAPES)
     assert not found.requests
     assert found.refusals
+
+
+# -- every container by its name; the lists are our own, so that none can go unseen ----------------------
+
+NAMES = {
+    "thought": """
+analysis antthinking deliberation inner_monologue inner_thoughts monologue reason reasoning reasoning_content reflection
+scratchpad think thinking thinking_process thought thoughts
+""",
+    "call": """
+arg_key arg_value function_call function_calls invoke tool_call tool_calls tool_code tool_request tool_use toolcall
+toolcalls use_mcp_tool
+""",
+    "quote": """
+example examples function_response function_result function_results observation tool_output tool_outputs tool_response
+tool_responses tool_result tool_results
+""",
+    "at a line's start": """
+blockquote code context conversation document documents file file_content file_contents history log output plan planning
+pre quote sample samples stdout system system-reminder transcript user human assistant
+""",
+}
+TAGS = [(kind, name) for kind, names in NAMES.items() for name in names.split()]
+
+
+@pytest.mark.parametrize(("kind", "name"), TAGS)
+def test_what_a_tag_of_this_name_holds_never_runs(kind, name):
+    at_start = kind == "at a line's start"
+    for opening, closing in ((name, name), (name.upper(), name.title()), (f"x:{name} id=1", f" x:{name}")):
+        for lead in ("", "So: "):
+            text = f"{lead}<{opening}>\n{GOOD}</{closing}>\n"
+            assert [r.tool_name for r in parse(text, SHAPES).requests] == [], text
+    mark = find_mark(f"So: <{name}> and so on")
+    assert (mark is None) is at_start
+    mark = find_mark(f"So: <{name}>")
+    assert (mark.kind, mark.label, mark.start, mark.end) == (
+        "quote" if at_start else kind,
+        name,
+        4,
+        6 + len(name),
+    )
+    shut = find_mark(f"  </{name}>")
+    assert isinstance(shut, Closed)
+    assert (shut.kind, shut.label, shut.start, shut.end) == (mark.kind, name, 2, 5 + len(name))
+    assert find_mark(f"<{name}/>") is None, "an empty one holds nothing"
+    assert find_mark(f"`<{name}>`") is None, "what is mentioned in back-ticks opens nothing"
+    assert (find_mark(f"Array<{name}>") is None) is (kind != "thought"), "a type of a language"
+    assert find_mark(f"  <{name}>", ours=[name]) is None, "tags that are read as calls are no containers"
+    for text in (f"<{name}>", f"x <{name.upper()} a=b>", f"< / {name}>"):
+        assert 0 <= has_mark(f"12345{text}", 5) <= 5 + text.index("<")
+
+
+TOKENS = [
+    ("thought", "[THINK]", "[/THINK]"), ("thought", "[THINKING]", "[/THINKING]"),
+    ("thought", "[REASONING]", "[/REASONING]"),
+    ("thought", "◁think▷", "◁/think▷"), ("thought", "<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("thought", "<|thinking|>", "<|/thinking|>"), ("thought", "<|channel>thought", "<channel|>"),
+    ("call", "<|start|>assistant<|channel|>commentary to=functions.x", "<|call|>"),
+    ("call", "<|start|>assistant to=functions.x<|channel|>", "<|end|>"),
+    ("thought", "<|channel|>analysis", "<|end|>"), ("thought", "<|channel|>analysis", "assistantfinal"),
+    ("call", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"), ("call", "<|tool_call_begin|>", "<|tool_call_end|>"),
+    ("call", "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+    ("quote", "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"), ("call", "<|python_tag|>", "<|eom_id|>"),
+    ("call", "<｜DSML｜function_calls>", "</｜DSML｜function_calls>"), ("call", "<|tool_call|>", "<|/tool_call|>"),
+    ("call", "<|START_ACTION|>", "<|END_ACTION|>"), ("thought", "<|START_THINKING|>", "<|END_THINKING|>"),
+    ("quote", "<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>"),
+    ("call", "<start_function_call>", "<end_function_call>"), ("quote", "<!--", "-->"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "opening", "closing"), TOKENS, ids=[f"{one} {two}" for _, one, two in TOKENS])
+def test_what_stands_between_tokens_of_a_template_never_runs_and_what_follows_does(kind, opening, closing):
+    mark = find_mark(f"a {opening}")
+    assert (mark.kind, mark.end) == (kind, 2 + len(opening))
+    assert 0 <= has_mark(f"a {opening}") <= 2
+    for text in (f"{opening}\n{GOOD}{closing}\n", f"{opening}\n{GOOD}"):
+        assert [r.tool_name for r in parse(text, SHAPES).requests] == [], text
+    after = parse(f"{opening}\n{block(json.dumps(DOC), after='')}\n{closing}\n\n{GOOD}", SHAPES)
+    assert [r.tool_name for r in after.requests] == ["read_file"]
+
+
+@pytest.mark.parametrize(
+    "closing",
+    ["</think>", "</tool_call>", "[/THINK]", "◁/think▷", "<|end_of_thought|>", "<|END_THINKING|>", "assistantfinal"],
+)
+def test_a_closing_mark_alone_makes_what_stands_before_it_part_of_a_thought(closing):
+    found = parse(f"{block(json.dumps(DOC))}{closing}\n{GOOD}", SHAPES)
+    assert [r.tool_name for r in found.requests] == ["read_file"]
+
+
+def test_a_closing_mark_of_a_quote_takes_back_only_what_began_with_its_opening_one():
+    found = parse(f"{block(json.dumps(DOC))}</example>\n{GOOD}", SHAPES)
+    assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
+
+
+@pytest.mark.parametrize("name", ["function", "parameter"])
+def test_a_tag_that_is_also_a_word_is_one_with_a_name_behind_it_only(name):
+    for rest in ("=x", " name=x", '= "x"'):
+        assert find_mark(f"<{name}{rest}>").kind == "call"
+    for rest in ("", "=", " x=name", " named"):
+        assert find_mark(f"<{name}{rest}>") is None
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("*** Begin Patch", "*** End Patch"), ("<<<<<<< SEARCH", ">>>>>>> REPLACE"), ("<<<<<", ">>>>>"),
+        ("------- SEARCH", "+++++++ REPLACE"), ("@@ -1,2 +1,2 @@", None), ("diff --git a/x b/x", None),
+        ("*** Update File: x", None), ("*** Add File: x", None), ("*** Delete File: x", None),
+    ],
+)  # fmt: skip
+def test_what_a_patch_holds_never_runs(first, last):
+    found = find_patch(first)
+    assert (found.kind, found.start, found.end, found.closing is None) == ("patch", 0, len(first), last is None)
+    sign = "+" if last is None else ""
+    held = "".join(f"{sign}{line}\n" for line in GOOD.splitlines())
+    answer = parse(f"{first}\n{held}{last or ''}\n\nSo:\n{block(json.dumps(DOC))}", SHAPES)
+    assert [r.tool_name for r in answer.requests] == ["write_file"]
+    for other in (f" {first}", f"x{first}", "", "text", "-- SEARCH", "*** Nothing"):
+        assert find_patch(other) is None

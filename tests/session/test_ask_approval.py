@@ -1,0 +1,270 @@
+"""What is asked within a turn: each question published before its answer, each answer to its own question."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from rails.approval.decision import Decision, request_for_changes, sign, sign_tool
+from rails.approval.terminal.batch import MOST, digest_of_all
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.paths import WorkspacePath
+from rails.core.tool_request import ToolRequest
+from rails.core.verdict import Verdict
+from rails.session import ask_approval
+from rails.session.feedback import RequestResult
+
+
+def run_of(number, tool="run_tests", asks=True, **parameters):
+    return ToolRequest(f"t1.r{number}", tool, parameters or {"n": number}, "", "run", asks, "d" * 64, "coder")
+
+
+class Contained:
+    label = SimpleNamespace(contained=True)
+
+    def needs_no_question(self, tool):
+        return tool == "contained"
+
+    def notes(self, definition):
+        return (f"runs {definition}",)
+
+    def holds(self, definition):
+        return False
+
+
+def context_of(approver, echo=lambda request: ""):
+    """A turn's context with only what questions look at; ``said`` holds what was published, in order."""
+    said = []
+    return SimpleNamespace(
+        approver=approver,
+        publish=said.append,
+        said=said,
+        echo=echo,
+        registry={"run_tests": "it"},
+        contained=Contained(),
+        from_project=(),
+        model=SimpleNamespace(name="m"),
+        agent=SimpleNamespace(name="coder"),
+    )
+
+
+class Human:
+    """Answers in turn; remembers what had been published when it was asked."""
+
+    def __init__(self, *answers, **more):
+        self.answers, self.more, self.asked, self.known = list(answers), more, [], []
+
+    def decide(self, request):
+        self.asked.append(request)
+        self.known.append([event.id for event in self.context.said])
+        return Decision(self.answers.pop(0), "why", "human", of=request.digest, **self.more)
+
+
+class Together(Human):
+    def decide_batch(self, requests):
+        self.asked.append(list(requests))
+        answers = [self.answers.pop(0) for _ in requests]
+        return [a and Decision(a, "", "human", of=r.digest, batch="b") for a, r in zip(answers, requests, strict=True)]
+
+
+class Rules(Human):
+    """A rule book that looks at the tools of ``tight`` and keeps ``hidden`` back."""
+
+    tight, hidden = ("read_file",), "secret"
+
+    def looks_at(self, request):
+        return request.tools[0] in self.tight
+
+    def keeps_back(self, agent, path, tools):
+        return f"{agent} {' '.join(tools)}" if path == self.hidden else ""
+
+    def with_rules(self, request):
+        return replace(request, risks=("a rule", *request.risks)) if request.tools[0] in self.tight else request
+
+
+def asked_by(human, **more):
+    human.context = context_of(human, **more)
+    return human.context
+
+
+def question(context, number=1, **more):
+    return ask_approval.approval_request_for(context, run_of(number, **more))
+
+
+def changes_question():
+    changes = ChangeSet((FileChange(WorkspacePath("a.py"), b"a\n", b"b\n"),))
+    request = ToolRequest("t1.r1", "edit_file", {}, "", "edit", True, "d" * 64, "coder")
+    return request_for_changes("t1.a1", "coder", [request], Verdict("pass", changes))
+
+
+def kinds(context):
+    return [(event.TYPE, event.id) for event in context.said]
+
+
+def test_a_question_is_published_before_it_is_put_and_its_answer_after(tmp_path):
+    context = asked_by(human := Human("deny", scope="once", batch="x", seconds=3.0))
+    asked = question(context)
+    decision = ask_approval.ask(context, asked)
+    assert human.known == [["t1.r1"]]
+    assert kinds(context) == [("APPROVAL_REQUESTED", "t1.r1"), ("HUMAN_DECISION", "t1.r1")]
+    requested, answered = context.said
+    assert (requested.digest, requested.kind, requested.tools) == (asked.digest, "tool", ("run_tests",))
+    assert (requested.risks, requested.notes, requested.batch) == (asked.risks, ("runs it",), "")
+    assert (answered.digest, answered.answer, answered.reason, answered.by) == (asked.digest, "deny", "why", "human")
+    assert (answered.at, answered.seconds, answered.batch) == (decision.at, 3.0, "x")
+    assert (answered.scope, answered.account) == ("once", "")
+
+
+def test_what_the_rules_say_is_in_the_question_that_is_put_and_published():
+    context = asked_by(human := Rules("approve"))
+    ask_approval.ask(context, question(context, tool="read_file"))
+    assert human.asked[0].risks[0] == context.said[0].risks[0] == "a rule"
+
+
+@pytest.mark.parametrize(
+    ("tool", "asks", "echo", "expected"),
+    [
+        ("run_tests", True, "", True),
+        ("run_tests", False, "", False),
+        ("contained", True, "", False),
+        ("contained", True, "an echo", True),
+        ("run_tests", False, "an echo", True),
+        ("read_file", False, "", True),
+    ],
+)
+def test_what_has_to_be_asked(tool, asks, echo, expected):
+    context = asked_by(Rules(), echo=lambda request: echo)
+    context.registry = dict.fromkeys(("run_tests", "contained", "read_file"), "it")
+    assert ask_approval.has_to_ask(context, run_of(1, tool, asks)) is expected
+
+
+def test_without_a_rule_book_nothing_more_is_asked_or_kept_back():
+    context = asked_by(Human())
+    context.registry = {"read_file": "it", "list_files": "it"}
+    assert ask_approval.has_to_ask(context, run_of(1, "read_file", asks=False)) is False
+    assert ask_approval.kept_back(context, run_of(1, "list_files")) is None
+    assert ask_approval.may_read(context, run_of(1, "read_file"), "text") is None
+
+
+def test_a_list_leaves_out_what_a_rule_keeps_from_it_or_from_reading_and_a_read_is_asked_instead():
+    context = asked_by(Rules())
+    reason = ask_approval.kept_back(context, run_of(1, "list_files"))
+    assert (reason("secret"), reason("other")) == ("coder list_files read_file", "")
+    assert ask_approval.kept_back(context, run_of(1, "read_file")) is None
+
+
+def test_what_a_tool_returned_is_asked_about_where_a_rule_wants_it():
+    context = asked_by(human := Rules("deny"))
+    context.registry = {"read_file": "it"}
+    assert ask_approval.may_read(context, run_of(1, "run_tests"), "text") is None
+    decision = ask_approval.may_read(context, run_of(1, "read_file"), "text")
+    assert decision.answer == "deny"
+    assert human.asked[0].tool_request.parameters == {"returned": "text"}
+    assert [event.id for event in context.said] == ["t1.r1.result"] * 2
+
+
+# -- the permit ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("answer", "stops"), [("deny", False), ("abort", True)])
+def test_a_no_is_told_to_the_agent_with_its_reason_and_signs_nothing(answer, stops):
+    context = asked_by(Human(answer))
+    told = ask_approval.ask_permit(context, ("t1.r1",), question(context), None)
+    assert isinstance(told, RequestResult)
+    assert told == ask_approval.feedback.denied(("t1.r1",), "why", stop=stops)
+
+
+def test_a_yes_is_signed_once_and_an_answer_that_is_there_is_not_asked_for_again():
+    context = asked_by(human := Human("approve"))
+    asked = question(context)
+    given = ask_approval.ask_permit(context, ("t1.r1",), asked, sign_tool)
+    assert (given.asked, given.approved.value, given.account) == (asked, asked.tool_request, "")
+    again = ask_approval.ask_permit(
+        context, ("t1.r1",), asked, sign_tool, Decision("approve", "", "x", of=asked.digest)
+    )
+    assert again.approved.by == "x"
+    assert len(human.asked) == 1
+
+
+def test_what_the_human_edited_is_what_is_signed_and_accounted_for():
+    asked = changes_question()
+    edited = request_for_changes(
+        "t1.a1", "coder", asked.requests, Verdict("pass", ChangeSet((replace(asked.changes.changes[0], after=b"c\n"),)))
+    )
+    context = asked_by(Human("approve", edited=edited))
+    decision = Decision("approve", "", "human", edited=edited, of=edited.digest)
+    given = ask_approval.ask_permit(context, ("t1.r1",), asked, sign, decision)
+    assert given.asked is edited
+    assert given.approved.value is edited.changes
+    assert "a.py" in given.account
+
+
+@pytest.mark.parametrize("kind", ["changes", "tool"])
+def test_a_permit_for_something_else_is_stale_whoever_signed_it(kind):
+    context = asked_by(Human("approve", "approve"))
+    asked = changes_question() if kind == "changes" else question(context)
+    other = replace(asked.changes.changes[0], after=b"evil\n") if kind == "changes" else run_of(9).parameters
+    value = ChangeSet((other,)) if kind == "changes" else replace(asked.tool_request, parameters=other)
+    told = ask_approval.ask_permit(
+        context, ("t1.r1",), asked, lambda final, decision: replace(sign(final, decision), value=value)
+    )
+    words = {"changes": "would be written; nothing was written.", "tool": "would be run; it was not run."}
+    assert told == ask_approval.feedback.stale(("t1.r1",), f"What was approved is not what {words[kind]}")
+
+
+# -- several at once -----------------------------------------------------------------------------------
+
+
+def test_alike_runs_are_asked_about_at_once_and_each_answer_is_published_with_its_own_question():
+    context = asked_by(human := Together("approve", None, "deny"))
+    requests = [run_of(number) for number in (1, 2, 3)]
+    found = ask_approval.ask_batch(context, requests)
+    (together,) = human.asked
+    assert [one.id for one in together] == ["t1.r1", "t1.r2", "t1.r3"]
+    assert all(one.notes == () for one in together), "what all of them have is not said of each"
+    assert {key: value and value.answer for key, value in found.items()} == {
+        "t1.r1": "approve",
+        "t1.r2": None,
+        "t1.r3": "deny",
+    }
+    expected = [(kind, one) for one in ("t1.r1", "t1.r3") for kind in ("APPROVAL_REQUESTED", "HUMAN_DECISION")]
+    assert kinds(context) == expected
+    assert {event.batch for event in context.said[::2]} == {digest_of_all(together)[:16]}
+    assert [event.digest for event in context.said[::2]] == [together[0].digest, together[2].digest]
+    assert [event.answer for event in context.said[1::2]] == ["approve", "deny"]
+
+
+def test_only_those_right_after_the_first_that_are_alike_are_put_together():
+    for requests, expected in (
+        ([run_of(1), run_of(2), run_of(3, "other"), run_of(4)], ["t1.r1", "t1.r2"]),
+        ([run_of(1), run_of(2), run_of(3, asks=False), run_of(4)], ["t1.r1", "t1.r2"]),
+        ([run_of(n) for n in range(MOST + 3)], [f"t1.r{n}" for n in range(MOST)]),
+    ):
+        context = asked_by(human := Together(*["deny"] * MOST))
+        context.registry["other"] = "other"
+        assert list(ask_approval.ask_batch(context, requests)) == expected
+        assert [one.id for one in human.asked[0]] == expected
+
+
+def test_where_there_is_nothing_to_put_together_nothing_is_asked():
+    for human, requests in (
+        (Together(), []),
+        (Together(), [run_of(1)]),
+        (Together(), [run_of(1), run_of(2, "other")]),
+        (Together(), [run_of(1, asks=False), run_of(2), run_of(3)]),
+        (Together(), [run_of(1), run_of(2, asks=False), run_of(3)]),
+        (Human(), [run_of(1), run_of(2)]),
+    ):
+        context = asked_by(human)
+        context.registry["other"] = "other"
+        assert ask_approval.ask_batch(context, requests) == {}
+        assert (human.asked, context.said) == ([], [])
+
+
+def test_what_a_rule_says_something_about_is_asked_by_itself():
+    class Both(Rules, Together):
+        tight = ("run_tests",)
+
+    context = asked_by(human := Both("deny", "deny"))
+    assert ask_approval.ask_batch(context, [run_of(1), run_of(2)]) == {}
+    assert human.asked == []

@@ -44,6 +44,9 @@ def choose_place(console: Console, offer: PlaceChoice) -> str:
     """Return the handle of the place that the human takes, or an empty text. Whatever goes wrong takes none."""
     try:
         return _ask(console, offer)
+    except Elsewhere:
+        console.put("\n")
+        return ""
     except (NoAnswer, OSError, ValueError):
         console.put("\nNo place is taken: the agent corrects it itself.\n")
         return ""

@@ -102,11 +102,25 @@ class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
     minutes: int = 0
 
 
+class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A way to answer: its word, what it means, and what it would do as a unified diff.
+
+    ``words`` says whether something is said with it, "may" or "must"; ``typed``: the word has to be typed in full.
+    """
+
+    word: str
+    meaning: str
+    diff: str = ""
+    words: str = ""
+    typed: bool = False
+
+
 class ApprovalOpened(Event, frozen=True):
     """A human is asked now, at the terminal and the page: everything that is shown, the texts of the files included.
 
     ``replaces`` is the number of the question that this one takes the place of, after an edit; ``note`` says what
-    became of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601).
+    became of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601). A question with ``options`` is
+    answered with the word of one of them; ``lines`` are what it says.
     """
 
     TYPE: ClassVar[str] = "APPROVAL_OPENED"
@@ -128,6 +142,8 @@ class ApprovalOpened(Event, frozen=True):
     replaces: int
     note: str
     expires: str
+    lines: tuple[str, ...] = ()
+    options: tuple[AskedOption, ...] = ()
 
     @property
     def message(self) -> str:
@@ -151,7 +167,7 @@ class ApprovalOpened(Event, frozen=True):
 
 
 class ApprovalClosed(EventWithWords, frozen=True):
-    """A question ended without an answer. ``question`` is its number, ``state`` how: expired, withdrawn, stale."""
+    """A question ended without a decision; ``state`` of ``question`` is expired, withdrawn, stale or answered."""
 
     TYPE: ClassVar[str] = "APPROVAL_CLOSED"
 

@@ -21,6 +21,10 @@ folder, where each entry may name the ``project`` it is for::
     name = "words"
     run = ["python", "tools/words.py"]
 
+    [[gate.command]]                    # the project's own threshold of coverage counts, where it has one
+    name = "pytest"
+    changed = true                      # or, instead: so much of the changed lines (all, unless coverage = 80)
+
 Read from disk, which is the last approved state while a change is judged. Commands execute something: those
 of a project run only after a human has agreed to them as they are (``rails.gate.support.executed_config``).
 """
@@ -243,6 +247,8 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         command = command_checks.SHIPPED[table.name](command_checks.program("python", project))
     else:
         raise _Mistake(f"it needs run; without it there are {', '.join(command_checks.SHIPPED)}")
+    if (table.changed or table.coverage is not None) and (run or table.name != "pytest"):
+        raise _Mistake("changed and coverage are for the command pytest, without a run of its own")
     return replace(
         command,
         reads=table.reads or command.reads,
@@ -253,6 +259,8 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         blocking=table.mode == "blocking",
         timeout_s=table.timeout or int(command.timeout_s),
         environment=table.environment,
+        changed=table.changed,
+        coverage=table.coverage,
     )
 
 

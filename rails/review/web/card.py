@@ -13,7 +13,7 @@ from rails.approval.edit import sides
 from rails.approval.question import question_card
 from rails.core.changes import FileChange
 from rails.core.diff import line_diff
-from rails.core.events.approval import ApprovalOpened, GrantOffer
+from rails.core.events.approval import ApprovalOpened, AskedOption, GrantOffer
 from rails.core.events.values import object_to_json
 from rails.core.limits import REASON_CHARS
 from rails.core.text import one_line
@@ -146,6 +146,8 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
     if decides != "yes":
         words = "The run is not running, so nobody would take an answer. ai-rails run --resume asks again."
         return el("p", html_text(words), class_="box")
+    if asked.options:
+        return _options_html(asked.options)
     grant = asked.grant
     confirm = (
         el(
@@ -183,6 +185,29 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
         el("p", class_="armed meta", id="armed"),
         class_="bar-answer",
     )
+
+
+def _options_html(options: Sequence[AskedOption]) -> Html:
+    """Return a button for each way to answer, with its number as the key, and a line for words that go with it."""
+    buttons = [
+        el(
+            "button",
+            html_text(one_line(option.meaning, 200)),
+            el("kbd", html_text(number)),
+            type="button",
+            data_do="choose",
+            data_choice=option.word,
+            data_must=option.word if option.typed else option.words == "must" or None,
+            aria_keyshortcuts=number,
+        )
+        for number, option in enumerate(options, start=1)
+    ]
+    typed = next((f"; type here: {option.word}" for option in options if option.typed), "")
+    said = any(option.words or option.typed for option in options)
+    label = el("label", html_text(f"Words that go with your answer{typed}"), for_="reason")
+    field = el("textarea", id="reason", rows=2, maxlength=REASON_CHARS)
+    words = el("div", label, field, class_="panel") if said else None
+    return el("div", el("div", buttons, class_="answers"), words, class_="bar-answer")
 
 
 def _grant_panel(grant: GrantOffer | None) -> Html | None:

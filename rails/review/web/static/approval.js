@@ -92,7 +92,8 @@ export function key(event) {
     tools.say("y is no answer here. Press a to approve.");
     return true;
   }
-  if (!inside || event.repeat || !["a", "A", "d", "e"].includes(event.key)) {
+  const option = inside && /^[1-9]$/.test(event.key) && slot.querySelectorAll('[data-do="choose"]')[event.key - 1];
+  if (!inside || event.repeat || !(option || ["a", "A", "d", "e"].includes(event.key))) {
     if (shown && !isArmed()) lastKey = performance.now();
     return event.key === "w" && shown ? (goToCard(), true) : false;
   }
@@ -102,24 +103,52 @@ export function key(event) {
     tools.say("Too quick: keys work after a moment of quiet.");
     return true;
   }
-  ({ a: approve, A: grant, d: openDeny, e: edit })[event.key]();
+  if (option) choose(option);
+  else if (!slot.querySelector('[data-do="choose"]')) ({ a: approve, A: grant, d: openDeny, e: edit })[event.key]();
   return true;
 }
 
 function noEnter(event) {
-  const button = event.target.closest?.('[data-do="approve"], [data-do="grant-now"]');
+  if (event.type === "keydown" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    return sendWhatIsTyped(event.target);
+  }
+  const button = event.target.closest?.('[data-do="approve"], [data-do="grant-now"], [data-do="choose"]');
   if (!button || !["Enter", " "].includes(event.key)) return;
   event.preventDefault();
-  if (event.type === "keydown") tools.say(`Enter and Space never approve. Press ${button.dataset.do === "approve" ? "a" : "A"}.`);
+  if (event.type === "keydown") tools.say(`Enter and Space never approve. Press ${button.getAttribute("aria-keyshortcuts") ?? "A"}.`);
+}
+
+// Ctrl+Enter in a field sends what was typed there: a denial's reason, the word for risks, an edited text to be checked.
+function sendWhatIsTyped(field) {
+  if (shown?.decides !== "yes" || !isArmed()) return;
+  if (field.id === "reason" && !slot.querySelector('[data-do="choose"]')) deny();
+  else if (field.id === "confirm") approve();
+  else if (edits().any) edit();
+}
+
+function choose(button) {
+  const { choice, must } = button.dataset;
+  const field = document.getElementById("reason");
+  const said = field?.value.trim() ?? "";
+  if (must && said !== must) return wanted(field, `Type "${choice}" first, leave the field with Tab, and answer again.`);
+  if (must === "" && !said) return wanted(field, "Write your words first, leave the field with Tab, and answer again.");
+  send({ do: "choose", choice, reason: must === choice ? "" : said });
+}
+
+function wanted(field, words) {
+  field.focus();
+  tools.say(words);
 }
 
 function clicked(event) {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.edit !== undefined) return openText(button);
-  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort, full };
+  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort, full, choose };
   if (!Object.hasOwn(acts, button.dataset.do)) return;
   if (!isArmed()) return tools.say("Too quick: the buttons work after a moment.");
+  if (button.dataset.do === "choose") return choose(button);
   acts[button.dataset.do]();
 }
 

@@ -1,0 +1,147 @@
+"""Questions with options in a real Chromium: the place of an edit, runs of one tool at once, and between turns."""
+
+import threading
+
+import pytest
+
+from rails.approval.decision import request_for_tool
+from rails.approval.pending import PendingAnswers
+from rails.approval.queue import IN_PAGE, ApprovalQueue
+from rails.core.candidates import CandidatePlace, PlaceChoice
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.events.base import UnknownEvent
+from rails.core.paths import WorkspacePath
+from rails.core.tool_request import ToolRequest
+from rails.log.writer import SessionLog
+from rails.session.ask_user import AtBoth, UserQuestion
+
+from .conftest import KEY
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def asking(state, served, chromium):
+    """``asking(job)``: run ``job(queue)`` in a thread and open its session's page; what it returned is in ``got``."""
+    log = SessionLog.create(state)
+    log.append(UnknownEvent("WORKFLOW_START", "the task", {"task": "the task"}))
+    queue, box, got = ApprovalQueue(page_waits=True), PendingAnswers(state, log.session_id, KEY), []
+    box.listen()
+    queue.open(box, log.append)
+    page = chromium.new_page(viewport={"width": 1000, "height": 800})
+    problems = []
+    page.on("console", lambda message: problems.append(message.text))
+    threads = []
+
+    def begin(job):
+        threads.append(threading.Thread(target=lambda: got.append(job(queue)), daemon=True))
+        threads[0].start()
+        page.goto(served.server.url_for("decide", log.session_id))
+        page.wait_for_selector(".bar-answer:not(.unarmed)")
+        return page
+
+    def answer():
+        threads[0].join(60)
+        return got[0]
+
+    begin.answer, begin.log = answer, log
+    yield begin
+    page.close()
+    log.close()
+    assert problems == []
+
+
+def place(number, text):
+    change = FileChange(WorkspacePath("a.py"), b"a = 1\nb = 1\n", text)
+    return CandidatePlace(f"p{number}", number, number, 0.9, ChangeSet((change,)))
+
+
+def test_is_this_the_place(asking):
+    offer = PlaceChoice(
+        "t1.1", 0, "a.py", "It is not there.", (place(1, b"a = 2\nb = 1\n"), place(2, b"a = 1\nb = 2\n"))
+    )
+    page = asking(lambda queue: queue.choose(offer))
+    assert "Is this the place?" in page.locator("#card-title").inner_text()
+    assert page.locator("tr.add").all_inner_texts()[0].split() == ["1", "+", "a", "=", "2"]
+    page.keyboard.press("Enter")
+    page.keyboard.press("a")
+    assert page.locator("#asked").is_visible()
+    page.keyboard.press("2")
+    page.wait_for_selector("#asked", state="hidden")
+    assert asking.answer() == "p2"
+
+
+def run_of(number):
+    name, target = f"t1.{number}", {"target": f"t{number}"}
+    return request_for_tool(
+        name, "coder", ToolRequest(name, "run_tests", target, "try", "run", True, "d" * 64, "coder")
+    )
+
+
+@pytest.mark.parametrize(("key", "answers"), [("1", ["approve"] * 3), ("2", [None] * 3), ("3", ["deny"] * 3)])
+def test_several_runs_are_one_question(asking, key, answers):
+    page = asking(lambda queue: queue.decide_batch([run_of(number) for number in (1, 2, 3)]))
+    shown = page.locator(".card-asked").inner_text()
+    assert "Run this tool several times?" in shown
+    assert all(f't{number}"' in shown for number in (1, 2, 3))
+    if words := {"1": "approve", "3": "too slow"}.get(key):  # a run is a risk: the word is typed
+        page.locator("#reason").fill(words)
+        page.locator("#card-title").focus()
+        page.wait_for_timeout(400)  # a moment of quiet, which the keys want
+    page.keyboard.press(key)
+    page.wait_for_selector("#asked", state="hidden")
+    decisions = asking.answer()
+    assert [one and one.answer for one in decisions] == answers
+    assert {one.by for one in decisions if one} <= {IN_PAGE}
+    assert {one.reason for one in decisions if one} <= {"too slow" if key == "3" else ""}
+
+
+def test_a_question_between_turns_and_what_is_wrong_with_an_answer_is_asked_again(asking):
+    wrong = ["The file is not valid yet."]
+    choices = {"g": ("go", "hand it over"), "f": ("feedback", "send it back"), "s": ("stop", "stop here")}
+    question = UserQuestion(
+        "handoff", ("planner is done.",), choices, "stop", check=lambda: wrong.pop() if wrong else ""
+    )
+    page = asking(lambda queue: AtBoth(queue, None).answer(question))
+    assert "planner is done." in page.locator(".card-asked").inner_text()
+    page.get_by_role("button", name="send it back").click()
+    page.wait_for_selector("#status:has-text('Write your words first')")
+    page.locator("#card-title").focus()
+    page.wait_for_selector(".bar-answer:not(.unarmed)")
+    page.wait_for_timeout(400)
+    page.keyboard.press("1")
+    page.wait_for_selector(".card-asked:has-text('The file is not valid yet.')")
+    page.wait_for_selector(".bar-answer:not(.unarmed)")
+    page.keyboard.press("1")
+    page.wait_for_selector("#asked", state="hidden")
+    assert (asking.answer().answer, asking.answer().by) == ("go", IN_PAGE)
+
+
+def test_a_sentence_has_to_be_typed(asking):
+    question = UserQuestion(
+        "uncontained", ("not contained",), {"n": ("no", "leave it off")}, "no", sentence="yes, alone"
+    )
+    page = asking(lambda queue: AtBoth(queue, None).answer(question))
+    page.get_by_role("button", name="switch it on").click()
+    page.wait_for_selector("#status:has-text('first')")
+    page.locator("#reason").fill("yes, alone")
+    page.get_by_role("button", name="switch it on").click()
+    page.wait_for_selector("#asked", state="hidden")
+    assert asking.answer().answer == "yes, alone"
+
+
+def test_ctrl_enter_sends_what_is_typed(runs, served, chromium):
+    from ..running import tool
+
+    run = runs(tool("write_file", file_path="b.txt", content="hello\n"))
+    page = chromium.new_page()
+    page.goto(served.server.url_for("decide", run.id))
+    page.wait_for_selector(".bar-answer:not(.unarmed)")
+    page.keyboard.press("d")
+    page.keyboard.type("Not this file.")
+    page.wait_for_timeout(400)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#asked", state="hidden")
+    run.end()
+    assert run.events("HUMAN_DECISION")[0]["reason"] == "Not this file."
+    page.close()
