@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rails.approval.decision import Approver
     from rails.approval.pending import PendingAnswers
+    from rails.approval.policy.grants import Grants
     from rails.approval.queue import ApprovalQueue
     from rails.commands.live import ProgressScreen
     from rails.core.events.base import Event
@@ -113,20 +114,26 @@ def queue_of(
     project: Path, registry: Registry, gate: Gate, *, page_waits: bool, minutes: float | None
 ) -> ApprovalQueue:
     """Return a queue of questions that the page of any process may answer, with grants of this process."""
-    import atexit
-
-    from rails.approval.policy.grants import Grants, GrantsFile
     from rails.approval.queue import ApprovalQueue
 
-    grants = Grants(board=GrantsFile(grants_folder(project)))
-    atexit.register(grants.close)
     return ApprovalQueue(
         judge=gate.judge,
-        grants=grants,
+        grants=grants_of(project),
         from_project=untrusted(registry),
         page_waits=page_waits,
         patience_s=None if minutes is None else minutes * 60,
     )
+
+
+def grants_of(project: Path) -> Grants:
+    """Return the grants of this process, which others see; they end with it."""
+    import atexit
+
+    from rails.approval.policy.grants import Grants, GrantsFile
+
+    grants = Grants(board=GrantsFile(grants_folder(project)))
+    atexit.register(grants.close)
+    return grants
 
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:

@@ -59,7 +59,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     approver = common.approver_of(options, screen, project, registry, gate)
     human = common.human_of(screen, approver)
     resuming = options.resume is not None
-    log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
+    log, resumed = reopen(project, options.resume, options.task or "") if resuming else (None, None)
     before, recalled = resumed.limits if resumed else None, ""
     try:
         if resumed and log:
@@ -265,7 +265,8 @@ def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], 
     return watch
 
 
-def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
+def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
+    """Open a session's log again ("": the last one's) and say where it stands. Raises UsageError."""
     state = state_of(project)
     known = sessions(state)
     if not known:

@@ -200,6 +200,22 @@ def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask"
     parser.add_argument("--plain", action="store_true", help="for screen readers: words instead of signs, no colour")
 
 
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """Add which model each agent runs on."""
+    parser.add_argument("--model", help="anthropic:MODEL, openai:MODEL or recorded:FILE")
+    parser.add_argument("--base-url", help="a local or other server that speaks the provider's API")
+    parser.add_argument(
+        "--model-for",
+        metavar="AGENT=MODEL",
+        action="append",
+        default=[],
+        help="this agent's model, with @URL for a server of its own; may be repeated",
+    )
+    parser.add_argument(
+        "--stronger-model", metavar="MODEL", help="who may take over when attempts run out, if you agree"
+    )
+
+
 def add_dialects(parser: argparse.ArgumentParser) -> None:
     """Add ``--dialect``: wire formats that are read only when they are named."""
     parser.add_argument(

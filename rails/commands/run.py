@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from rails.commands.options import above_zero, add_approval, add_correction, add_dialects, add_project, from_one
+from rails.commands.options import (
+    above_zero,
+    add_approval,
+    add_correction,
+    add_dialects,
+    add_models,
+    add_project,
+    from_one,
+)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -22,18 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--plan", metavar="NAME", help="a plan of new, feature or takeover, or a file: the first agent's"
     )
     parser.add_argument("--handoff", choices=("ask", "go"), help="between agents: ask you, or go on (default: ask you)")
-    parser.add_argument("--model", help="anthropic:MODEL, openai:MODEL or recorded:FILE")
-    parser.add_argument("--base-url", help="a local or other server that speaks the provider's API")
-    parser.add_argument(
-        "--model-for",
-        metavar="AGENT=MODEL",
-        action="append",
-        default=[],
-        help="this agent's model, with @URL for a server of its own; may be repeated",
-    )
-    parser.add_argument(
-        "--stronger-model", metavar="MODEL", help="who may take over when attempts run out, if you agree"
-    )
+    add_models(parser)
     parser.add_argument(
         "--escalate",
         choices=("off", "squash", "model"),

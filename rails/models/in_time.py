@@ -9,11 +9,16 @@ from __future__ import annotations
 import math
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from rails.core.conversation import Delta
 from rails.core.errors import ModelRetryable, TimeUpError
 from rails.models.model import Model
+
+#: How long nobody looks at the clock.
+_LOOK_S: Final = 0.2
 
 
 def in_time(stream: Iterator[Delta], silence_s: float, time_left: Callable[[], float]) -> Iterator[Delta]:
@@ -44,13 +49,17 @@ def silence_of(model: Model) -> float:
 def _next(
     pieces: queue.SimpleQueue[Delta | BaseException | None], silence_s: float, time_left: Callable[[], float]
 ) -> Delta | None:
-    wait = max(0.0, min(silence_s, time_left()))
-    try:
-        piece = pieces.get(timeout=min(wait, threading.TIMEOUT_MAX))
-    except queue.Empty:
-        if time_left() <= 0:
-            raise TimeUpError("The time of the session was used up while the model was answering.") from None
-        raise ModelRetryable(f"The model sent nothing of its answer for {silence_s:g} s.") from None
+    until = time.monotonic() + silence_s
+    while True:
+        left = min(time_left(), until - time.monotonic())  # time_left may raise what stops the session
+        try:
+            piece = pieces.get(timeout=min(max(left, 0.0), _LOOK_S))
+            break
+        except queue.Empty:
+            if time_left() <= 0:
+                raise TimeUpError("The time of the session was used up while the model was answering.") from None
+            if time.monotonic() >= until:
+                raise ModelRetryable(f"The model sent nothing of its answer for {silence_s:g} s.") from None
     if isinstance(piece, BaseException):
         raise piece
     return piece

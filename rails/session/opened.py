@@ -39,6 +39,8 @@ class OpenSession:
     approver: Approver
     watch: Callable[[Record], object] = field(default=lambda _: None)
     on_text: Callable[[str], object] = field(default=lambda _: None)
+    #: Asked again and again while an agent works: it raises KeyboardInterrupt where a person wants the agent stopped.
+    check: Callable[[], object] = field(default=lambda: None)
     gate: Gate | None = None
     records: list[Record] = field(default_factory=list, init=False)
     contained: ContainedRuns = field(init=False)
@@ -112,9 +114,13 @@ class OpenSession:
             dialects=self.job.dialects,
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
             on_text=self.on_text,
-            time_left=self._time_left,
+            time_left=self._checked_time_left,
             mask=self.log.masked,
         )
+
+    def _checked_time_left(self) -> float:
+        self.check()
+        return self._time_left()
 
     def _time_left(self) -> float:
         return math.inf

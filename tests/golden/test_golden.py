@@ -17,7 +17,7 @@ from .running import HERE, committed, files_of, planted, rails
 CASES = HERE.parent / "cases"
 SCENARIOS = HERE.parent / "scenarios"
 VERBS = (
-    *("agents", "apply", "demo", "doctor", "feature", "gate", "grants", "log", "n8n", "new", "policy", "redo"),
+    *("acp", "agents", "apply", "demo", "doctor", "feature", "gate", "grants", "log", "n8n", "new", "policy", "redo"),
     *("batch", "chat", "completion", "config", "hook", "mcp", "prompt", "sandbox"),
     *("review", "run", "serve", "takeover", "tools", "undo", "parse", "why"),
 )

@@ -1,0 +1,114 @@
+"""``ai-rails acp``: an agent for editors that speak the Agent Client Protocol, on standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from rails.commands.options import add_approval, add_correction, add_dialects, add_models
+from rails.core.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from rails.core.events.record import Record
+    from rails.integrations.acp.agent import Conversation
+    from rails.session.resume import ResumeState
+    from rails.session.run import Session
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("--agent", default="coder", help="who works unless the editor chooses another (default: coder)")
+    add_models(parser)
+    add_correction(parser, "model")
+    add_dialects(parser)
+    add_approval(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer the editor until it hangs up."""
+    try:
+        import acp
+
+        from rails.integrations.acp.agent import RailsAgent
+    except ModuleNotFoundError as error:
+        raise UsageError(f"This needs {error.name}. Install it: pip install 'ai-rails[acp]'") from None
+    agent = RailsAgent(_Sessions(options))
+    try:
+        asyncio.run(acp.run_agent(cast("acp.Agent", agent)))
+    finally:
+        agent.close()
+    return EXIT_OK
+
+
+class _Sessions:
+    """Makes sessions as the command line says."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+
+    def agents(self, project: Path) -> Mapping[str, str]:
+        """Return the agents that somebody has accepted, the one of the command line first."""
+        from rails.agents.template import named
+        from rails.session.project import agents_of
+
+        agents = agents_of(project)
+        first = named(agents, self._options.agent).name
+        known = [first, *(name for name, one in agents.items() if one.trusted and name != first)]
+        return {name: agents[name].description for name in known}
+
+    def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
+        """Open a session; its questions go to the editor."""
+        from rails.approval.policy.policy import PolicyApprover, load_policy
+        from rails.commands import agents as trust
+        from rails.commands import common, job, models
+        from rails.config.run_defaults import run_defaults
+        from rails.core.app_dirs import config_folder
+        from rails.gate.gate import Gate
+        from rails.log.writer import SessionLog
+        from rails.session.ask_user import Unattended
+        from rails.session.job import SessionJob, log_session_start
+        from rails.session.project import agents_of, registry_of, state_of
+        from rails.session.run import Session
+
+        options, project, agent = self._options, talk.project, talk.agent
+        log, standing = (None, None) if task else job.reopen(project, talk.session_id, "")
+        roles = [role for role, _ in standing.tasks] if standing else [agent]
+        agents, registry = trust.require(agents_of(project), roles, project, ask=False), registry_of(project)
+        configured = run_defaults(project, config_folder()).values
+        players = models.cast_of(options, agents, configured)
+        tasks = standing.tasks if standing else ((agent, task),)
+        approve = options.approve or str(configured.get("approve", "ask"))
+        of = SessionJob(project, tasks, approve=approve, correction=options.correction, dialects=tuple(options.dialect))
+        models.check_models(players, roles, of, {}, project)
+        if log is None:
+            log = SessionLog.create(state_of(project), session_id=talk.session_id)
+            log_session_start(of, log, players.for_role(agent).name)
+        talk.grants = common.grants_of(project)
+        approver = PolicyApprover(load_policy(project), talk, talk.grants, decides=approve == "policy")
+        session = Session(
+            of,
+            log,
+            registry,
+            agents,
+            players.for_role,
+            approver,
+            watch=talk.watch,
+            on_text=lambda _: talk.check(),
+            check=talk.check,
+            gate=Gate(project),
+            human=Unattended(),
+            stronger_for=players.stronger_for,
+        )
+        return session, standing
+
+    def records(self, project: Path, session_id: str) -> list[Record]:
+        """Return the log of a session of the project. Raises UsageError."""
+        from rails.commands.log import chosen_session
+        from rails.log.reader import full, read_lenient
+        from rails.session.project import state_of
+
+        state = state_of(project)
+        return [full(record, state) for record in read_lenient(chosen_session(state, session_id).path)[0]]

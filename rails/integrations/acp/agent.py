@@ -1,0 +1,301 @@
+"""The agent that an editor starts: each of its sessions is one of ours, in a thread of its own, with the same log.
+
+The editor's conversation is a conversation of ours (:mod:`rails.session.agent_loop`): the first prompt is the task,
+each further one a follow-up. What is to be written or run is asked through the editor, which shows the difference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import uuid
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError, Future
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+import acp
+from acp.schema import (
+    AgentCapabilities,
+    AllowedOutcome,
+    Implementation,
+    LoadSessionResponse,
+    NewSessionResponse,
+    PermissionOption,
+    PromptCapabilities,
+    PromptResponse,
+    SessionMode,
+    SessionModeState,
+    StopReason,
+    ToolCallUpdate,
+)
+
+from rails import __version__
+from rails.approval.decision import ApprovalRequest, Decision
+from rails.approval.policy.grants import Grants, as_toml, propose
+from rails.approval.policy.rules import PolicyRule
+from rails.core.errors import RailsError
+from rails.core.events.record import Record
+from rails.core.events.turn import LlmResponse
+from rails.core.text import one_line
+from rails.integrations.acp.updates import Update, history_of, plan_update, shown, updates_of, usage_of
+from rails.session.job import Ending
+from rails.session.resume import ResumeState
+from rails.session.run import Session
+
+T = TypeVar("T")
+_POLL_S: Final = 0.05
+_STOPS: Final[Mapping[str, StopReason]] = {"stopped": "cancelled", "gave_up": "max_turn_requests", "aborted": "refusal"}
+_INVALID, _FAULT = -32602, -32603
+_FAILED: Final = ("model_failed", "internal_error", "unanswered")
+
+
+class EditorSessions(Protocol):
+    """What the command brings: the agents there are, and sessions, new or gone on with. Both raise RailsError."""
+
+    def agents(self, project: Path) -> Mapping[str, str]:
+        """Return the agents of a project with what each is for; the first is who works unless another is chosen."""
+        ...
+
+    def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
+        """Open a session; without a task it is gone on with, from where it stands."""
+        ...
+
+    def records(self, project: Path, session_id: str) -> list[Record]:
+        """Return the log of a session."""
+        ...
+
+
+class Conversation:
+    """One session of the editor. Its own thread runs the session; the protocol's thread talks to it."""
+
+    def __init__(self, client: acp.Client, project: Path, session_id: str, agent: str) -> None:
+        self.project, self.session_id, self.agent = project, session_id, agent
+        self._client, self._loop = client, asyncio.get_running_loop()
+        self._words: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._turn: asyncio.Future[Ending] | None = None
+        self._stopped = threading.Event()
+        self.grants = Grants()
+        #: What the model has answered since the last prompt.
+        self.answers: list[LlmResponse] = []
+        self.working = False
+
+    async def prompt(
+        self, words: str, open_session: Callable[[str], tuple[Session, ResumeState | None]], *, resumed: bool
+    ) -> Ending:
+        """Say ``words`` to the agent, and return how its part ended."""
+        self._stopped.clear()
+        self.answers.clear()
+        self._turn = self._loop.create_future()
+        if self.working:
+            self._words.put(words)
+        else:
+            opened = await asyncio.to_thread(open_session, "" if resumed else words)
+            self.working = True
+            if resumed:
+                self._words.put(words)
+            threading.Thread(target=self._run, args=opened, daemon=True, name=self.session_id).start()
+        return await self._turn
+
+    def stop(self) -> None:
+        """Let the agent stop; what it was asked about is answered by nobody."""
+        self._stopped.set()
+
+    def close(self) -> None:
+        """End the thread; the session stays open to be gone on with."""
+        self._stopped.set()
+        self._words.put("")
+
+    # -- in the session's thread -------------------------------------------------------------------
+
+    def _run(self, session: Session, standing: ResumeState | None) -> None:
+        session.state.talk = lambda ending: self._talk(session, ending)
+        try:
+            with session.log:
+                self.tell(plan_update(session.job.tasks, done=False))
+                ending = session.run(standing)
+        except (RailsError, KeyboardInterrupt) as error:
+            ending = Ending("internal_error", str(error) or "The session was stopped.")
+        self.working = False
+        self._over(ending)
+
+    def _talk(self, session: Session, ending: Ending) -> str:
+        """Return what the person says next, "" where the editor is gone."""
+        if self._words.empty():
+            self.tell(plan_update(session.job.tasks, done=ending.outcome == "done"))
+            self._over(ending)
+        return self._words.get()
+
+    def _over(self, ending: Ending) -> None:
+        def over() -> None:
+            if self._turn and not self._turn.done():
+                self._turn.set_result(ending)
+
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(over)
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt, as Ctrl-C does at a terminal, once the person has stopped the agent."""
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+
+    def watch(self, record: Record) -> None:
+        """Tell the editor of a record."""
+        if isinstance(record.event, LlmResponse):
+            self.answers.append(record.event)
+        for update in updates_of(record, self.project):
+            self.tell(update)
+
+    def tell(self, update: Update) -> None:
+        """Send an update; it is on its way when this returns."""
+        with contextlib.suppress(OSError, CancelledError, RuntimeError):
+            self._asked(self._client.session_update(self.session_id, update)).result()
+
+    def _asked(self, asking: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(asking, self._loop)
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Ask the person at the editor."""
+        rule = propose(request) if request.kind == "changes" and not request.risks else ""
+        call = request.id.partition(".result")[0]
+        ask = ToolCallUpdate(tool_call_id=call, status="in_progress", content=shown(request, self.project))
+        self.tell(acp.update_tool_call(call, status="in_progress", content=ask.content))
+        asked = self._asked(self._client.request_permission(self.session_id, ask, _options(request, rule)))
+        try:
+            while not asked.done():
+                self.check()
+                with contextlib.suppress(TimeoutError):
+                    asked.result(_POLL_S)
+            outcome = asked.result().outcome
+        except (acp.RequestError, OSError, CancelledError, RuntimeError):
+            return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
+        finally:
+            asked.cancel()
+        chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
+        if not chosen:
+            self.check()
+        if chosen == "always" and isinstance(rule, PolicyRule):
+            scope = str(self.grants.add(rule))
+            return Decision("approve", "", "human in the editor", scope=scope, of=request.digest)
+        return Decision("approve" if chosen == "once" else "deny", "", "human in the editor", of=request.digest)
+
+
+def _options(request: ApprovalRequest, rule: PolicyRule | str) -> list[PermissionOption]:
+    risky = f" in spite of: {one_line('; '.join(request.risks), 200)}" if request.risks else ""
+    options = [PermissionOption(option_id="once", name=f"Approve{risky}", kind="allow_once")]
+    if isinstance(rule, PolicyRule):
+        words = ", ".join(as_toml(rule).splitlines()[1:])
+        name = f"Approve, and for a while all that fits: {one_line(words, 300)}"
+        options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
+    return [*options, PermissionOption(option_id="reject", name="Deny", kind="reject_once")]
+
+
+class RailsAgent:
+    """What the protocol asks of an agent."""
+
+    def __init__(self, sessions: EditorSessions) -> None:
+        self._sessions = sessions
+        self._client: acp.Client | None = None
+        self._open: dict[str, Conversation] = {}
+        self._resumed: set[str] = set()
+
+    def on_connect(self, conn: acp.Client) -> None:
+        """Take the client."""
+        self._client = conn
+
+    async def initialize(self, protocol_version: int, **_: Any) -> acp.InitializeResponse:  # noqa: ANN401
+        """Say what this agent can."""
+        able = AgentCapabilities(load_session=True, prompt_capabilities=PromptCapabilities(embedded_context=True))
+        info = Implementation(name="ai-rails", title="AI-Rails", version=__version__)
+        version = min(protocol_version, acp.PROTOCOL_VERSION)
+        return acp.InitializeResponse(protocol_version=version, agent_capabilities=able, agent_info=info)
+
+    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ANN401
+        """Begin a conversation; its log begins with the first prompt."""
+        talk = self._begin(cwd, f"acp-{uuid.uuid4().hex}")
+        return NewSessionResponse(session_id=talk.session_id, modes=self._modes(talk))
+
+    async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ANN401
+        """Go on with a session: tell what was said and done in it."""
+        talk = self._begin(cwd, session_id)
+        with _as_protocol_error():
+            records = await asyncio.to_thread(self._sessions.records, talk.project, session_id)
+        self._resumed.add(session_id)
+        for update in history_of(records, talk.project):
+            assert self._client is not None, "who asks is connected"
+            await self._client.session_update(session_id, update)
+        return LoadSessionResponse(modes=self._modes(talk))
+
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> None:  # noqa: ANN401
+        """Choose the agent of a conversation that has not begun."""
+        talk = self._conversation(session_id)
+        if talk.working or session_id in self._resumed:
+            raise acp.RequestError(_INVALID, "The agent of a session stays. Begin a new one.")
+        if mode_id not in self._sessions.agents(talk.project):
+            raise acp.RequestError(_INVALID, f"There is no agent {one_line(mode_id, 60)}.")
+        talk.agent = mode_id
+
+    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:  # noqa: ANN401
+        """Let the agent work on what the person says."""
+        talk = self._conversation(session_id)
+        resumed = session_id in self._resumed
+
+        with _as_protocol_error():
+            words, opened = "\n\n".join(map(_words, prompt)), partial(self._sessions.open, talk)
+            ending = await talk.prompt(words, opened, resumed=resumed)
+        self._resumed.add(session_id)
+        if ending.outcome in _FAILED:
+            raise acp.RequestError(_FAULT, ending.message)
+        if ending.outcome not in ("done", "stopped", "left"):
+            await asyncio.to_thread(talk.tell, acp.update_agent_message_text(ending.message))
+        return PromptResponse(stop_reason=_STOPS.get(ending.outcome, "end_turn"), usage=usage_of(talk.answers))
+
+    async def cancel(self, session_id: str, **_: Any) -> None:  # noqa: ANN401
+        """Stop what the agent does."""
+        if talk := self._open.get(session_id):
+            talk.stop()
+
+    def close(self) -> None:
+        """End every conversation."""
+        for talk in self._open.values():
+            talk.close()
+
+    def _begin(self, cwd: str, session_id: str) -> Conversation:
+        project = Path(cwd).resolve()
+        if not Path(cwd).is_absolute() or not project.is_dir():
+            raise acp.RequestError(_INVALID, f"{one_line(cwd)} is no folder.")
+        assert self._client is not None, "who asks is connected"
+        with _as_protocol_error():
+            agents = self._sessions.agents(project)
+        self._open[session_id] = Conversation(self._client, project, session_id, next(iter(agents)))
+        return self._open[session_id]
+
+    def _conversation(self, session_id: str) -> Conversation:
+        if session_id not in self._open:
+            raise acp.RequestError(_INVALID, "There is no such session. Begin or load one.")
+        return self._open[session_id]
+
+    def _modes(self, talk: Conversation) -> SessionModeState:
+        agents = self._sessions.agents(talk.project)
+        modes = [SessionMode(id=name, name=name, description=about) for name, about in agents.items()]
+        return SessionModeState(current_mode_id=talk.agent, available_modes=modes)
+
+
+@contextlib.contextmanager
+def _as_protocol_error() -> Any:  # noqa: ANN401
+    try:
+        yield
+    except RailsError as error:
+        raise acp.RequestError(_FAULT, str(error)) from None
+
+
+def _words(block: Any) -> str:  # noqa: ANN401 - any block of the protocol
+    """Return a block of a prompt as text; what is no text is named."""
+    resource = getattr(block, "resource", None)
+    if text := getattr(block, "text", None) or getattr(resource, "text", None):
+        where = getattr(resource, "uri", "")
+        return f"{where}:\n{text}" if where else str(text)
+    return f"[{block.type}: {one_line(str(getattr(block, 'uri', '') or getattr(resource, 'uri', '')), 300)}]"

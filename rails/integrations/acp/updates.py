@@ -1,0 +1,163 @@
+"""What an editor shows of a session: each of our events as updates of the Agent Client Protocol. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import acp
+from acp.schema import PlanEntryStatus, ToolCallLocation, ToolKind, Usage
+
+from rails.approval.decision import ApprovalRequest
+from rails.approval.terminal.screen import Look, draw_request
+from rails.core.builtin_tools import BUILTIN_TOOLS, DELETE_FILE, MOVE_FILE, SEARCH_FILES
+from rails.core.changes import ChangeSet
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
+from rails.core.events.record import Record
+from rails.core.events.session import AgentEngage, ErrorEvent, HumanSteered
+from rails.core.events.turn import LlmResponse, McpRequestFormulated, ToolRequestValidationFailed
+from rails.core.text import decode_text, one_line
+from rails.core.tool_request import PATH_KEYS, RawRequest
+from rails.gate.report.text import verdict_as_text
+
+#: One update: any of the kinds that the protocol has.
+Update = Any
+_KINDS: Final[Mapping[str, ToolKind]] = {
+    DELETE_FILE.name: "delete",
+    MOVE_FILE.name: "move",
+    SEARCH_FILES.name: "search",
+}
+_BY_EFFECT: Final[Mapping[str, ToolKind]] = {"read": "read", "edit": "edit", "run": "execute"}
+_WIDTH: Final = 100
+
+
+def updates_of(record: Record, project: Path) -> Iterator[Update]:
+    """Yield what an editor is told of one record."""
+    event = record.event
+    if make := _MAKERS.get(type(event)):
+        yield from make(event, project)
+
+
+def _answer(event: LlmResponse, project: Path) -> Iterator[Update]:
+    del project
+    words = event.text if event.prose is None else event.prose
+    if words.strip():
+        yield acp.update_agent_message_text(words)
+
+
+def _formulated(event: McpRequestFormulated, project: Path) -> Iterator[Update]:
+    raw = event.request
+    places = [ToolCallLocation(path=str(project / path)) for path in _paths(raw)]
+    title = f"{raw.tool_name} {', '.join(_paths(raw))}".strip()
+    tool = BUILTIN_TOOLS.get(raw.tool_name)
+    kind = _KINDS.get(raw.tool_name) or (_BY_EFFECT[tool.effect] if tool else "other")
+    yield acp.start_tool_call(
+        raw.id, one_line(title, 200), kind=kind, status="pending", locations=places, raw_input=dict(raw.parameters)
+    )
+
+
+def _paths(raw: RawRequest) -> list[str]:
+    return list(dict.fromkeys(str(raw.parameters[key]) for key in PATH_KEYS if key in raw.parameters))[:1]
+
+
+def _invalid(event: ToolRequestValidationFailed, project: Path) -> Iterator[Update]:
+    del project
+    yield from _ended((event.id,), "\n".join(map(str, event.refusals)), ok=False)
+
+
+def _refused(event: ChangeRefused, project: Path) -> Iterator[Update]:
+    del project
+    yield from _ended(event.ids, "\n".join(map(str, event.refusals)), ok=False)
+
+
+def _judged(event: GateVerdict, project: Path) -> Iterator[Update]:
+    del project
+    if event.verdict.status == "fail":
+        yield from _ended(event.ids, verdict_as_text(event.verdict), ok=False)
+    else:
+        yield from (acp.update_tool_call(one, status="in_progress") for one in event.ids)
+
+
+def _result(event: ToolExecutionResult, project: Path) -> Iterator[Update]:
+    del project
+    # What was written stays shown as the difference.
+    yield from _ended(event.ids, "" if event.ok and event.changes else event.text, ok=event.ok)
+
+
+def _decided(event: HumanDecision, project: Path) -> Iterator[Update]:
+    del project
+    if event.answer != "approve":
+        yield from _ended((event.id,), event.reason or "Denied.", ok=False)
+
+
+def _error(event: ErrorEvent, project: Path) -> Iterator[Update]:
+    del project
+    yield acp.update_agent_message_text(f"AI-Rails: {event.error}\n")
+
+
+def _ended(ids: Sequence[str], text: str, *, ok: bool) -> Iterator[Update]:
+    content = [acp.tool_content(acp.text_block(text))] if text else None
+    for one in ids:
+        yield acp.update_tool_call(one, status="completed" if ok else "failed", content=content)
+
+
+_MAKERS: Final[Mapping[type, Callable[..., Iterator[Update]]]] = {
+    LlmResponse: _answer,
+    McpRequestFormulated: _formulated,
+    ToolRequestValidationFailed: _invalid,
+    ChangeRefused: _refused,
+    GateVerdict: _judged,
+    ToolExecutionResult: _result,
+    HumanDecision: _decided,
+    ErrorEvent: _error,
+}
+
+
+def history_of(records: Sequence[Record], project: Path) -> Iterator[Update]:
+    """Yield what an editor is told of a session that it opens again: what the person said, too."""
+    for record in records:
+        match record.event:
+            case AgentEngage(task=words) | HumanSteered(about="follow_up", text=str(words)):
+                yield acp.update_user_message_text(words)
+            case _:
+                yield from updates_of(record, project)
+
+
+def usage_of(answers: Sequence[LlmResponse]) -> Usage:
+    """Return the tokens of some answers together."""
+    read, written, cached, kept = (
+        sum(getattr(one.usage, f"{kind}_tokens") for one in answers)
+        for kind in ("input", "output", "cache_read", "cache_write")
+    )
+    return Usage(
+        total_tokens=read + written + cached + kept,
+        input_tokens=read,
+        output_tokens=written,
+        cached_read_tokens=cached,
+        cached_write_tokens=kept,
+    )
+
+
+def plan_update(tasks: Sequence[tuple[str, str]], *, done: bool) -> Update:
+    """Return who does what."""
+    status: PlanEntryStatus = "completed" if done else "in_progress"
+    return acp.update_plan([acp.plan_entry(f"{role}: {one_line(task, 200)}", status=status) for role, task in tasks])
+
+
+def shown(request: ApprovalRequest, project: Path) -> list[Any]:
+    """Return what a person is shown of a question: whole files before and after, and everything else as text."""
+    diffs = [] if request.kind == "tool" else list(_diffs(request.changes, project))
+    look = Look(width=_WIDTH, plain=True)
+    whole = request.kind == "tool" or len(diffs) < len(request.changes.changes)
+    lines = draw_request(request, look, full=True).lines if whole else (*request.risks, *request.notes)
+    return [*diffs, *([acp.tool_content(acp.text_block("\n".join(lines)))] if lines else ())]
+
+
+def _diffs(changes: ChangeSet, project: Path) -> Iterator[Any]:
+    for change in changes.changes:
+        before, after = (decode_text(side or b"") for side in (change.before, change.after))
+        if before and after:
+            old = None if change.before is None else before.text
+            yield acp.tool_diff_content(str(project.joinpath(*change.path.parts)), after.text, old)

@@ -1,0 +1,264 @@
+"""The agent for editors, asked by the official SDK's client over the program's standard input and output."""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rails.core.events.approval import GrantEvent, HumanDecision
+from rails.core.events.session import WorkflowStart
+from rails.log.reader import read_lenient, sessions
+from rails.session.project import state_of
+from rails.testing.server import StubServer, call, says
+
+acp = pytest.importorskip("acp", reason="the official SDK is not installed")
+
+from rails.commands import acp as verb  # noqa: E402
+from rails.commands.options import verb_parser  # noqa: E402
+from rails.integrations.acp.agent import RailsAgent  # noqa: E402
+
+PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
+EDIT = call("edit_file", json.dumps({"file_path": "a.py", "old_string": "a = 1", "new_string": "a  =  3"}))
+AGAIN = call("edit_file", json.dumps({"file_path": "a.py", "old_string": "b = 2", "new_string": "b = 4"}))
+BROKEN = call("write_file", json.dumps({"file_path": "b.py", "content": "y = undefined\n"}))
+DELETE = call("delete_file", json.dumps({"file_path": "a.py"}))
+
+
+@pytest.fixture(autouse=True)
+def _own_configuration(tmp_path, monkeypatch):
+    monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path / "configuration"))
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+
+
+class Editor:
+    """An editor without a window: chooses ``choices`` one after the other, and keeps what it was told."""
+
+    def __init__(self, *choices):
+        self.choices, self.updates, self.asked = list(choices), [], []
+        self.is_asked = asyncio.Event()
+
+    async def request_permission(self, session_id, tool_call, options, **_):
+        self.asked.append((tool_call.model_dump(by_alias=True, exclude_none=True), options))
+        self.is_asked.set()
+        chosen = self.choices.pop(0)
+        if chosen == "wait":
+            await asyncio.sleep(3600)
+        outcome = {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}
+        return acp.RequestPermissionResponse(outcome=outcome)
+
+    async def session_update(self, session_id, update, **_):
+        self.updates.append(update.model_dump(by_alias=True, exclude_none=True))
+
+    def on_connect(self, conn):
+        pass
+
+    def of(self, kind):
+        return [update for update in self.updates if update["sessionUpdate"] == kind]
+
+    @property
+    def said(self):
+        return "".join(update["content"]["text"] for update in self.of("agent_message_chunk"))
+
+    @property
+    def statuses(self):
+        return [update["status"] for update in self.updates if "status" in update]
+
+
+@contextlib.asynccontextmanager
+async def started(editor, url, *, program=False):
+    """Start the agent: in this process, over a pair of sockets, or as the program that an editor starts."""
+    words = ["--model", "openai:stub", "--base-url", f"{url}/v1"]
+    if program:
+        async with acp.spawn_agent_process(editor, PROGRAM, "acp", *words, env=dict(os.environ)) as (agent, _):
+            await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+            yield agent
+        return
+    ours, theirs = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=ours)
+    own_reader, own_writer = await asyncio.open_connection(sock=theirs)
+    made = RailsAgent(verb._Sessions(verb_parser("acp", "x", verb.options).parse_args(words)))
+    serving = asyncio.ensure_future(acp.run_agent(made, own_writer, own_reader))
+    agent = acp.connect_to_agent(editor, writer, reader)
+    await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+    try:
+        yield agent
+    finally:
+        made.close()
+        await agent.close()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        own_writer.close()
+
+
+def edited(project, replies, *choices, prompts=("do it",), mode="", program=False):
+    """Return the editor and what each prompt ended with."""
+    editor = Editor(*choices)
+
+    async def main():
+        async with started(editor, model.url, program=program) as agent:
+            session = await agent.new_session(cwd=str(project), mcp_servers=[])
+            if mode:
+                await agent.set_session_mode(session_id=session.session_id, mode_id=mode)
+            editor.session = session
+            ends = [await answered(agent, session.session_id, one) for one in prompts]
+            editor.usage = ends[-1].usage
+            return [one.stop_reason for one in ends]
+
+    with StubServer(replies) as model:
+        ends = asyncio.run(asyncio.wait_for(main(), 110))
+        editor.requests = model.requests
+    return editor, ends
+
+
+async def answered(agent, session_id, words):
+    return await agent.prompt(session_id=session_id, prompt=[acp.text_block(words)])
+
+
+async def said(agent, session_id, words):
+    return (await answered(agent, session_id, words)).stop_reason
+
+
+def events(project, kind):
+    records = [one for log in sessions(state_of(project)) for one in read_lenient(log.path)[0]]
+    return [record.event for record in records if isinstance(record.event, kind)]
+
+
+def test_an_edit_is_shown_as_a_difference_asked_about_written_and_told(project):
+    editor, ends = edited(project, [EDIT, says("Done.")], "once", program=True)
+    assert ends == ["end_turn"]
+    assert (project / "a.py").read_text() == "a = 3\nb = 2\n"
+    (asked, options), place = editor.asked[0], str(project / "a.py")
+    assert asked["content"][0] == {
+        "type": "diff",
+        "path": place,
+        "oldText": "a = 1\nb = 2\n",
+        "newText": "a = 3\nb = 2\n",
+    }
+    assert [one.kind for one in options] == ["allow_once", "allow_always", "reject_once"]
+    (begun,) = editor.of("tool_call")
+    assert (begun["kind"], begun["locations"], begun["rawInput"]["file_path"]) == ("edit", [{"path": place}], "a.py")
+    assert editor.statuses[0] == "pending"
+    assert editor.statuses[-1] == "completed"
+    assert [one["entries"][0]["status"] for one in editor.of("plan")] == ["in_progress", "completed"]
+    assert editor.usage.total_tokens == editor.usage.input_tokens + editor.usage.output_tokens > 0
+    assert "Done." in editor.said
+
+
+def test_findings_go_back_before_the_person_is_asked(project):
+    editor, ends = edited(project, [BROKEN, says("I cannot.")])
+    failed = [one for one in editor.of("tool_call_update") if one.get("status") == "failed"]
+    assert "F821" in json.dumps(failed)
+    assert not editor.asked
+    assert not (project / "b.py").exists()
+    assert ends == ["end_turn"]
+
+
+@pytest.mark.parametrize("choice", ["reject", ""])
+def test_only_a_yes_writes(project, choice):
+    editor, _ = edited(project, [EDIT, says("Then not.")], choice)
+    assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
+    assert "failed" in editor.statuses
+
+
+def test_a_yes_for_a_while_is_a_grant_that_the_option_has_named(project):
+    editor, _ = edited(project, [EDIT, AGAIN, says("Done.")], "always")
+    assert (project / "a.py").read_text() == "a = 3\nb = 4\n"
+    assert len(editor.asked) == 1
+    assert "edit_file" in editor.asked[0][1][1].name
+    assert events(project, GrantEvent)[0].rule
+    assert [one.scope != "once" for one in events(project, HumanDecision)] == [True, True]
+
+
+def test_what_is_risky_is_said_in_the_option_and_cannot_be_agreed_to_for_a_while(project):
+    editor, _ = edited(project, [DELETE, says("Done.")], "once")
+    assert [one.kind for one in editor.asked[0][1]] == ["allow_once", "reject_once"]
+    assert "in spite of" in editor.asked[0][1][0].name
+    assert not (project / "a.py").exists()
+
+
+def test_a_further_prompt_goes_on_in_the_same_session(project):
+    editor, ends = edited(project, [says("One."), EDIT, says("Two.")], "once", prompts=("first", "second"))
+    assert ends == ["end_turn", "end_turn"]
+    assert len(sessions(state_of(project))) == 1
+    assert "second" in json.dumps(editor.requests[1].body)
+    assert "One." in json.dumps(editor.requests[1].body)
+
+
+def test_the_agents_are_the_modes(project):
+    editor, _ = edited(project, [says("Nothing to do.")], mode="refactor")
+    known = [one.id for one in editor.session.modes.available_modes]
+    assert editor.session.modes.current_mode_id == known[0] == "coder"
+    assert events(project, WorkflowStart)[0].agents == ("refactor",)
+
+
+@pytest.mark.parametrize("while_", ["asked", "answering"])
+def test_a_cancelled_prompt_ends_so_and_the_session_goes_on(project, while_):
+    editor = Editor("wait")
+
+    async def main():
+        async with started(editor, model.url) as agent:
+            session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+            first = asyncio.ensure_future(said(agent, session, "do it"))
+            if while_ == "asked":
+                await asyncio.wait_for(editor.is_asked.wait(), 60)
+            else:
+                await asyncio.to_thread(wait_for_request, model)
+            await agent.cancel(session_id=session)
+            return await first, await said(agent, session, "and now?")
+
+    slow = says("I am thinking about it.", hang_s=600.0) if while_ == "answering" else EDIT
+    with StubServer([slow, says("Nothing.")]) as model:
+        assert asyncio.run(asyncio.wait_for(main(), 110)) == ("cancelled", "end_turn")
+    assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
+
+
+def test_a_session_is_loaded_told_again_and_gone_on_with(project):
+    first, _ = edited(project, [EDIT, says("Done.")], "once")
+    editor = Editor()
+
+    async def main():
+        async with started(editor, model.url) as agent:
+            loaded = first.session.session_id
+            await agent.load_session(cwd=str(project), session_id=loaded, mcp_servers=[])
+            history = list(editor.updates)
+            return history, await said(agent, loaded, "What did you do?")
+
+    with StubServer([says("An edit.")]) as model:
+        history, end = asyncio.run(asyncio.wait_for(main(), 110))
+        asked = json.dumps(model.requests[0].body)
+    assert end == "end_turn"
+    assert [one["content"]["text"] for one in history if one["sessionUpdate"] == "user_message_chunk"] == ["do it"]
+    assert any(one.get("status") == "completed" for one in history)
+    assert "Done." in asked
+    assert "What did you do?" in asked
+    assert "An edit." in editor.said
+
+
+def test_what_there_is_not_is_an_error_of_the_protocol_and_so_is_a_model_that_fails(project):
+    async def main():
+        async with started(Editor(), model.url) as agent:
+            made = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+            for wrong, words in (
+                (agent.new_session(cwd="nowhere", mcp_servers=[]), "no folder"),
+                (said(agent, "x", "do it"), "no such session"),
+                (agent.set_session_mode(session_id=made, mode_id="nobody"), "no agent nobody"),
+                (agent.load_session(cwd=str(project), session_id="none", mcp_servers=[]), "no session"),
+                (said(agent, made, "do it"), "--resume"),
+            ):
+                with pytest.raises(acp.RequestError, match=words):
+                    await wrong
+
+    with StubServer() as model:
+        asyncio.run(asyncio.wait_for(main(), 110))
+
+
+def wait_for_request(model):
+    until = time.monotonic() + 60
+    while not model.requests and time.monotonic() < until:
+        time.sleep(0.02)
