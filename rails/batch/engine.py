@@ -88,9 +88,9 @@ class PoolEngine:
                 if self._tries[spec.name] < _TRIES:
                     again.append(spec)
                 else:
-                    found.append(lost(spec, f"its worker process died {_TRIES} times"))
+                    found.append(JobResult.of(spec, f"its worker process died {_TRIES} times"))
             except Exception as error:
-                found.append(lost(spec, f"its result could not be kept: {error}"))
+                found.append(JobResult.of(spec, f"its result could not be kept: {error}"))
         for spec in again:
             self.submit(spec)
         return found
@@ -102,21 +102,6 @@ class PoolEngine:
                 child.terminate()
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._running.clear()
-
-
-def lost(spec: JobSpec, why: str) -> JobResult:
-    """Return the result of a job that has none: an error of the machinery."""
-    return JobResult(
-        name=spec.name,
-        task=spec.id or spec.name,
-        repo=spec.repo,
-        commit=spec.commit,
-        model=spec.model,
-        agent=spec.agent,
-        gate=spec.gate,
-        seed=spec.seed,
-        error=why,
-    )
 
 
 def _begin() -> None:

@@ -158,6 +158,12 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
     head: str = ""
     tree: str = ""
 
+    @classmethod
+    def of(cls, spec: JobSpec, error: str = "") -> JobResult:
+        """Return the result of a job that was not begun, or was lost."""
+        same = {name: getattr(spec, name) for name in ("name", "repo", "commit", "model", "agent", "gate", "seed")}
+        return cls(task=spec.id or spec.name, error=error, **same)
+
 
 def to_object(value: JobSpec | JobResult) -> dict[str, Any]:
     """Return a job or a result as a JSON object."""

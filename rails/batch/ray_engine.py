@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
-from rails.batch.engine import JobFunction, lost
+from rails.batch.engine import JobFunction
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.run_job import run_job
 from rails.batch.shared_limits import Pace, PaceKeeper
@@ -84,7 +84,7 @@ class RayEngine:
             try:
                 found.append(self._ray.get(reference))
             except Exception as error:
-                found.append(lost(spec, one_line(f"Ray: {error}", 500)))
+                found.append(JobResult.of(spec, one_line(f"Ray: {error}", 500)))
         return found
 
     def close(self, *, at_once: bool = False) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 from rails.batch.job_spec import JobResult
 from rails.batch.statistics import ALPHA, mcnemar, mean_interval, pass_at
 from rails.core.dataclass import dataclass
+from rails.core.json_text import json_object
 from rails.core.tool_request import Json
 from rails.projections.share import Share
 from rails.render.blocks import Cell, Table, cells
@@ -78,11 +79,13 @@ class BatchReport:
     @property
     def value(self) -> dict[str, Json]:
         """The figures as JSON."""
-        return {
-            "v": 1,
-            "settings": [_row_json(row) for row in self.rows],
-            "comparisons": [_comparison_json(one) for one in self.comparisons],
-        }
+        rows: list[Json] = [_with_more(row) for row in self.rows]
+        pairs: list[Json] = [{**json_object(one), "distinguishable": one.distinguishable} for one in self.comparisons]
+        return {"v": 1, "settings": rows, "comparisons": pairs}
+
+
+def _with_more(row: SettingRow) -> Json:
+    return {**json_object(row), "interval": [*row.passed.interval], "per_solved": row.per_solved}
 
 
 def batch_report(
@@ -254,37 +257,3 @@ def _money(cost: float | None) -> str:
 def _difference(found: tuple[float, float, float]) -> str:
     mean, low, high = found
     return f"{mean:+.3g} ({low:+.3g} to {high:+.3g})"
-
-
-def _row_json(row: SettingRow) -> Json:
-    low, high = row.passed.interval
-    return {
-        **dict(zip(_VARIED, row.setting, strict=True)),
-        "jobs": row.jobs,
-        "errors": row.errors,
-        "passed": row.passed.hits,
-        "of": row.passed.of,
-        "interval": [low, high],
-        "first_try": row.first.hits,
-        "pass_at": {str(k): share for k, share in row.at},
-        "cost": row.cost,
-        "cost_per_solved": row.per_solved,
-        "tries_per_finding": row.tries,
-        "turns": row.turns,
-        "seconds": dict(row.seconds),
-    }
-
-
-def _comparison_json(one: Comparison) -> Json:
-    return {
-        "first": list(one.first),
-        "second": list(one.second),
-        "pairs": one.pairs,
-        "both": one.both,
-        "only_first": one.only_first,
-        "only_second": one.only_second,
-        "chance": one.chance,
-        "distinguishable": one.distinguishable,
-        "turns": list(one.turns),
-        "cost": list(one.cost) if one.cost else None,
-    }

@@ -68,16 +68,7 @@ def run_job(spec: JobSpec) -> JobResult:
 
 def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
     """Run a job as :func:`run_job` does, with a model that the caller brings."""
-    result = JobResult(
-        name=spec.name,
-        task=spec.id or spec.name,
-        repo=spec.repo,
-        commit=spec.commit,
-        model=spec.model,
-        agent=spec.agent,
-        gate=spec.gate,
-        seed=spec.seed,
-    )
+    result = JobResult.of(spec)
     state, place = Path(spec.folder) if spec.folder else kept_folder("job"), None
     try:
         if not (Path(spec.repo).is_absolute() and state.is_absolute()):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from rails.batch.job_spec import GateMode, JobBudgets, JobCheck, JobSpec, SharedLimits
+from rails.batch.job_spec import GateMode, JobBudgets, JobCheck, JobSpec
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import UsageError
 from rails.core.text import one_line
@@ -33,19 +34,13 @@ class TaskLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """What a set varies, and what is the same for all of it."""
+    """What a set varies; ``templates`` are the texts of agents that are not shipped."""
 
     models: Sequence[str]
     agents: Sequence[str] = ("coder",)
     gates: Sequence[GateMode] = ("on",)
     repeat: int = 1
-    policy: str = ""
     templates: Mapping[str, str] = field(default_factory=dict)
-    env: tuple[str, ...] = ()
-    prices: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
-    budgets: JobBudgets = field(default_factory=JobBudgets)
-    limits: SharedLimits = field(default_factory=SharedLimits)
-    keep: bool = False
 
 
 def read_tasks(file: Path) -> list[TaskLine]:
@@ -70,36 +65,23 @@ def read_tasks(file: Path) -> list[TaskLine]:
     return [*tasks.values()]
 
 
-def jobs_of(tasks: Sequence[TaskLine], chosen: Variants, folder: Path) -> Iterator[JobSpec]:
-    """Yield the jobs of every task; ``folder`` is where relative paths begin. Raises UsageError."""
+def jobs_of(
+    tasks: Sequence[TaskLine], chosen: Variants, folder: Path, same: Mapping[str, Any] | None = None
+) -> Iterator[JobSpec]:
+    """Yield the jobs of every task; ``folder`` is where relative paths begin, ``same`` are fields of every job.
+
+    Raises UsageError.
+    """
     for task in tasks:
         repo = _repository(task, folder)
-        commit, hidden = _commit(repo, task.commit), _hidden(task, folder)
-        for agent in (task.agent,) if task.agent else chosen.agents:
-            for model in chosen.models:
-                for gate in chosen.gates:
-                    for seed in range(1, chosen.repeat + 1):
-                        yield JobSpec(
-                            repo=str(repo),
-                            commit=commit,
-                            task=task.task,
-                            id=task.id,
-                            model=model,
-                            agent=agent,
-                            gate=gate,
-                            seed=seed,
-                            checks=task.checks,
-                            hidden=hidden,
-                            policy=chosen.policy,
-                            templates={
-                                name: text for name, text in chosen.templates.items() if name in agent.split(",")
-                            },
-                            env=chosen.env,
-                            prices=chosen.prices,
-                            budgets=task.budgets or chosen.budgets,
-                            limits=chosen.limits,
-                            keep=chosen.keep,
-                        )
+        own: dict[str, Any] = {**(same or {}), **({"budgets": task.budgets} if task.budgets else {})}
+        own |= {"repo": str(repo), "commit": _commit(repo, task.commit), "id": task.id, "task": task.task}
+        own |= {"checks": task.checks, "hidden": _hidden(task, folder)}
+        agents = (task.agent,) if task.agent else chosen.agents
+        for agent, model, gate in product(agents, chosen.models, chosen.gates):
+            texts = {name: text for name, text in chosen.templates.items() if name in agent.split(",")}
+            for seed in range(1, chosen.repeat + 1):
+                yield JobSpec(agent=agent, model=model, gate=gate, seed=seed, templates=texts, **own)
 
 
 _commit = cache(commit_named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from rails.commands.options import above_zero, add_description, from_one
 from rails.core.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, UsageError
@@ -72,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         from rails.commands import batch_report
 
         return batch_report.report(options, run_jobs)
-    raise UsageError("export is not there yet.")
+    return _export(options)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -83,7 +86,8 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("batch run needs --store and --models. Nothing was run.")
     file = Path(options.place)
     store = JobStore(options.store)
-    specs = [*jobs_of(read_tasks(file), _variants(options, store), file.absolute().parent)]
+    same = _same(options, store)
+    specs = [*jobs_of(read_tasks(file), _variants(options), file.absolute().parent, same)]
     return run_jobs(options, store, specs)
 
 
@@ -140,39 +144,51 @@ def _money(progress: SetProgress) -> str:
     return f", cost {progress.cost:.4g}{more}" if progress.cost else ""
 
 
+def _export(options: argparse.Namespace) -> int:
+    """Print training data, a line of JSON each."""
+    from rails.batch.export import training_lines
+    from rails.batch.store import JobStore
+
+    for line in training_lines(JobStore(options.place).rows(), options.format):
+        print(json.dumps(line))
+    return EXIT_OK
+
+
 # -- what is run, and by whom -----------------------------------------------------------------------
 
 
-def _variants(options: argparse.Namespace, store: JobStore) -> Variants:
-    """Read the command line's choices. Raises UsageError."""
-    from rails.batch.job_spec import JobBudgets, SharedLimits
+def _variants(options: argparse.Namespace) -> Variants:
+    """Read what is to be varied. Raises UsageError."""
     from rails.batch.tasks import Variants
-    from rails.config.prices import PRICES_NAME, load_price_file
-    from rails.core.app_dirs import config_folder
 
     gates = _list(options.gate)
     if not set(gates) <= {"on", "off"}:
         raise UsageError(f"--gate takes on, off or both, not {one_line(options.gate)!r}. Nothing was run.")
-    agents, templates = _agents(_list(options.templates))
-    limits = SharedLimits()
-    if options.requests_per_minute or options.tokens_per_minute:
-        folder = store.folder or Path(os.path.expanduser("~/.cache/ai-rails"))  # noqa: PTH111
-        place = f"ray:ai-rails-{sha256(store.place.encode())[:12]}" if options.ray else str(folder / "limits")
-        limits = SharedLimits(place, options.requests_per_minute, options.tokens_per_minute)
+    agents, texts = _agents(_list(options.templates))
+    models = [_absolute(model) for model in _list(options.models)]
+    return Variants(models, agents, ["on" if gate == "on" else "off" for gate in gates], options.repeat, texts)
+
+
+def _same(options: argparse.Namespace, store: JobStore) -> dict[str, object]:
+    """Return the fields that all jobs have alike."""
+    from rails.batch.job_spec import JobBudgets, SharedLimits
+    from rails.config.prices import PRICES_NAME, load_price_file
+    from rails.core.app_dirs import config_folder
+
+    limits = SharedLimits(requests=options.requests_per_minute, tokens=options.tokens_per_minute)
+    if limits.requests or limits.tokens:
+        name = f"ai-rails-{sha256(store.place.encode())[:12]}"
+        folder = store.folder or config_folder() / name
+        limits = msgspec.structs.replace(limits, place=f"ray:{name}" if options.ray else str(folder / "limits"))
     prices = load_price_file(config_folder() / PRICES_NAME).models
-    return Variants(
-        models=[_absolute(model) for model in _list(options.models)],
-        agents=agents,
-        gates=["on" if gate == "on" else "off" for gate in gates],
-        repeat=options.repeat,
-        policy=_policy(options.policy),
-        templates=templates,
-        env=_keys(options),
-        prices={name: (one.input, one.output, one.cached) for name, one in prices.items()},
-        budgets=JobBudgets(max_turns=options.max_turns, max_seconds=options.max_minutes * 60),
-        limits=limits,
-        keep=options.keep,
-    )
+    return {
+        "policy": _policy(options.policy),
+        "env": _keys(options),
+        "prices": {name: (one.input, one.output, one.cached) for name, one in prices.items()},
+        "budgets": JobBudgets(max_turns=options.max_turns, max_seconds=options.max_minutes * 60),
+        "limits": limits,
+        "keep": options.keep,
+    }
 
 
 def _list(words: str) -> list[str]:

@@ -50,6 +50,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     for name, words in _REPORTS.items():
         parser.add_argument(f"--{name}", action="store_const", const=name, dest="report", help=words)
     parser.add_argument("--by", choices=("session", "week"), default="session", help="columns of --rules")
+    parser.add_argument("--library", metavar="STORE", help="the sessions of a store of ai-rails batch instead")
     parser.add_argument("--filter", default="", metavar="LINE", help="only sessions that this line asks for")
     parser.add_argument("--plain", action="store_true", help="plain text, also where Textual is installed")
     parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
@@ -65,7 +66,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what the log says and return the exit code."""
-    state = state_of(common.project_of(options))
+    state = Path(options.library).resolve() if options.library else state_of(common.project_of(options))
     if options.web:
         from rails.commands import serve
 

@@ -300,7 +300,7 @@ def test_tasks_become_jobs_with_every_model_agent_and_setting(repository, tmp_pa
     ]
     file = tmp_path / "tasks.jsonl"
     file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    chosen = Variants(["openai:a", "openai:b"], ["coder", "terse"], ["on", "off"], 3, templates={"terse": "T"})
+    chosen = Variants(["openai:a", "openai:b"], ["coder", "terse"], ["on", "off"], 3, {"terse": "T"})
     specs = [*jobs_of(read_tasks(file), chosen, tmp_path)]
     assert len(specs) == 2 * 2 * 2 * 3 + 1 * 2 * 2 * 3
     assert len({spec.name for spec in specs}) == len(specs)
