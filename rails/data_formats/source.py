@@ -12,7 +12,7 @@ import re
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass
@@ -42,6 +42,7 @@ def language_of(path: str) -> str:
     return _SUFFIXES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
+@lru_cache(maxsize=8)  # the same text is asked about as a string, as a call, and as a whole
 def parses(text: str, language: str) -> bool | None:
     """Return whether ``text`` is a whole, valid text of ``language``; None where that cannot be told."""
     reader = _READERS.get(language)
@@ -213,7 +214,7 @@ def _python(text: str) -> bool | None:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
             return False
-    return True if any(_says_something(one) for one in tree.body) or not tree.body else None
+    return True if any(_says_something(one) for one in tree.body) or not text.strip() else None
 
 
 def _says_something(node: ast.stmt) -> bool:

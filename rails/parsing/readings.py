@@ -30,7 +30,7 @@ _DEPTH: Final = 8
 #: What shows that an escape of a kind is there.
 _SIGNS: Final = {
     "l": lazy(r"\\[nrt]"),
-    "c": lazy(r"\\[bfuxU/]"),
+    "c": lazy(r"(?<!\\)(?:\\\\)*\\[bfuxU/]"),
     "d": lazy(r"\\\\"),
     "q": lazy(r"\\[\"`]"),
     "s": lazy(r"\\'"),
@@ -118,11 +118,15 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     texts = {plain(text): text for _, text in reversed(readings)}
     if len(texts) == 1 and not (language and _WRITTEN.search(next(iter(texts.values())))):
         return next(iter(texts))
-    verdicts = {text: source.parses(text, language) for text in texts}
-    if len(texts) == 1 and None in verdicts.values():
-        return next(iter(texts))  # as where no language judges
-    good = [text for text, verdict in verdicts.items() if verdict]
-    if len(good) != 1 or None in verdicts.values():
+    good: list[str] = []
+    for text in texts:
+        verdict = source.parses(text, language)
+        if verdict is None and len(texts) == 1:
+            return text  # as where no language judges
+        good += [text] if verdict else []
+        if verdict is None or len(good) > 1:
+            raise Undecided(one)
+    if not good:
         raise Undecided(one)
     written = [mark.start() for mark in _WRITTEN.finditer(texts[good[0]])]
     if written and source.within_strings(good[0], language, written, layout=layout):

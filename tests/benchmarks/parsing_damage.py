@@ -8,7 +8,8 @@ The texts are whole statements and files of Python's standard library, of the np
 
     unknowable     the block as sent is valid JSON, or a valid literal of Python, of another value
     two readings   another usual way to read its backslashes gives a text that its language accepts as well, or no
-                   parser knows the language: to be refused, or read exactly
+                   parser knows the language: to be refused, or read exactly. So are unescaped quotation marks that
+                   are doubled (one each may be meant) or an odd number in a text that no parser can judge
     several ends   quotation marks are not escaped, and a string of the block could end at more than one of them
     one reading    all others
 
@@ -392,7 +393,9 @@ def one_text(row: Row) -> bool:
     language = source.language_of(parameters["file_path"]) if text is not None else ""
     raw = inside(row)
     if text is None or source.parses(text, language) is None:
-        return not re.search(r"\\[^n]", raw) and not ("\n" in raw and "\\n" in raw)
+        marks = re.findall(r'(?<!\\)(?:\\\\)*"', raw) if row.kind == "quote" else []
+        paired = len(marks) % 2 == 0 and not re.search(r'(?<!\\)""', "" if row.kind != "quote" else raw)
+        return paired and not re.search(r"\\[^n]", raw) and not ("\n" in raw and "\\n" in raw)
     others = [] if re.search(r"\\[xuU]", raw) else [*other_texts(raw)]
     if re.search(r"\\[^nrtbfu\"'/\\]", raw) and "\\n" in raw and "\n" not in raw:  # each line end may be an escape
         ends = [at for at, char in enumerate(text) if char == "\n"]

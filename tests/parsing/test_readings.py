@@ -29,6 +29,7 @@ TWO = {
     "a share in Python": (r"p = r'\\srv\Share'\n", "a.py"),
     "raw lines beside an escape": ("one\ntwo\\nthree\n", "a.txt"),
     "raw lines beside an escape, both valid": ("x = '''\n\\n'''\n", "a.py"),
+    "all in one comment, or lines": (r"# A\nM = re.compile(br'\r\n|\d')\n", "a.py"),
 }
 ONE = {
     "regex in Python": (r"import re\nP = re.compile(r'\d+')\n", "a.py", "import re\nP = re.compile(r'\\d+')\n"),
@@ -181,3 +182,30 @@ def test_two_readings_stay_refused(block):
     requests, refusals = read(block)
     assert not requests
     assert refusals
+
+
+QUOTED = {
+    "a docstring alone": ("a.py", '"""A "module" of this.\n\nAnd more.\n"""\n'),
+    "a docstring that begins on the next line": ("a.py", '"""\nA "module" of this.\n"""\nx = 1\n'),
+    "a comment of stars behind tabs": ("a.js", 'class A {\n\t/**\n\t * Says "a".\n\t */\n\tb() {}\n}\n'),
+    "comments alone": ("a.js", '/** Says "a". */\n/** And "b". */\n'),
+    "a text behind tabs": ("a.js", 'f("a");\nlet x = `\n\ty\n`;\n'),
+    "a list of marks": ("a.js", 'const A = [\n  "[",\n  "\\\\",\n  "]"\n];\n'),
+    "an object's keys": ("a.json", '{\n  "a": ["b", "c"],\n  "d": {"e": 1}\n}\n'),
+}
+
+
+#: Their line ends may be escapes of a string, or their marks ends of the block's own.
+MAY_BE_REFUSED = ("a text behind tabs", "a list of marks", "an object's keys")
+
+
+@pytest.mark.parametrize("name", QUOTED)
+@pytest.mark.parametrize("how", ["escaped lines", "raw lines", "the first pair only"])
+def test_unescaped_marks_in_a_text_of_a_language_are_read_or_refused(name, how):
+    path, text = QUOTED[name]
+    inside = text if "\\" in text or how == "raw lines" else text.replace("\n", "\\n").replace("\t", "\\t")
+    if how == "the first pair only":
+        inside = json.dumps(text)[1:-1].replace('\\"', '"', 2)
+    requests, refusals = read(written(inside, path))
+    assert [one["content"] for one in requests] == [text] or (refusals and not requests)
+    assert requests or how == "the first pair only" or name in MAY_BE_REFUSED
