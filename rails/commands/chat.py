@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/gate": "check the files that differ from the last commit",
     "/review": "this session, turn by turn",
     "/cost": "tokens, money and time so far",
+    "/compact": "let one page stand for all answers but the last, to make room",
     "/agent": "NAME: begin anew with another agent",
     "/model": "NAME: begin anew with another model",
     "/clear": "begin anew; the session stays in the list",
@@ -200,6 +201,11 @@ def _cost(talk: Talk, session: Session | None) -> None:
         print(f"  {line}")
 
 
+def _compact(talk: Talk, session: Session | None) -> None:
+    del talk
+    print(session.state.compact() if session and session.state.compact else "Nothing was said yet.")
+
+
 def _verb(words: Sequence[str]) -> None:
     from rails.cli import main
 
@@ -214,6 +220,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Talk, Session | None], None]]] = {
     "/gate": _gate,
     "/review": _review,
     "/cost": _cost,
+    "/compact": _compact,
 }
 
 

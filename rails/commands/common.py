@@ -61,12 +61,6 @@ def untrusted(registry: Registry) -> frozenset[str]:
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
 
 
-def waiting(registry: Registry) -> str:
-    """Return which tools no agent is told of before a human accepts their definitions; "" where there are none."""
-    names = one_line(", ".join(sorted(untrusted(registry))), 300)
-    return f"not offered to agents until you accept them (ai-rails tools trust): {names}" if names else ""
-
-
 def human_of(screen: ProgressScreen, approver: object = None) -> Person:
     """Return who answers between turns: a person at a terminal or in the page of ``approver``, or nobody."""
     from rails.session.ask_user import AtBoth, AtTerminal, Unattended

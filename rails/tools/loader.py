@@ -309,6 +309,9 @@ def _seizure_note(definition: Definition) -> str:
 
 
 def _notes(definition: Definition) -> Iterator[str]:
+    if not definition.trusted:
+        name = definition.tool_name
+        yield f"{name}: no agent is told of it before you accept its definition: ai-rails tools trust {name}"
     if not definition.access:
         yield f"{definition.tool_name}: no access_control, so no agent can use it ({definition.source})"
     if isinstance(definition.transport, Http) and not definition.transport.endpoint:

@@ -8,7 +8,6 @@ from rails.agents import acceptance
 from rails.agents.prompt import system_prompt, tool_specs
 from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
-from rails.commands import common
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import UsageError
 from rails.log.writer import SessionLog
@@ -97,12 +96,12 @@ def test_no_text_of_a_definition_is_in_the_prompt_before_somebody_accepted_it(pr
     agent = load_agents([SHIPPED])["coder"]
     waiting = load_definitions([folder])
     assert "IGNORE" not in system_prompt(agent, waiting) + str(tool_specs(agent, waiting))
-    assert "helper" in common.waiting(waiting)
+    assert "ai-rails tools trust helper" in waiting.notes[0]
     accept_definition(waiting.get("helper"), trust)
     accepted = load_definitions([folder], trusted=trust.digests())
     assert "IGNORE" in system_prompt(agent, accepted)
     assert "IGNORE" in str(tool_specs(agent, accepted))
-    assert common.waiting(accepted) == ""
+    assert accepted.notes == ()
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["file", "folder"])

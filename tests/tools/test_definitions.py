@@ -175,6 +175,7 @@ def test_an_original_file_without_endpoint_and_access_loads_with_notes(tmp_path)
     registry = load_definitions([tmp_path])
     assert registry.for_role("coder") == ()
     assert [note.partition(":")[2].split(",")[0] for note in registry.notes] == [
+        " no agent is told of it before you accept its definition: ai-rails tools trust count",
         " no access_control",
         " no api_endpoint",
     ]
