@@ -91,7 +91,7 @@ class Talk:
     def follow_up(self, session: Session, ending: Ending) -> str:
         """Return what the person says to an ending, "" where they leave or begin anew."""
         if ending.outcome not in ("done", "stopped"):
-            print(f"  {one_line(ending.message, 600)}")
+            print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
 
     def _words(self, session: Session | None) -> str:
