@@ -83,7 +83,11 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     model = players.for_role(roles[0]).name
     _begin(screen, f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}")
     _say(screen, (recalled, taken), "dim")
-    _say(screen, (*loaded.left_out.values(), *registry.notes), "yellow")
+    _say(
+        screen,
+        (*loaded.left_out.values(), *registry.notes, trust.offer_instructions(project, options.events)),
+        "yellow",
+    )
     events = EventStream(sys.stdout, options.events) if options.events else None
     watch: Callable[[Record], object] = both(screen, events) if events else screen
     if plan and plan.kind:
