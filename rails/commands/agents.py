@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rails.agents import acceptance
+from rails.agents.instructions import Instructions, find_instructions, instructions_text
 from rails.agents.prompt import system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.commands import common
@@ -21,8 +22,8 @@ from rails.trust.record import TrustRecord
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("name", nargs="?", help="show this agent and the prompt it gets; or: trust")
-    parser.add_argument("which", nargs="?", help="with trust: which agent (default: all that wait)")
+    parser.add_argument("name", nargs="?", help="show this agent and the prompt it gets; or: show, trust")
+    parser.add_argument("which", nargs="?", help="with show or trust: which agent (trust: all that wait)")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     add_project(parser)
 
@@ -33,12 +34,15 @@ def run(options: argparse.Namespace) -> int:
     agents, registry = agents_of(project), registry_of(project)
     trust = trust_of(project)
     if options.name == "trust":
-        return _trust(agents, trust, options.which)
-    if options.name:
-        agent = named(agents, options.name)
+        return _trust(agents, trust, options.which, project)
+    name = options.which or "coder" if options.name == "show" else options.name
+    if name:
+        agent = named(agents, name)
         if not agent.trusted:
             print(f"note: {_origin(agent, trust)}; {one_line(agent.source, 200)}", file=sys.stderr)
-        print(printable(system_prompt(agent, registry)))
+        print(printable(system_prompt(agent, registry) + instructions_text(project, trust)))
+        if note := _not_used(project, trust):
+            print(f"note: {note}", file=sys.stderr)
         return EXIT_OK
     if options.json:
         common.print_json(
@@ -65,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
     wide = max(map(len, origins.values()))
     for agent in agents.values():
         print(f"{agent.name:{width}}  {origins[agent.name]:{wide}}  {one_line(agent.description, 100)}")
+    if note := _not_used(project, trust):
+        print(note, file=sys.stderr)
     for words in agents.left_out.values():
         print(f"note: {one_line(words, 600)}", file=sys.stderr)
     if waiting := acceptance.pending_agents(agents):
@@ -76,7 +82,40 @@ def _origin(agent: Agent, trust: TrustRecord) -> str:
     return agent.origin if agent.origin != "project" else f"project, {acceptance.trust_state_of(agent, trust)}"
 
 
-def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None) -> int:
+def _not_used(project: Path, trust: TrustRecord) -> str:
+    """Say that the project's instructions wait to be accepted, where they do."""
+    found = find_instructions(project)
+    if found is None or found.digest in trust.digests():
+        return ""
+    return f"{found.name} is in no prompt: nobody accepted it as it is now. Read and accept it: ai-rails agents trust"
+
+
+def offer_instructions(project: Path, listened: str | None) -> str:
+    """Show the project's instructions to a person who may accept them; return a note where they are not used.
+
+    Nobody is asked where another program listens (``listened``).
+    """
+    trust, found = trust_of(project), find_instructions(project)
+    if found and not listened and sys.stdin.isatty() and _not_used(project, trust):
+        _offered(found, trust)
+    return _not_used(project, trust)
+
+
+def _offered(found: Instructions, trust: TrustRecord) -> bool:
+    """Show instructions whole and have the word typed; whether they are accepted now."""
+    agreed = _typed(found.question(trust), "give them to every agent")
+    if agreed:
+        found.accept(trust)
+    return agreed
+
+
+def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, project: Path) -> int:
+    found = find_instructions(project) if which is None and _not_used(project, trust) else None
+    if found:
+        if not _offered(found, trust):
+            print(f"Not trusted; {found.name} is in no prompt until it is.")
+            return EXIT_FINDINGS
+        print(f"{found.name} is trusted as it is now.")
     waiting = [agent for agent in acceptance.pending_agents(agents) if which in (None, agent.name)]
     if which:
         named(agents, which)
@@ -85,7 +124,7 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None) -
             print(f"Not trusted; nobody is engaged as {agent.name} in this project until it is.")
             return EXIT_FINDINGS
         print(f"{agent.name} is trusted as it is now.")
-    if not waiting:
+    if not waiting and not found:
         print("Nothing waits to be trusted.")
     return EXIT_OK
 
@@ -107,16 +146,18 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 
 def _accepted(agent: Agent, trust: TrustRecord) -> bool:
     """Show a template whole and have the word typed; without a terminal the answer is no."""
-    print(acceptance.trust_question(agent, trust))
+    agreed = _typed(acceptance.trust_question(agent, trust), f"let agents work as this {agent.name}")
+    if agreed:
+        acceptance.accept_agent(agent, trust)
+    return agreed
+
+
+def _typed(shown: str, what: str) -> bool:
+    print(shown)
     sys.stdout.flush()
-    question = f'Type the whole word "trust" to let agents work as this {agent.name}: '
     if not sys.stdin.isatty():
         return False
     try:
-        answer = input(question).strip()
+        return input(f'Type the whole word "trust" to {what}: ').strip() == "trust"
     except EOFError:
         return False
-    if answer != "trust":
-        return False
-    acceptance.accept_agent(agent, trust)
-    return True

@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/gate": "check the files that differ from the last commit",
     "/review": "this session, turn by turn",
     "/cost": "tokens, money and time so far",
+    "/compact": "let one page stand for all answers but the last, to make room",
     "/agent": "NAME: begin anew with another agent",
     "/model": "NAME: begin anew with another model",
     "/clear": "begin anew; the session stays in the list",
@@ -90,7 +91,7 @@ class Talk:
     def follow_up(self, session: Session, ending: Ending) -> str:
         """Return what the person says to an ending, "" where they leave or begin anew."""
         if ending.outcome not in ("done", "stopped"):
-            print(f"  {one_line(ending.message, 600)}")
+            print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
 
     def _words(self, session: Session | None) -> str:
@@ -200,6 +201,11 @@ def _cost(talk: Talk, session: Session | None) -> None:
         print(f"  {line}")
 
 
+def _compact(talk: Talk, session: Session | None) -> None:
+    del talk
+    print(session.state.compact() if session and session.state.compact else "Nothing was said yet.")
+
+
 def _verb(words: Sequence[str]) -> None:
     from rails.cli import main
 
@@ -214,6 +220,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Talk, Session | None], None]]] = {
     "/gate": _gate,
     "/review": _review,
     "/cost": _cost,
+    "/compact": _compact,
 }
 
 
@@ -244,9 +251,10 @@ def _prompt(project: Path) -> PromptSession[str]:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     from rails.core.app_dirs import config_folder
+    from rails.log.env_files import env_secrets
     from rails.log.masking import Masker, of_environment
 
-    masker = Masker(b"", of_environment(os.environ))
+    masker = Masker(b"", (*of_environment(os.environ), *env_secrets(project)))
 
     class Masked(FileHistory):
         """A history without secrets that only its user can read."""

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
     from rails.integrations.hooks.install import Settings
 
-HOSTS: Final = ("claude-code", "codex")
+HOSTS: Final = ("claude-code", "codex", "gemini", "cursor")
 _SWITCHES: Final = ("--strict", "--rewrite")
 _SHOWN: Final = 5
 _TRUST: Final = {
     "claude-code": "Claude Code reads them at its next start; /hooks shows them.",
     "codex": "Codex runs a hook only after you trusted it: start codex, open /hooks, and trust these once.",
+    "gemini": "Gemini CLI reads them at its next start. Tried with recorded inputs, not on Gemini CLI itself.",
+    "cursor": "Cursor reads them by itself. Tried with recorded inputs, not on Cursor itself.",
 }
 
 
@@ -46,14 +48,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         ("test", "show what the hook says to a clean edit and to one with a mistake"),
     ):
         one = actions.add_parser(action, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
-        one.add_argument("host", choices=HOSTS, help="claude-code or codex")
+        one.add_argument("host", choices=HOSTS, help="claude-code, codex, gemini or cursor")
         if action != "test":
             one.add_argument("--project", action="store_true", help="the project's settings, shared with others")
             one.add_argument("--user", action="store_true", help="your own settings, for all projects (the default)")
             one.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
         if action == "install":
             one.add_argument("--strict", action="store_true", help="what cannot be judged is denied, not let through")
-            words = "let formatting through by itself although Codex takes that for a permission"
+            words = "let formatting through by itself although the host then asks nobody, or does not tell its model"
             one.add_argument("--rewrite", action="store_true", help=words)
     actions.add_parser("status", help="which hosts call us, and the last calls")
     for host in HOSTS:
@@ -140,7 +142,7 @@ def _last_calls(project: Path) -> Iterator[str]:
 def _test(host: str) -> int:
     """Send the host's own JSON of a clean edit and of one with a mistake through a gate of its own, and show both."""
     from rails.core.scratch import scratch_folder
-    from rails.integrations.daemon.server import WarmGate
+    from rails.integrations.daemon.warm import WarmGate
     from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
 
     denied = []

@@ -27,6 +27,7 @@ from rails.core.text import one_line
 from rails.gate.gate import Gate
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
+from rails.sandbox.probe import label as sandbox_label
 from rails.session import plan_files
 from rails.session.ask_user import Unattended
 from rails.session.escalation import RUNGS, Escalate
@@ -80,9 +81,13 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
             log.close()
         raise
     model = players.for_role(roles[0]).name
-    screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}", "bold")
+    _begin(screen, f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}")
     _say(screen, (recalled, taken), "dim")
-    _say(screen, (*loaded.left_out.values(), *registry.notes), "yellow")
+    _say(
+        screen,
+        (*loaded.left_out.values(), *registry.notes, trust.offer_instructions(project, options.events)),
+        "yellow",
+    )
     events = EventStream(sys.stdout, options.events) if options.events else None
     watch: Callable[[Record], object] = both(screen, events) if events else screen
     if plan and plan.kind:
@@ -133,6 +138,13 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
         if getattr(options, name) is None:
             setattr(options, name, usual)
     return f"as configured: {', '.join(told)}" if told else ""
+
+
+def _begin(screen: ProgressScreen, title: str) -> None:
+    """Print the header: which session it is, and how well commands are contained."""
+    found = sandbox_label()
+    screen.line(title, "bold")
+    screen.line(f"  sandbox  {found}", "dim" if found.contained else "yellow")
 
 
 def _say(screen: ProgressScreen, sentences: Iterable[str], style: str) -> None:

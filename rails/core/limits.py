@@ -44,6 +44,8 @@ PATH_DEPTH: Final = 32
 # -- what goes back to the model ------------------------------------------------------------------
 #: One tool result or feedback text; the rest is kept in a file that the text names.
 FEEDBACK_CHARS: Final = 20_000
+#: What of a project's AGENTS.md is in the prompt of every agent.
+INSTRUCTION_CHARS: Final = 24_000
 #: The map of the project in an agent's first message: about 1,500 tokens.
 MAP_CHARS: Final = 4_500
 #: What is kept of one tool result.

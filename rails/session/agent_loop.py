@@ -63,6 +63,7 @@ class SessionState:
     wait: Callable[[float], object] = time.sleep
     talk: Callable[[Ending], str] | None = None
     standing: Callable[[], ResumeState] | None = None
+    compact: Callable[[], str] | None = None
     history: Callable[[], Sequence[Record]] = field(default=tuple)
     turns: int = 0
     records: list[Record] = field(default_factory=list)
@@ -99,6 +100,7 @@ class AgentLoop:
     rung: str = ""
     taken: int = 0
     pending: ResumeState | None = None
+    final: Message | None = None
     window: ModelWindow = field(default_factory=ModelWindow)
 
     def __post_init__(self) -> None:
@@ -137,6 +139,7 @@ class AgentLoop:
 
     def work(self) -> Ending:
         """Take turns until it is over and, in a conversation, the person says no more."""
+        self.state.compact = self.compact
         while True:
             try:
                 ending = self._work()
@@ -150,26 +153,36 @@ class AgentLoop:
             if not words:
                 left = f"You left the conversation. Go on with: ai-rails chat --resume {self._session}"
                 return Ending("left", left)
-            self._go_on(words)
+            self._go_on(words, done=ending.outcome == "done")
 
-    def _go_on(self, words: str) -> None:
-        """Continue with what the person says, from where the log says that the conversation stands."""
-        context = self.context
+    def _go_on(self, words: str, *, done: bool) -> None:
+        """Continue with what the person says; unless the agent was done, from where the log says that all stands."""
+        context, reply = self.context, Message("user", ())
         context.publish(HumanSteered("follow_up", "go on", "terminal", text=words))
+        if done and self.final is not None:
+            self.messages.append(self.final)
+        else:
+            reply = self._settled()
+        reply = replace(reply, parts=(*reply.parts, TextPart(words)))
+        context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
+        self.messages.append(reply)
+        self.attempts, self.taken, self.rung, self.pending = Attempts(self.attempts.most), 0, "", None
+
+    def _settled(self) -> Message:
+        """Take over where the log says that the conversation stands; return what its last answer is told."""
+        context = self.context
         assert self.state.standing is not None, "a conversation has a log"
         standing = self.state.standing()
-        reply, answered = Message("user", ()), list[Message]()
+        self.messages, reply = list(standing.messages), Message("user", ())
         if answer := standing.pending:  # what of it was not carried out is not done any more
             native = _native_ids(context, standing.turns, answer)
             done = tuple(dict.fromkeys((standing.done or {}).values()))
             told = {request_id for outcome in done for request_id in outcome.ids}
             left = tuple(request_id for request_id in native if request_id not in told)
             stopped = (feedback.skipped(left, "the person stopped you and says something else."),) if left else ()
-            reply, answered = feedback.compose(answer, (*done, *stopped), native), [answer.message]
-        reply = replace(reply, parts=(*reply.parts, TextPart(words)))
-        context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
-        self.messages = [*standing.messages, *answered, reply]
-        self.attempts, self.taken, self.rung, self.pending = Attempts(self.attempts.most), 0, "", None
+            reply = feedback.compose(answer, (*done, *stopped), native)
+            self.messages.append(answer.message)
+        return reply
 
     def _work(self) -> Ending:
         """Take turns until it is over."""
@@ -215,6 +228,7 @@ class AgentLoop:
         if not steer.words and self.state.deeds.nothing_done(self.context.registry):
             return Ending("nothing_done", f"{say('nothing_done')} {turn.answer.message.text.strip()}".strip())
         if not steer.words:
+            self.final = turn.answer.message
             return Ending("done", turn.answer.message.text.strip() or "Done.")
         self._send(turn, Message("user", ()), [], steer.words)
         return None
@@ -397,7 +411,8 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
     native = {} if isinstance(found, RequestResult) else found.native_ids
     outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
-    return Turn(answer, outcomes, feedback.compose(answer, outcomes, native))
+    told = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
+    return Turn(answer, outcomes, feedback.compose(answer, told, native))
 
 
 def _native_ids(context: TurnContext, turns: int, answer: ModelAnswer) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from rails.agents.acceptance import untrusted_agent_error
+from rails.agents.instructions import instructions_text
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver
@@ -23,6 +24,7 @@ from rails.models.model import Model
 from rails.session.contained import ContainedRuns
 from rails.session.faults import fault_event
 from rails.session.job import SessionJob
+from rails.session.project import trust_of
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
@@ -102,7 +104,8 @@ class OpenSession:
             project=self.job.project,
             session_id=self.log.session_id,
             agent=agent,
-            system=system_prompt(agent, self.registry),
+            system=system_prompt(agent, self.registry)
+            + instructions_text(self.job.project, trust_of(self.job.project)),
             registry=registry_for(agent, self.registry),
             model=self.model_for(agent.name),
             gate=self.gate,
@@ -115,6 +118,7 @@ class OpenSession:
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
             on_text=self.on_text,
             time_left=self._checked_time_left,
+            mask=self.log.masked,
         )
 
     def _checked_time_left(self) -> float:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.decision import Decision, sign, still_valid
 from rails.approval.policy.grants import Grants, as_toml, propose
-from rails.approval.queue import IN_PAGE, ApprovalQueue
+from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.approver import TerminalApprover
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events.record import Record
@@ -243,6 +243,113 @@ def test_the_terminal_is_asked_about_what_was_edited_in_the_page(make):
     desk.answers(("edit", {"files": {"src/app.py": "a = 3\n"}}), ("deny", {}))
     desk.queue.decide(make.ask())
     assert here.asked == [record.details["digest"] for record in desk.records]
+
+
+class Hands(Here):
+    """A terminal that gives each of its answers in turn: who decided, and what it edited."""
+
+    def __init__(self, *answers):
+        super().__init__()
+        self.answers = list(answers)
+
+    def decide(self, request):
+        self.asked.append(request.digest)
+        by, edited = self.answers.pop(0)
+        return Decision("approve", "", by, edited=edited, of=request.digest)
+
+
+EDIT = ("edit", {"files": {"src/app.py": "a = 3\n"}})
+
+
+def test_what_the_page_edited_is_what_the_terminal_approves_and_signs(make):
+    here = Hands(("elsewhere", None), ("human", None))
+    desk, request = Desk(judge=judge_of(make), here=here).answers(EDIT), make.ask()
+    desk.on_open = once(desk.on_open)
+    decision = desk.queue.decide(request)
+    assert (decision.answer, decision.by) == ("approve", "human")
+    assert decision.edited.changes.changes[0].after == b"a = 3\n"
+    assert sign(decision.edited, decision).value.changes[0].after == b"a = 3\n"
+    assert here.asked == [request.digest, decision.edited.digest]
+    with pytest.raises(Exception, match="edited proposal"):
+        sign(request, decision)
+
+
+def test_the_agents_own_version_that_the_page_took_back_is_no_edit_for_the_terminal(make):
+    here = Hands(("elsewhere", None), ("elsewhere", None), ("human", None))
+    desk, request = Desk(judge=judge_of(make), here=here).answers(EDIT, ("edit", {"original": True})), make.ask()
+    desk.on_open = once(desk.on_open, 2)
+    decision = desk.queue.decide(request)
+    assert (decision.by, decision.edited) == ("human", None)
+    assert sign(request, decision).value is request.changes
+
+
+def test_what_the_terminal_edited_itself_is_kept_as_its_own(make):
+    own = make.ask(make.change(after=b"a = 9\n"))
+    desk = Desk(judge=judge_of(make), here=Hands(("elsewhere", None), ("human", own))).answers(EDIT)
+    desk.on_open = once(desk.on_open)
+    assert desk.queue.decide(make.ask()).edited is own
+
+
+def test_a_terminals_no_to_what_the_page_edited_is_a_no(make):
+    here = Here("deny", wait=lambda: None)
+    desk = Desk(judge=judge_of(make), here=Hands(("elsewhere", None))).answers(EDIT)
+    opened = desk.on_open
+
+    def open_and_change_hands(record):
+        if record.seq == 1:
+            opened(record)
+        else:
+            desk.queue.here = here
+
+    desk.on_open = open_and_change_hands
+    decision = desk.queue.decide(make.ask())
+    assert (decision.answer, decision.edited, decision.by) == ("deny", None, "human")
+
+
+def once(call, times=1):
+    """A call that does nothing after ``times``."""
+    left = [None] * times
+
+    def limited(*arguments):
+        if left:
+            left.pop()
+            call(*arguments)
+
+    return limited
+
+
+@pytest.mark.parametrize(("place", "by"), [("page", IN_PAGE), ("review", IN_REVIEW)])
+def test_where_an_answer_was_given_is_told(make, place, by):
+    desk = Desk().answers(("approve", {"place": place}))
+    assert desk.queue.decide(make.ask()).by == by
+    assert Desk().answers(("deny", {"place": place})).queue.decide(make.ask()).by == by
+
+
+def test_an_opened_question_replaces_the_one_before_and_tells_what_is_possible(make):
+    desk = Desk(judge=judge_of(make), patience_s=60).answers(EDIT, EDIT, ("approve", {}))
+    desk.queue.decide(make.ask())
+    facts = [record.details for record in desk.records if record.event_type == "APPROVAL_OPENED"]
+    assert [one["replaces"] for one in facts] == [0, 1, 2]
+    assert all(one["can_edit"] for one in facts)
+    assert all(one["expires"].endswith("+00:00") for one in facts)
+    plain = Desk().answers(("approve", {}))
+    plain.queue.decide(make.ask())
+    assert (plain.records[0].details["can_edit"], plain.records[0].details["expires"]) == (False, "")
+
+
+def test_nobody_is_asked_before_it_is_opened_but_the_terminal(make):
+    queue, request = ApprovalQueue(page_waits=True), make.ask()
+    assert (queue.decide(request).answer, queue.decide(request).by) == ("deny", "headless")
+    assert (queue.attended, queue.answered_elsewhere()) == (False, False)
+    queue.here = Here()
+    assert queue.decide(request).by == "human"
+    assert queue.decide_batch([request, request]) == [None, None]
+
+
+def test_how_long_a_decision_took_is_told(make):
+    times = iter([10.0, 12.3456, 99.0, 99.0])
+    desk = Desk(clock=lambda: next(times)).answers(("approve", {}))
+    assert desk.queue.decide(make.ask()).seconds == 2.346
 
 
 def test_a_terminal_that_went_away_leaves_the_page(make):

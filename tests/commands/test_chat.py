@@ -13,6 +13,7 @@ import pytest
 
 from rails.cli import main
 from rails.core.events.session import AgentEngage, HumanSteered, WorkflowEnd
+from rails.core.events.turn import ContextReduced
 from rails.log.reader import read_lenient
 from rails.testing.server import StubServer, says
 
@@ -171,3 +172,19 @@ def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_pat
         process.kill()
         process.wait()
         os.close(theirs)
+
+
+def test_compact_lets_a_page_stand_for_what_was_said_and_the_words_of_the_person_are_on_it(chat, project, monkeypatch):
+    code, shown = chat(["Hello.", "Second.", "Third.", "Fourth."], ["hi", "keep it short", "more", "/compact", "go on"])
+    assert code == 0
+    assert "Left out of what the model is sent: 1 older answers, for which one page stands" in shown
+    assert "Fourth." in shown, "the recording goes on behind what the page stands for"
+    (step,) = [one for one in log_of(project) if isinstance(one, ContextReduced)]
+    assert step.page.startswith("hi")
+    assert "- keep it short" in step.page
+
+
+def test_compact_with_nothing_to_leave_out_says_so(chat, project):
+    _, shown = chat(["Hello."], ["/compact", "hi", "/compact"])
+    assert "Nothing was said yet." in shown
+    assert "There is nothing to leave out yet." in shown

@@ -6,6 +6,7 @@ shown, where a line that is only ``…`` stands for any lines, and ``…`` in a 
 question stands behind the question's end, as on a screen. Comments say the rest:
 
     <!-- project: todo -->        the page begins in a copy of the demo's project, committed; without it in an empty one
+    <!-- project: source -->      … in a copy of our own source, where a ``diff`` fence changes the file that is named
     <!-- exit 1 -->               the exit code of the next fence's last command
     <!-- not run: the reason -->  nobody can type the next fence here: its words are still checked
 """
@@ -34,6 +35,15 @@ class WriteFile(NamedTuple):
 
     name: str
     text: str
+    line: int
+
+
+class ChangeFile(NamedTuple):
+    """Lines of a file that the page takes out and puts in."""
+
+    name: str
+    old: str
+    new: str
     line: int
 
 
@@ -77,7 +87,7 @@ class Page(NamedTuple):
 
     path: Path
     project: str
-    steps: tuple[WriteFile | TypeCommand, ...]
+    steps: tuple[WriteFile | ChangeFile | TypeCommand, ...]
     comments: tuple[str, ...]
 
 
@@ -102,6 +112,10 @@ def _steps(token, before):
     kind, line = token.info.split(" ")[0], token.map[0] + 1
     notes = "\n".join(one for one in before if one.startswith("<!--"))
     name = _FILE.search(before[-1]) if before else None
+    if name and kind == "diff":
+        lines = token.content.splitlines(keepends=True)
+        old, new = ("".join(one[1:] for one in lines if one[:1] != mark) for mark in "+-")
+        return [ChangeFile(name[1], old, new, line)]
     if name and kind != "console":
         return [WriteFile(name[1], token.content, line)]
     if kind != "console":
@@ -145,14 +159,16 @@ def words_of(command):
     for words in parts:
         while words and re.fullmatch(r"\w+=.*|env|uvx?|run|time|\$", words[0]):
             words.pop(0)
-        if words and words[0] == "ai-rails":
-            found.append(words[1:])
+        if words[:1] == ["ai-rails"] or words[:3] == ["python", "-m", "rails"]:
+            found.append(words[1:] if words[0] == "ai-rails" else words[3:])
     return found
 
 
 def is_plain(command):
-    """Whether a line is one command, without anything that a shell does."""
-    return not re.search(r"[|<>;&$*()]|^\w+=", re.sub(r"'[^']*'|\"[^\"$]*\"", "", command))
+    """Whether a line is one command of ours, without anything that a shell does."""
+    return command.startswith("ai-rails ") and not re.search(
+        r"[|<>;&$*()]|^\w+=", re.sub(r"'[^']*'|\"[^\"$]*\"", "", command)
+    )
 
 
 def pages():

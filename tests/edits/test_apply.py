@@ -451,6 +451,41 @@ def test_a_system_that_cannot_exchange_is_told_from_a_disk_that_fails(tmp_path, 
         assert Disk().exchange("a", "b", 0) is False
 
 
+def test_what_is_taken_back_is_the_very_file_that_was_there(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        save(tmp_path, name, "old")
+    (tmp_path / "a.txt").chmod(0o640)
+    os.link(tmp_path / "a.txt", tmp_path / "linked.txt")
+    before = (tmp_path / "a.txt").stat().st_ino
+    changes = [change("a.txt", b"old", b"new", 0o640), change("b.txt", b"old", b"new")]
+
+    def human():
+        save(tmp_path, "b.txt", "by hand")
+
+    with pytest.raises(StaleError, match=r"b\.txt was changed while we worked"):
+        apply(approved(changes), tmp_path, on_intent=human)
+    assert (tmp_path / "a.txt").stat().st_ino == before
+    assert tree(tmp_path) == {
+        "a.txt": (b"old", 0o640),
+        "b.txt": (b"by hand", 0o644),
+        "linked.txt": (b"old", 0o640),
+    }
+
+
+def test_a_folder_that_was_removed_and_made_again_is_the_new_one(tmp_path):
+    (tmp_path / "x/y").mkdir(parents=True)
+    with opened(tmp_path) as workspace:
+        workspace.folder(("x", "y"))
+        workspace.remove_folder(("x", "y"))
+        assert not (tmp_path / "x/y").exists()
+        assert workspace.folder(("x", "y")) is None
+        made = workspace.make_folder(("x", "y"))
+        assert os.fstat(made).st_ino == (tmp_path / "x/y").stat().st_ino
+        with pytest.raises(OSError, match="not empty"):
+            workspace.remove_folder(("x",))
+        workspace.remove_folder(("nowhere", "at", "all"))
+
+
 # -- what somebody else wrote already ----------------------------------------------------------------
 
 

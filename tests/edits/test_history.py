@@ -204,3 +204,13 @@ def test_a_session_is_taken_back_from_its_last_step_on_and_stops_at_what_was_cha
     save(tmp_path, "0.txt", "by hand")
     with pytest.raises(WorkspaceError, match=r"was not done again: the same lines of 0\.txt were changed since"):
         history.redo("s1", 1)
+
+
+def test_what_somebody_removed_already_needs_no_undo_and_what_somebody_made_again_no_redo(tmp_path):
+    step(tmp_path, change("a.txt", None, b"1"), change("b.txt", None, b"2"))
+    (tmp_path / "a.txt").unlink()
+    history = History(tmp_path)
+    assert [str(c.path) for c in history.undo().changes.changes] == ["b.txt"]
+    save(tmp_path, "a.txt", "1").chmod(0o600)
+    assert [str(c.path) for c in history.redo().changes.changes] == ["b.txt"]
+    assert tree(tmp_path) == {"a.txt": (b"1", 0o600), "b.txt": (b"2", 0o644)}

@@ -94,6 +94,8 @@ def test_a_whole_text_gives_the_same_requests_as_a_stream(name):
     streamed = reader.flush("end_turn")
     whole = with_proposals(parse(text, shapes), text, shapes)
     assert whole.requests == streamed.requests
+    if whole.requests:
+        assert whole.blocks == streamed.blocks
 
 
 @pytest.mark.parametrize("name", [name for name in EXPECTED if "files" in EXPECTED[name]])
@@ -126,3 +128,7 @@ def test_what_is_read_names_its_form_and_its_place():
     assert [one.dialect for one in found.requests] == ["unified diff"] * 2
     assert all(text[one.start : one.end].startswith("```diff") for one in found.requests)
     assert all(isinstance(one, RawRequest) and not isinstance(one, Refusal) for one in found.requests)
+    assert found.blocks == {one.id: (one.start, one.end) for one in found.requests}
+    assert [one.id for one in found.requests] == ["r1", "r2"]
+    assert [one.id for one in with_proposals(parse(text, shapes), text, shapes, "t7.r").requests] == ["t7.r1", "t7.r2"]
+    assert with_proposals(found, text, shapes) is found, "what holds a request already is left as it is"

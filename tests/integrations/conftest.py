@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from rails.integrations.daemon.server import WarmGate
+from rails.integrations.daemon.warm import WarmGate
 
 AUTHOR = {f"GIT_{who}_{what}": "x@x.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
@@ -27,6 +27,8 @@ class Hooks:
     def call(self, event, tool="", arguments=None, *, session="s1", **more):
         self.number += 1
         payload = {"session_id": session, "cwd": str(self.project), "hook_event_name": event, **more}
+        if self.host == "cursor":
+            payload |= {"conversation_id": payload.pop("session_id"), "workspace_roots": [payload.pop("cwd")]}
         if tool:
             payload |= {"tool_name": tool, "tool_input": arguments or {}, "tool_use_id": f"toolu_{self.number}"}
         self.raw = self.warm.answer(self.head, json.dumps(payload).encode())
@@ -70,3 +72,13 @@ def claude(hooks_of):
 @pytest.fixture
 def codex(hooks_of):
     return hooks_of("codex")
+
+
+@pytest.fixture
+def gemini(hooks_of):
+    return hooks_of("gemini")
+
+
+@pytest.fixture
+def cursor(hooks_of):
+    return hooks_of("cursor")

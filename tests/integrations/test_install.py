@@ -24,12 +24,13 @@ SETTINGS = [
 def user(tmp_path, monkeypatch):
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "project/.git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "project")
     return tmp_path
 
 
-@pytest.mark.parametrize("host", ["claude-code", "codex"])
+@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini", "cursor"])
 @pytest.mark.parametrize("text", SETTINGS)
 def test_installing_and_uninstalling_gives_the_same_bytes(host, text, user):
     settings = install.settings_of(host, user, shared=False)
@@ -52,6 +53,23 @@ def test_installing_twice_changes_nothing(user, capsys):
     main(["hook", "install", "claude-code"])
     assert (user / "claude/settings.json").read_bytes() == before
     assert "there already" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("host", ["gemini", "cursor"])
+def test_hosts_whose_place_is_the_home_get_their_own_form(user, host, capsys):
+    assert main(["hook", "install", host]) == 0
+    file = user / f".{host}" / ("hooks.json" if host == "cursor" else "settings.json")
+    value = json.loads(file.read_text())
+    if host == "cursor":
+        assert value["version"] == 1
+        assert value["hooks"]["preToolUse"][0].keys() == {"command", "timeout", "matcher"}
+    else:
+        assert value["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"] == 60_000
+    assert "not on" in capsys.readouterr().out
+    assert main(["hook", "status"]) == 0
+    assert main(["hook", "test", host]) == 0
+    assert main(["hook", "uninstall", host]) == 0
+    assert not file.exists()
 
 
 def test_a_file_that_only_we_had_written_is_removed_again(user):

@@ -2,10 +2,12 @@
 
 import json
 import multiprocessing
+import os
 
 import pytest
 
 from rails.approval.pending import PendingAnswers, answer_key, is_being_written
+from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
@@ -131,3 +133,50 @@ def test_a_key_that_cannot_be_kept_is_said(tmp_path):
     (tmp_path / "config").write_text("a file where the folder would be")
     with pytest.raises(LogError, match="cannot be kept"):
         answer_key(tmp_path / "config")
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "../x", "x" * 200])
+def test_what_is_no_session_has_no_answers(tmp_path, name):
+    with pytest.raises(LogError, match="is not the name of a session"):
+        PendingAnswers(tmp_path, name, KEY)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_is_read_up_to_its_bound(box, log, monkeypatch):
+    box.place(7, YES)
+    size = file_of(log).stat().st_size
+    spare = -size % 3
+    file_of(log).write_bytes(file_of(log).read_bytes() + b" " * spare)
+    monkeypatch.setattr(limits, "PAGE_BODY_BYTES", (size + spare) // 3)
+    assert box.read(7) == YES
+    file_of(log).write_bytes(file_of(log).read_bytes() + b" ")
+    assert box.read(7) == {}
+
+
+def test_what_the_disk_refuses_is_told_in_its_words(log, tmp_path, monkeypatch):
+    box = PendingAnswers(log.state, log.session_id, KEY)
+    (log.path.parent / "answers").write_text("a file where the box would be")
+    for call, words in ((box.listen, "cannot be taken in"), (lambda: box.place(7, YES), "cannot be left in")):
+        with pytest.raises(LogError, match=rf"{words} .*answers: Not a directory$"):
+            call()
+    assert not box.listening
+    assert box.read(7) == {}
+    box.discard(7)
+
+
+def test_asking_whether_a_run_is_alive_and_making_the_key_leave_no_descriptor_open(box, log, tmp_path):
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("no /proc here")
+
+    def work():
+        is_being_written(log.state, log.session_id)
+        answer_key(tmp_path / "config")
+        box.place(7, YES)
+        box.read(7)
+        box.discard(7)
+
+    work()
+    before = len(os.listdir("/proc/self/fd"))
+    work()
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert not box.waiting(7)

@@ -1,5 +1,7 @@
 """What each profile asks for and blocks."""
 
+import json
+
 import pytest
 from n8n_workflows import chain, errors, findings, node, rules, the_one, to, workflow
 
@@ -187,6 +189,13 @@ def test_what_the_api_misses_or_does_not_know_is_told_in_words_at_its_place():
         ("error", "nodes[1].xxxxx", words % ('"xxxxx"', "a node"), 'Remove "xxxxx".'),
         ("error", "settings.qqqqq", words % ('"qqqqq"', "the settings"), 'Remove "qqqqq".'),
         ("error", "zzzzz", words % ('"zzzzz"', "the workflow"), 'Remove "zzzzz".'),
+    ]
+    lines = json.dumps(value, indent=2).splitlines()
+    marked = [f for f in findings(value, "api") if f.rule == "N8N102"]
+    assert sorted(lines[f.line - 1][f.column - 1 : f.end_column - 1] for f in marked) == [
+        '"qqqqq"',
+        '"xxxxx"',
+        '"zzzzz"',
     ]
     none = {key: item for key, item in chain("A").items() if key not in ("settings", "name")}
     assert told(none, "N8N101") == [

@@ -85,6 +85,12 @@ def test_a_name_that_only_sounds_like_one_makes_no_secret(name):
     assert "N8N090" not in rules(with_parameters({name: "zk35feed8badf00d8bad"}))
 
 
+@pytest.mark.parametrize("name", [5, None, ["password"], {"a": 1}])
+def test_a_name_that_is_no_text_makes_no_secret_and_stops_nothing(name):
+    assert "N8N090" not in rules(with_parameters({"h": [{"name": name, "value": "zk35feed8badf00d8bad"}]}))
+    assert "N8N090" in rules(with_parameters({"h": [{"name": name, "value": "AKIA" + "QW34" * 4}]}))
+
+
 def test_every_secret_of_a_node_and_one_only_for_each_text_is_told():
     ghp, aws = "ghp_" + "qW3zk" * 6, "AKIA" + "QW34" * 4
     two = with_parameters({"a": ghp, "b": [{"c": aws}, "x", 3, None], "d": f"{ghp} {aws}"})

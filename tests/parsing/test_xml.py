@@ -186,3 +186,32 @@ def test_an_own_opening_tag_alone_does_not_hide_the_end(tools):
     found = parse(text, tools)
     assert [dict(r.parameters) for r in found.requests] == [{"path": "a", "content": "use the <content> tag"}]
     assert found.prose == "bye\n"
+
+
+# -- what stands beside an XML call that is not read -----------------------------------------------------
+
+
+def test_a_call_that_is_cut_or_unreadable_is_refused_at_its_place_in_its_words():
+    tools = {"edit": {"type": "object", "properties": {"path": {"type": "string"}, "n": {"type": "integer"}}}}
+    cut = "Line 2 of the answer: Unclosed tool tag at end of input: <edit> is opened and never closed."
+    again = "Send the whole call again; shorten it if it was cut off."
+    (refusal,) = parse("Now:\n<edit><path>a</path>", tools).refusals
+    assert (refusal.code, refusal.message, refusal.hint) == ("unterminated", cut, again)
+    assert (refusal.start, refusal.end) == (5, 25)
+    (refusal,) = parse("Now:\n<edit><path>a</path><odd>b</odd>", tools).refusals
+    assert refusal.message == f"{cut} <odd> is not a parameter of 'edit' (known: n, path)."
+    assert refusal.hint == "Send the whole call again, with known parameters only."
+    (refusal,) = parse("<edit><path>a</path></edit> b</edit>", tools).refusals
+    assert refusal.code == "ambiguous"
+    assert refusal.message.startswith(
+        "Line 1 of the answer: The call of 'edit' cannot be read: there is a second closing"
+    )
+    assert refusal.end > refusal.start >= 0
+
+
+def test_a_call_that_is_read_has_its_place_and_its_own_text():
+    tools = {"edit": {"type": "object", "properties": {"path": {"type": "string"}}}}
+    text = "Now:\n<edit><path>a</path><explanation>why</explanation></edit>\r\nThen."
+    (request,) = parse(text, tools).requests
+    assert text[request.start : request.end] == request.raw == text[5:].partition("\r\n")[0]
+    assert (request.explanation, dict(request.parameters), request.repairs) == ("why", {"path": "a"}, ())

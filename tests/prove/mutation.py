@@ -21,6 +21,8 @@ COUNTED = {
     ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr, ast.LShift: ast.RShift,
 }  # fmt: skip
 SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list", "reversed": "list"}
+#: Keywords that only assert what holds, or only show: nobody could see them change.
+UNSEEN = ("strict", "repr")
 LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 
 
@@ -81,6 +83,8 @@ def _sites(tree):
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if not isinstance(child, ast.AST) or isinstance(child, (ast.Import, ast.ImportFrom, ast.arg)):
+                    continue
+                if isinstance(child, ast.keyword) and child.arg in UNSEEN:
                     continue
                 if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
                     continue  # a docstring
@@ -152,7 +156,7 @@ def _changes(node):  # a table of kinds
                 yield with_field("func", ast.Name(SWAPPED[function.id], ast.Load()))
             if len(arguments) > 1 and ast.dump(arguments[0]) != ast.dump(arguments[1]):
                 yield with_field("args", [arguments[1], arguments[0], *arguments[2:]])
-            for number in range(len(keywords)):
+            for number in (n for n, keyword in enumerate(keywords) if keyword.arg not in UNSEEN):
                 yield with_field("keywords", keywords[:number] + keywords[number + 1 :])
         case ast.comprehension(ifs=[_, *_]):
             yield with_field("ifs", [])

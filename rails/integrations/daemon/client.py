@@ -55,8 +55,8 @@ def _folder_of(data: bytes) -> str:
     """Return the working directory that a host's input names."""
     try:
         value = json.loads(data)
-        return str(value.get("cwd") or str(Path.cwd())) if isinstance(value, dict) else str(Path.cwd())
-    except ValueError:
+        return str(value.get("cwd") or value["workspace_roots"][0])
+    except (ValueError, LookupError, TypeError, AttributeError):
         return str(Path.cwd())
 
 

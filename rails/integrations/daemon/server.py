@@ -14,16 +14,13 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rails.core.errors import RailsError
 from rails.core.lock import held
-from rails.gate.gate import Gate
 from rails.integrations.daemon import place
-from rails.integrations.hooks.contract import HookAnswer, HookCall, HookSettings
-from rails.integrations.hooks.handle import handle
-from rails.integrations.hooks.hosts import host_of, read_hook_call
-from rails.session.hosted import HostedSession
+
+if TYPE_CHECKING:
+    from rails.integrations.daemon.warm import WarmGate
 
 #: How long nobody may ask before the process ends.
 IDLE_SECONDS: Final = 600.0
@@ -36,52 +33,6 @@ _HEAD_BYTES: Final = 65_536
 _READ_SECONDS: Final = 20.0
 
 
-class WarmGate:
-    """Answers calls about one project. Sessions stay open; each is used by one call at a time."""
-
-    def __init__(self, project: Path) -> None:
-        self.project = project
-        self.gate = Gate(project)
-        self._sessions: dict[tuple[str, str], HostedSession] = {}
-        self._turn = threading.Lock()
-
-    def answer(self, head: Mapping[str, object], data: bytes) -> HookAnswer:
-        """Return the answer to one call."""
-        host = host_of(str(head.get("host")))
-        told = head.get("environment")
-        if host is None:
-            return HookAnswer("", "ai-rails hook: this host is not known.\n", 1)
-        settings = HookSettings(strict=head.get("strict") is True, rewrite=head.get("rewrite") is True)
-        try:
-            call = read_hook_call(host, data, told if isinstance(told, dict) else {})
-        except ValueError as error:
-            return HookAnswer("", f"ai-rails hook: the host's input cannot be read: {error}\n", 1)
-        if call is None:
-            return HookAnswer()
-        with self._turn:  # a log has one writer, and a gate judges one change set at a time anyway
-            answer = handle(host, call, self._session, settings)
-            if call.event == "end":
-                self._forget(call)
-        return answer
-
-    def _session(self, call: HookCall) -> HostedSession:
-        key = (call.host, call.session)
-        if key not in self._sessions:
-            self._sessions[key] = HostedSession(self.project, self.gate, call.host, call.session, model=call.model)
-        return self._sessions[key]
-
-    def _forget(self, call: HookCall) -> None:
-        if session := self._sessions.pop((call.host, call.session), None):
-            session.close()
-
-    def close(self) -> None:
-        """Close every log and the gate."""
-        for session in self._sessions.values():
-            with contextlib.suppress(RailsError):
-                session.close()
-        self.gate.close()
-
-
 def serve(project: Path, *, idle: float = IDLE_SECONDS) -> None:
     """Answer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already."""
     file = place.socket_of(project)
@@ -90,11 +41,14 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS) -> None:
             return
         with contextlib.suppress(FileNotFoundError):
             file.unlink()
-        warm = WarmGate(project)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
             listening.bind(str(file))
             file.chmod(0o600)
             listening.listen(64)
+            # The first host waits already: only now comes what takes a moment.
+            from rails.integrations.daemon.warm import WarmGate
+
+            warm = WarmGate(project)
             try:
                 _loop(listening, warm, idle)
             finally:

@@ -23,6 +23,7 @@ from rails.integrations.hooks.contract import (
     HookResult,
     Unjudged,
     as_json,
+    hook_call,
     host_object,
     host_text,
     now_on_disk,
@@ -50,23 +51,7 @@ _SPAN_LINES: Final = 400
 
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call of Claude Code's input, ``None`` for an event that nothing is done about."""
-    event = _EVENTS.get(host_text(payload.get("hook_event_name")))
-    if event is None:
-        return None
-    folder = environment.get("CLAUDE_PROJECT_DIR") or host_text(payload.get("cwd"))
-    return HookCall(
-        host=NAME,
-        event=event,
-        session=host_text(payload.get("session_id")),
-        folder=Path(folder),
-        model=host_text(payload.get("model")),
-        tool=host_text(payload.get("tool_name")),
-        input=host_object(payload.get("tool_input")),
-        call_id=host_text(payload.get("tool_use_id")),
-        again=payload.get("stop_hook_active") is True,
-        reason=host_text(payload.get("reason")) or host_text(payload.get("source")),
-        prompt=host_text(payload.get("prompt")),
-    )
+    return hook_call(NAME, _EVENTS, payload, environment.get("CLAUDE_PROJECT_DIR") or host_text(payload.get("cwd")))
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:

@@ -24,7 +24,7 @@ from rails.integrations.hooks.contract import (
     HookResult,
     Unjudged,
     as_json,
-    host_object,
+    hook_call,
     host_text,
     now_on_disk,
     path_in_project,
@@ -45,22 +45,7 @@ _HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse"}
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call of Codex's input, ``None`` for an event that nothing is done about."""
     del environment
-    event = _EVENTS.get(host_text(payload.get("hook_event_name")))
-    if event is None:
-        return None
-    return HookCall(
-        host=NAME,
-        event=event,
-        session=host_text(payload.get("session_id")),
-        folder=Path(host_text(payload.get("cwd"))),
-        model=host_text(payload.get("model")),
-        tool=host_text(payload.get("tool_name")),
-        input=host_object(payload.get("tool_input")),
-        call_id=host_text(payload.get("tool_use_id")),
-        again=payload.get("stop_hook_active") is True,
-        reason=host_text(payload.get("reason")),
-        prompt=host_text(payload.get("prompt")),
-    )
+    return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:

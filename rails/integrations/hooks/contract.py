@@ -105,6 +105,26 @@ class Host(Protocol):
         ...
 
 
+def hook_call(host: str, events: Mapping[str, HookEvent], payload: Mapping[str, Json], folder: str) -> HookCall | None:
+    """Return the call of an input with the usual names of its fields, ``None`` for an event that is not of ours."""
+    event = events.get(host_text(payload.get("hook_event_name")))
+    if event is None:
+        return None
+    return HookCall(
+        host=host,
+        event=event,
+        session=host_text(payload.get("session_id")),
+        folder=Path(folder),
+        model=host_text(payload.get("model")),
+        tool=host_text(payload.get("tool_name")),
+        input=host_object(payload.get("tool_input")),
+        call_id=host_text(payload.get("tool_use_id")),
+        again=payload.get("stop_hook_active") is True,
+        reason=host_text(payload.get("reason")) or host_text(payload.get("source")),
+        prompt=host_text(payload.get("prompt")),
+    )
+
+
 def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | Unjudged | None:
     """Return the path that a host names as one of ``project``, ``None`` for one outside it.
 

@@ -1,4 +1,4 @@
-"""What hosts send, as recorded from them: for ``ai-rails hook test`` and for tests."""
+"""What hosts send, as recorded from them or as they document it: for ``ai-rails hook test`` and for tests."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+from rails.core.builtin_tools import WRITE_FILE
 from rails.core.tool_request import Json
 
 CLEAN: Final = "x = 1\n"
@@ -26,6 +27,12 @@ def example(host: str, folder: Path, content: str, *, file: str = "example.py") 
         patch = "".join(f"+{line}\n" for line in content.splitlines())
         command = f"*** Begin Patch\n*** Add File: {file}\n{patch}*** End Patch\n"
         call: dict[str, Json] = {"model": "gpt-5.5", "tool_name": "apply_patch", "tool_input": {"command": command}}
+    elif host == "cursor":
+        common |= {"conversation_id": "example", "workspace_roots": [str(folder)], "hook_event_name": "preToolUse"}
+        call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
+    elif host == "gemini":
+        common["hook_event_name"] = "BeforeTool"
+        call = {"tool_name": WRITE_FILE.name, "tool_input": {"file_path": str(folder / file), "content": content}}
     else:
         call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
     return json.dumps({**common, **call}).encode()

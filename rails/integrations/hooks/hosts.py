@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from rails.integrations.hooks import claude_code, codex
+from rails.integrations.hooks import claude_code, codex, cursor, gemini
 from rails.integrations.hooks.contract import HookCall, Host
 
-_HOSTS: Final[Mapping[str, Host]] = {claude_code.NAME: claude_code, codex.NAME: codex}
+_HOSTS: Final[Mapping[str, Host]] = {one.NAME: one for one in (claude_code, codex, gemini, cursor)}
 
 
 def host_of(name: str) -> Host | None:

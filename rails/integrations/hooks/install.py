@@ -44,8 +44,31 @@ EVENTS: Final[Mapping[str, Mapping[str, str]]] = {
         "Stop": "",
         "SessionEnd": "",
     },
+    "gemini": {
+        "SessionStart": "",
+        "BeforeAgent": "",
+        "BeforeTool": "write_file|replace",
+        "AfterTool": "run_shell_command",
+        "AfterAgent": "",
+        "SessionEnd": "",
+    },
+    "cursor": {
+        "sessionStart": "",
+        "beforeSubmitPrompt": "",
+        "preToolUse": "Write",
+        "postToolUse": "Shell",
+        "stop": "",
+        "sessionEnd": "",
+    },
 }
-_FILES: Final = {"claude-code": (".claude", "settings.json"), "codex": (".codex", "hooks.json")}
+_FILES: Final = {
+    "claude-code": (".claude", "settings.json"),
+    "codex": (".codex", "hooks.json"),
+    "gemini": (".gemini", "settings.json"),
+    "cursor": (".cursor", "hooks.json"),
+}
+#: A file of a host with nothing in it, where that is not an empty object.
+_EMPTY: Final = {"cursor": '{"version": 1}'}
 _HOMES: Final = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 
 
@@ -67,7 +90,7 @@ class Settings:
 def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
     """Return a host's settings: the project's if ``shared``, else the user's. Raises UsageError for unreadable ones."""
     folder, name = _FILES[host]
-    base = project / folder if shared else Path(os.environ.get(_HOMES[host]) or Path.home() / folder)
+    base = project / folder if shared else Path(os.environ.get(_HOMES.get(host, "")) or Path.home() / folder)
     file = base / name
     try:
         text = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -81,7 +104,7 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
 def installed(settings: Settings, words: Sequence[str] = ()) -> str:
     """Return the text of the settings with our hooks in it; ``words`` are options of ours. Idempotent."""
     text = removed(settings)
-    text = text if text.strip() else "{}\n"
+    text = text if text.strip() else f"{_EMPTY.get(settings.host, '{}')}\n"
     value = read_settings(text, str(settings.file))
     if "hooks" not in value:
         text = with_last(text, (), "hooks", {})
@@ -113,7 +136,11 @@ def removed(settings: Settings) -> str:
             text = without(text, ("hooks", event))
         else:
             text = without(text, ("hooks",))
-    return "" if text != settings.text and text.strip() == "{}" else text
+    return (
+        ""
+        if text != settings.text and text.split() in (["{}"], ['{"version":', "1}"], ["{", '"version":', "1", "}"])
+        else text
+    )
 
 
 def write_settings(settings: Settings, text: str) -> None:
@@ -144,7 +171,10 @@ def _named_here() -> bool:
 
 
 def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, Json]:
-    hook: dict[str, Json] = {"type": "command", "command": command, "timeout": HOST_SECONDS}
+    if host == "cursor":
+        return {"command": command, "timeout": HOST_SECONDS, **({"matcher": matcher} if matcher else {})}
+    limit = HOST_SECONDS * (1_000 if host == "gemini" else 1)
+    hook: dict[str, Json] = {"type": "command", "command": command, "timeout": limit}
     if strict and host == "claude-code":
         hook["onFailure"] = "block"
     return {**({"matcher": matcher} if matcher else {}), "hooks": [hook]}
@@ -155,7 +185,7 @@ def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], str]]:
     value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
     for event, entries in host_object(value.get("hooks")).items():
         for index, entry in enumerate(entries if isinstance(entries, list) else []):
-            hooks = host_object(entry).get("hooks")
+            hooks = host_object(entry).get("hooks", [entry])
             commands = [_command(host_object(one)) for one in hooks] if isinstance(hooks, list) else []
             if commands and all(map(_is_ours, commands)):
                 yield (event, index), one_line(commands[0], 300)

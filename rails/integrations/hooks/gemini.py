@@ -1,0 +1,74 @@
+"""Gemini CLI's hooks, by its documentation of August 2026: tried with recorded inputs, not on the host.
+
+A deny is ``decision`` and ``reason`` on standard output with exit code 0. A rewritten input is merged into the model's,
+which is not told of it; therefore one is only given where the user has agreed (``--rewrite``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core.builtin_tools import WRITE_FILE
+from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
+from rails.core.tool_request import Json
+from rails.integrations.hooks import claude_code
+from rails.integrations.hooks.contract import (
+    HookAnswer,
+    HookCall,
+    HookEvent,
+    HookResult,
+    Unjudged,
+    as_json,
+    hook_call,
+    host_text,
+)
+
+NAME: Final = "gemini"
+_EVENTS: Final[Mapping[str, HookEvent]] = {
+    "SessionStart": "start",
+    "BeforeAgent": "prompt",
+    "BeforeTool": "before",
+    "AfterTool": "after",
+    "AfterAgent": "stop",
+    "SessionEnd": "end",
+}
+#: Its tools that write, and the tool of Claude Code that takes the same.
+_WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
+
+
+def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+    """Return the call of Gemini's input, ``None`` for an event that nothing is done about."""
+    del environment
+    return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
+
+
+def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
+    """Return what the tool would write, ``None`` for a tool that writes no file by itself or outside the project."""
+    return claude_code.proposed(_alike(call), project)
+
+
+def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
+    """Return the tool's input for what the gate made of the proposal, ``None`` where there is no such input."""
+    found = claude_code.rewritten(_alike(call), before, after)
+    return None if found is None else {key: value for key, value in found.items() if key != "replace_all"}
+
+
+def _alike(call: HookCall) -> HookCall:
+    every = call.input.get("allow_multiple") is True or call.input.get("expected_replacements", 1) != 1
+    return replace(call, tool=_WRITES.get(call.tool, ""), input={**call.input, "replace_all": every})
+
+
+def printed(call: HookCall, result: HookResult) -> HookAnswer:
+    """Return what is printed; an empty result prints nothing."""
+    value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
+    if (call.event == "before" and result.deny) or (call.event == "stop" and result.block):
+        value |= {"decision": "deny", "reason": result.deny or result.block}
+    elif call.event == "before" and result.rewritten is not None and result.allowed:
+        value["hookSpecificOutput"] = {"hookEventName": "BeforeTool", "tool_input": dict(result.rewritten)}
+        value["systemMessage"] = result.context
+    elif call.event == "after" and (told := result.block or result.context):
+        value["hookSpecificOutput"] = {"hookEventName": "AfterTool", "additionalContext": told}
+    return HookAnswer(as_json(value) if value else "")
