@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -42,22 +42,6 @@ class IndexRow(msgspec.Struct, frozen=True):
 
     stamp: str
     result: JobResult
-
-
-class JobFiles(Protocol):
-    """Where a store's files are: names with ``/``, and contents that are put whole."""
-
-    def read(self, name: str) -> bytes | None:
-        """Return a file's content, ``None`` where there is none."""
-        ...
-
-    def put(self, name: str, data: bytes) -> None:
-        """Write a file whole."""
-        ...
-
-    def results(self) -> dict[str, str]:
-        """Return the stamp of each job's result, by the job's name."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +118,7 @@ class JobStore:
         self.place, self.host = place, host or platform.node() or "here"
         local = place.removeprefix("file://")
         self.folder = None if "://" in local else Path(local).absolute()
-        self.files: JobFiles = LocalFiles(self.folder) if self.folder else UrlFiles(place)
+        self.files = LocalFiles(self.folder) if self.folder else UrlFiles(place)
         self._claimed: set[str] = set()
 
     # -- jobs and results ---------------------------------------------------------------------------
