@@ -167,6 +167,6 @@ class _AskActor:
 
 
 def pace_actor(name: str) -> PaceKeeper:
-    """Return the actor of this name, made where there is none; it takes no processor and ends with its jobs."""
-    ray = _ray()
-    return _AskActor(ray.remote(PaceActor).options(name=name, get_if_exists=True, num_cpus=0).remote())
+    """Return the actor of this name, made where there is none; it takes no processor, and outlives who made it."""
+    ray, how = _ray(), {"namespace": "ai-rails", "lifetime": "detached", "max_restarts": -1, "num_cpus": 0}
+    return _AskActor(ray.remote(PaceActor).options(name=name, get_if_exists=True, **how).remote())

@@ -167,3 +167,11 @@ def test_the_one_that_rules_leave_is_asked_about_by_itself(make):
 
 def test_a_human_who_answers_one_by_one_gets_no_batch(make):
     assert answers(PolicyApprover(Policy(), ScriptedApprover([])).decide_batch(reading(make, "a", "b"))) == [None, None]
+
+
+def test_every_key_is_explained(three):
+    decisions, screen = ask(three, "?\no\n")
+    assert answers(decisions) == [None] * 3
+    for key in ("approve 1 3", "o or one", "d or deny", "s or stop", "v 2 or view 2", "? or help"):
+        assert f"  {key} " in screen, key
+    assert "[?]" in screen

@@ -24,6 +24,16 @@ from rails.render.lines import wrap
 MOST: Final = 20
 _TRIES: Final = 20
 _LINE: Final = 200
+_HELP: Final = (
+    ("approve", "run all of them, exactly as they are listed"),
+    ("approve 1 3", "run these; the others are asked about one by one"),
+    ("o or one", "ask about each by itself"),
+    ("d or deny", "refuse them all; what you type behind it, or are asked for then, is the reason the agent reads"),
+    ("s or stop", "refuse them all and end the session for good"),
+    ("v 2 or view 2", "show run 2 with everything that the agent sent; several numbers show several"),
+    ("? or help", "explain these keys"),
+    ("anything else", "decides nothing, an empty line too; Ctrl-C pauses the session"),
+)
 
 
 def alike(one: ApprovalRequest, other: ApprovalRequest) -> bool:
@@ -105,7 +115,7 @@ class _Batch:
     def _prompt(self) -> str:
         self._console.put(
             'type "approve" for all or "approve 1 3" for some (the others are asked one by one)  [o]ne by one  '
-            "[d]eny all with a reason  [s]top the session  [v]iew N in full, then Enter: "
+            "[d]eny all with a reason  [s]top the session  [v]iew N in full  [?], then Enter: "
         )
         return self._console.line()
 
@@ -119,11 +129,14 @@ class _Batch:
                 return _same(self._requests, "abort", rest, "human")
             case "o" | "one":
                 return [None] * len(self._requests)
+            case "?" | "help":
+                self._console.put("".join(f"  {typed:<15} {meaning}.\n" for typed, meaning in _HELP))
+                return None
             case "v" | "view" if chosen := self._numbers(rest):
                 for number in sorted(chosen):
                     self._console.show(self._requests[number], full=True)
                 return None
-        self._console.put("That decides nothing.\n")
+        self._console.put("That decides nothing. Type ? and Enter for what the keys do.\n")
         return None
 
     def _reason(self) -> str:

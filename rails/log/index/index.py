@@ -161,6 +161,13 @@ class Index:
         )
         return TurnSpan.of_rows(self._rows(sql, low, size, *inside), base)
 
+    def turn_of(self, hit: SearchHit) -> int:
+        """Return the number of the turn that a record belongs to, 0 for none."""
+        base = self._base(hit.session_id) or 0
+        sql = "SELECT number FROM turns WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1"
+        rows = self._rows(sql, base, base + hit.record.seq)
+        return int(rows[0][0]) if rows else 0
+
     def window(self, session_id: str, first: int, count: int = 200) -> tuple[SearchHit, ...]:
         """Return the records of a session from number ``first`` on, at most ``count``, large values as pointers.
 
@@ -198,21 +205,24 @@ class Index:
         rows = self._rows(sql, low, high)
         return int(rows[0][0]) - base if rows else None
 
-    def search(self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2) -> SearchPage:
+    def search(
+        self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2, beyond: bool = True
+    ) -> SearchPage:
         """Return the newest records that match a search line (see :mod:`rails.log.index.query`), from ``before`` on.
 
         What is new is taken in first, for at most about ``refresh_s`` seconds; what is not in then is read
-        from the logs, so that the answer is never short. Raises UsageError for a line that cannot be understood.
+        from the logs, so that the answer is never short; without ``beyond`` it is left out. Raises UsageError
+        for a line that cannot be understood.
         """
         query, limit = parse_query(line), min(limit, limits.PAGE_ROWS)
         if refresh_s > 0:
             self.refresh(refresh_s)
         try:
-            hits = list(itertools.islice(self._found(query, before, limit), limit))
+            hits = list(itertools.islice(self._found(query, before, limit, beyond=beyond), limit))
         except sqlite3.DatabaseError:
             with self._lock:
                 self.complete = self._fed_anew(time.monotonic() + refresh_s)
-            hits = list(itertools.islice(self._found(query, before, limit), limit))
+            hits = list(itertools.islice(self._found(query, before, limit, beyond=beyond), limit))
         return SearchPage(tuple(hits), hits[-1].place if hits and len(hits) == limit else "")
 
     def close(self) -> None:
@@ -289,10 +299,10 @@ class Index:
         rows = self._rows("SELECT number FROM sessions WHERE session_id = ?", session_id)
         return int(rows[0][0]) << feed.SHIFT if rows else None
 
-    def _found(self, query: Query, before: str, limit: int) -> Iterator[SearchHit]:
+    def _found(self, query: Query, before: str, limit: int, *, beyond: bool) -> Iterator[SearchHit]:
         """Yield what matches, the newest first: from the index, and before it what a session has beyond it."""
         matcher = RecordMatcher(query, self.state)
-        if self.complete:
+        if self.complete or not beyond:
             yield from self._indexed(query, matcher, before, limit)
             return
         newest, _, number = before.rpartition(":")

@@ -28,6 +28,7 @@ from rails.core.events.turn import (
     ToolRequestValidated,
     ToolRequestValidationFailed,
 )
+from rails.core.json_text import json_leaves
 from rails.core.tool_request import Json
 
 #: Words longer than this are hashes and encoded data; nobody types them.
@@ -110,6 +111,12 @@ def searchable_words(record: Record, load: Callable[[str], str] | None = None) -
     # A bar between them, so that no phrase reaches from one identifier into the next.
     parts = " _ ".join(" ".join(folded_words(" ".join(_CAMEL.findall(compound)))) for compound in compounds)
     return Words(f" {' '.join(folded_words(text))} ", f" {parts} ", frozenset(facets))
+
+
+def texts_of(record: Record) -> Iterator[str]:
+    """Yield the texts of a record as people read them; of a large one the beginning."""
+    yield record.message
+    yield from (value for _, value in json_leaves(record.details) if isinstance(value, str))
 
 
 def _walk(

@@ -6,7 +6,6 @@ is shown by windows of records, so that a long one opens as fast as a short one.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,10 +25,9 @@ from rails.core.events.approval import ApprovalOpened
 from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
-from rails.core.text import excerpt, one_line
+from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.log.index.index import Index
-from rails.log.index.lines import SearchHit
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
@@ -43,6 +41,7 @@ from rails.review.html_plan import plan_html
 from rails.review.reports.sessions import outcome_words
 from rails.review.reports.usage import SessionUsage, session_usage
 from rails.review.web.builder import Builder
+from rails.review.web.search import RECORD_CHIPS, SESSION_CHIPS, chips, hit_html
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300
@@ -135,16 +134,14 @@ class Pages:
         cards = self._index.cards(_SESSIONS)
         if not cards:
             return el("p", html_text("No session yet. Start one with ai-rails run or ai-rails apply."), class_="empty")
-        items = [el("li", card_html(card)) for card in cards]
-        more = (
-            ("#/f/", "Filter"),
-            ("#/r/models", "Reports"),
-            ("#/r/rules", "Heat-map"),
-            ("#/y/", "Why is this line so?"),
-        )
-        tabs = el("ul", [el("li", el("a", html_text(words), href=target)) for target, words in more], class_="tabs")
+        items = [el("li", self.card(card)) for card in cards]
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
-        return join(el("nav", tabs, aria_label="Over all sessions"), still_reading(self._index.complete), shown)
+        heading = el("h1", html_text("Sessions"), class_="quiet")
+        return join(heading, chips("", SESSION_CHIPS, "f"), still_reading(self._index.complete), shown)
+
+    def card(self, card: SessionStats) -> Html:
+        """Return a session as an entry of the list, with its cost."""
+        return card_html(card, self.meter(card).cost)
 
     def window(
         self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False
@@ -219,12 +216,15 @@ class Pages:
 
     def search(self, line: str, before: str = "") -> Html:
         """Return the newest records that match a search line. Raises UsageError for a line that means nothing."""
-        found = self._index.search(line, limit=_HITS, before=before)
-        if not found.hits:
-            return el("p", html_text("Nothing found."), class_="empty")
-        words = [word.strip('"') for word in line.split() if ":" not in word]
+        self.refresh(0.2)
+        building = self._builder.at_work
+        found = self._index.search(line, limit=_HITS, before=before, refresh_s=0, beyond=not building)
+        tasks = {hit.session_id: card.task for hit in found.hits if (card := self._index.card(hit.session_id))}
+        hits = [hit_html(hit, line, tasks.get(hit.session_id, ""), self._index.turn_of(hit)) for hit in found.hits]
         more = el("button", html_text("Older"), class_="more", data_before=found.next) if found.next else None
-        return join(el("ol", [el("li", _hit(hit, words)) for hit in found.hits], class_="hits"), more)
+        nothing = el("p", html_text("Nothing found."), class_="empty") if not hits else None
+        head = None if before else join(chips(line, RECORD_CHIPS, "q"), still_reading(not building))
+        return join(head, nothing, el("ol", hits, class_="hits") if hits else None, more)
 
     def _turn_start(self, session_id: str, record: int) -> int:
         """Return the record with which the turn of ``record`` begins, if that is not far back."""
@@ -328,7 +328,7 @@ def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
     return el("li", el("a", html_text(f"{one_line(words, 60)} ×{count:,}"), href=href))
 
 
-def card_html(card: SessionStats) -> Html:
+def card_html(card: SessionStats, cost: str = "") -> Html:
     """Return a session as an entry of the list."""
     ended = {"done": ("✓", "good", "done"), "": ("…", "open", "unfinished")}
     mark, kind, words = ended.get(card.outcome, ("✕", "bad", outcome_words(card.outcome)))
@@ -341,6 +341,7 @@ def card_html(card: SessionStats) -> Html:
         "a",
         el("span", el("b", html_text(one_line(card.task, 120) or card.session_id)), class_="task"),
         el("span", html_text(f"{mark} {one_line(words, 40)}"), class_=f"badge {kind}"),
+        el("span", html_text(cost), class_="cost"),
         el("span", marks, class_="spark", role="img", aria_label=_spark_words(card.spark)) if marks else None,
         el("span", html_text(f"{time_text(card.started)} · {', '.join(card.agents[:5])} · {counts}"), class_="meta"),
         href=f"#/s/{card.session_id}",
@@ -356,26 +357,3 @@ def _spark(letter: str) -> Html:
 def _spark_words(spark: str) -> str:
     counts = Counter(_SPARK.get(letter, ("", "unknown"))[1] for letter in spark)
     return ", ".join(f"{words} ×{count}" for words, count in counts.items())
-
-
-def _hit(hit: SearchHit, words: Sequence[str]) -> Html:
-    record = hit.record
-    line = one_line(record.message, 300)
-    place = next((at for word in words if (at := line.casefold().find(word.casefold())) >= 0), 0)
-    return el(
-        "a",
-        el(
-            "span",
-            html_text(f"{time_text(record.timestamp)} · {hit.place} · {record.event_type} · {record.agent_role}"),
-            class_="meta",
-        ),
-        el("span", _marked(excerpt(line, place, 120), words)),
-        href=f"#/s/{record.session_id}/{record.seq}",
-    )
-
-
-def _marked(line: str, words: Sequence[str]) -> Html:
-    """Return a line with the words that were looked for marked."""
-    found = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True) if word)
-    parts = re.split(f"({found})", line, flags=re.IGNORECASE) if found else [line]
-    return join(*(el("mark", html_text(part)) if at % 2 else html_text(part) for at, part in enumerate(parts)))

@@ -30,6 +30,7 @@ from rails.review.reports.line_history import line_history_as_text
 from rails.review.reports.report_list import REPORTS
 from rails.review.session_list import SessionList
 from rails.review.web.pages import still_reading
+from rails.review.web.search import SESSION_CHIPS, chips
 
 _LISTED: Final = 200
 _PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")
@@ -81,7 +82,7 @@ class Reports:
     def list(self, line: str) -> dict[str, Json]:
         """Return the sessions that ``line`` asks for."""
         cards = self._library.cards(line)
-        asked = _asked("Only sessions like", line, "f")
+        asked = join(_asked("Only sessions like", line, "f"), chips(line, SESSION_CHIPS, "f"))
         items = [el("li", self._draw(card)) for card in cards[:_LISTED]]
         more = (
             el("p", html_text(f"The newest {_LISTED} of {len(cards)}."), class_="meta")

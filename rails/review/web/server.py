@@ -27,7 +27,7 @@ class ReviewServer:
         from rails.review.inbox import Inbox
         from rails.review.web.app import ReviewPage
         from rails.review.web.http import LoopbackServer
-        from rails.review.web.pages import Pages, card_html
+        from rails.review.web.pages import Pages
         from rails.review.web.reports import Reports
         from rails.review.web.stream import Streams
 
@@ -41,7 +41,7 @@ class ReviewServer:
         self._streams = Streams(index, self._closing, self._pages.meter)
         self.port = self._http.port
         self._guard = Guard(self.port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-        page = ReviewPage(self._pages, Reports(state, index, card_html), Inbox(state, index, key), self._streams)
+        page = ReviewPage(self._pages, Reports(state, index, self._pages.card), Inbox(state, index, key), self._streams)
         self._app = GuardMiddleware(page.app(), self._guard)
 
     @property

@@ -4,6 +4,9 @@ Debian's Chromium is used if it is there, and installed if it is not and we are 
 skipped, loudly; where ``CI`` is set they fail.
 """
 
+import os
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
@@ -175,3 +178,40 @@ def test_nothing_runs_out_of_the_window(page, served, state, log, width):
     page.locator(".card").first.click()
     page.wait_for_selector("section.turn")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_twenty_sessions_are_on_a_laptop_s_screen(page, served, state, log):
+    for _ in range(24):
+        served.write(state, log.demo()).close()
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(served.server.url)
+    page.wait_for_selector(".card")
+    bottoms = page.locator(".card").evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+    assert len([bottom for bottom in bottoms if bottom <= 768]) >= 20
+    assert page.locator(".card .spark").count() == 24
+
+
+AXE = Path(os.environ.get("AI_RAILS_JAVASCRIPT", "")) / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: nothing was tested for accessibility")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(chromium, served, state, log, scheme):
+    writer = served.write(state, log.demo())
+    writer.close()
+    page = chromium.new_context(bypass_csp=True, color_scheme=scheme).new_page()
+    page.goto(served.server.url)
+    addresses = ("", f"s/{writer.session_id}", "q/argparse", "r/models", "r/rules", "f/is%3Adone", "y/")
+    found = []
+    for address in addresses:
+        page.evaluate(f"location.hash = '#/{address}'")
+        page.wait_for_selector({"": ".card", "s": "section.turn", "q": ".hits"}.get(address[:1], "#page form.ask"))
+        page.evaluate(AXE.read_text("utf-8"))
+        result = page.evaluate("async () => (await axe.run()).violations")
+        found += [
+            (address[:1], one["id"], [node["html"][:160] for node in one["nodes"]][:3])
+            for one in result
+            if one["impact"] in ("serious", "critical")
+        ]
+    page.context.close()
+    assert found == []

@@ -70,6 +70,16 @@ def test_the_list_is_filtered(told, served):
     assert served.ask("/api/list?q=is:happy")[0] == 400
 
 
+def test_a_hit_has_its_session_turn_and_words_and_chips_take_filters(told, served):
+    html = served.json("/api/search?q=" + quote("json is:denied"))["html"]
+    assert "<mark>json</mark>" in html
+    assert "· turn " in html
+    assert 'href="#/q/json" aria-current="true" aria-label="Without is:denied"' in html
+    assert 'href="#/q/json%20is%3Adenied%20is%3Afailed" aria-label="Only is:failed"' in html
+    listed = served.json("/api/list?q=is:denied")["html"]
+    assert 'href="#/f/" aria-current="true" aria-label="Without is:denied"' in listed
+
+
 def test_the_next_failure_is_found_in_both_directions(told, served):
     first = served.json(f"/api/failure/{HARD}?from=0")["seq"]
     second = served.json(f"/api/failure/{HARD}?from={first}")["seq"]

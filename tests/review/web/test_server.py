@@ -107,7 +107,7 @@ def test_sessions_are_listed_with_their_verdicts_and_rules(served, state, log):
     assert "No session yet" in served.json("/api/sessions")["html"]
     served.write(state, log.demo()).close()
     html = served.json("/api/sessions")["html"]
-    for words in ("bump a", "done", "checks failed ×1", 'href="#/r/rules"', 'href="#/s/'):
+    for words in ("bump a", "done", "checks failed ×1", 'href="#/f/is%3Adenied"', 'href="#/s/'):
         assert words in html, words
 
 
@@ -169,7 +169,7 @@ def test_a_window_in_the_middle_of_a_turn_begins_with_the_turn(served, state, lo
 def test_search_finds_the_newest_first_and_pages(served, state, log):
     writer = served.write(state, log.records(*[log.answer(f"needle {number}") for number in range(60)]))
     html = served.json("/api/search?q=needle")["html"]
-    assert html.count("<li>") == 50
+    assert html.count('<li><a href="#/s/') == 50
     assert "data-before" in html
     assert "Nothing found" in served.json("/api/search?q=haystack")["html"]
     status, _, content = served.ask(f"/api/search?q={quote('after:never')}")

@@ -45,6 +45,14 @@ async function get(path, signal) {
   return answer.json();
 }
 
+function place(kind) {
+  const at = { "": "#/", f: "#/", s: "#/", r: "#/r/models", c: "#/r/models", y: "#/y/" }[kind ?? ""];
+  for (const link of document.querySelectorAll(".places a")) {
+    if (link.getAttribute("href") === at) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
 async function show() {
   asked.abort();
   asked = new AbortController();
@@ -55,6 +63,7 @@ async function show() {
   live.clear();
   status.classList.remove("live");
   const [, kind, id, seq] = location.hash.split("/");
+  place(kind);
   try {
     if (kind === "s" && id) await showSession(id, seq, signal);
     else if (kind === "q" && id) await showHits(decodeURIComponent(id), "", signal);

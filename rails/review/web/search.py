@@ -1,0 +1,70 @@
+"""Hits of a search with what they say, and filters to take with a click."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+
+from rails.core.text import excerpt, one_line
+from rails.log.index.lines import SearchHit
+from rails.log.index.terms import texts_of
+from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.units import time_text
+
+RECORD_CHIPS: Final = ("is:failed", "is:refused", "is:denied", "is:error", "type:GATE_VERDICT", "type:LLM_RESPONSE")
+SESSION_CHIPS: Final = ("is:unfinished", "is:failed", "is:findings", "is:refused", "is:denied", "is:undone")
+_PIECE: Final = re.compile(r'-?(?:[a-z]+:)?(?:"[^"]*"?|[^\s"]+)')
+_FIELD: Final = re.compile(r"-?[a-z]+:")
+_AROUND: Final = 140
+
+
+def chips(line: str, offered: Sequence[str], target: str) -> Html:
+    """Return the fields of a line, and those that are ``offered``, as links that put each in or take it out."""
+    pieces = _PIECE.findall(line)
+    fields = [piece for piece in pieces if _FIELD.match(piece)]
+    items = []
+    for field in dict.fromkeys((*fields, *offered)):
+        on = field in pieces
+        rest = [piece for piece in pieces if piece != field] if on else [*pieces, field]
+        href = f"#/{target}/{quote(' '.join(rest), safe='')}" if rest or target == "f" else "#/"
+        words = f"{one_line(field, 80)}{' ✕' if on else ''}"
+        label = f"{'Without' if on else 'Only'} {one_line(field, 80)}"
+        items.append(
+            el("li", el("a", html_text(words), href=href, aria_current="true" if on else None, aria_label=label))
+        )
+    return el("nav", el("ul", items, class_="tabs chips"), aria_label="Filters")
+
+
+def hit_html(hit: SearchHit, line: str, task: str, turn: int) -> Html:
+    """Return a hit: the session and turn, when and who, and where the words stand."""
+    record = hit.record
+    words = [piece.strip('"*') for piece in _PIECE.findall(line) if not _FIELD.match(piece) and piece[0] != "-"]
+    where = f"{one_line(task, 80) or hit.session_id} · " + (f"turn {turn}" if turn else "before any turn")
+    facts = f"{time_text(record.timestamp)} · {record.event_type} · {record.agent_role} · {hit.place}"
+    return el(
+        "li",
+        el(
+            "a",
+            el("b", html_text(where)),
+            el("span", _marked(_snippet(hit, words), words)),
+            el("span", html_text(one_line(facts, 300)), class_="meta"),
+            href=f"#/s/{record.session_id}/{record.seq}",
+        ),
+    )
+
+
+def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
+    """Return the text around the first word that was looked for; the record's message where none is seen."""
+    for text in texts_of(hit.record):
+        if places := [at for word in words if word and (at := text.casefold().find(word.casefold())) >= 0]:
+            return excerpt(text, min(places), _AROUND)
+    return one_line(hit.record.message, 2 * _AROUND)
+
+
+def _marked(line: str, words: Sequence[str]) -> Html:
+    """Return a line with the words that were looked for marked."""
+    found = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True) if word)
+    parts = re.split(f"({found})", line, flags=re.IGNORECASE) if found else [line]
+    return join(*(el("mark", html_text(part)) if at % 2 else html_text(part) for at, part in enumerate(parts)))
