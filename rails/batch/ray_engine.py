@@ -19,6 +19,7 @@ from rails.batch.shared_limits import Pace, PaceKeeper, PaceTurn
 from rails.batch.store import work
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError, UsageError
+from rails.core.extras import install_command
 from rails.core.text import one_line
 
 #: Begun beyond what there is room for, so that no slot waits for us.
@@ -35,7 +36,7 @@ def _ray() -> Any:  # noqa: ANN401 - a module without types
     try:
         return import_module("ray")
     except ImportError as error:
-        raise UsageError("Running on Ray needs: pip install 'ai-rails[ray]'. Nothing was run.") from error
+        raise UsageError(f"Running on Ray needs: {install_command('ray')}. Nothing was run.") from error
 
 
 @dataclass(frozen=True, slots=True)

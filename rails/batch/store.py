@@ -27,6 +27,7 @@ from rails.batch.job_spec import JobResult, JobSpec
 from rails.core import atomic_file, lock
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError, UsageError
+from rails.core.extras import install_command
 from rails.core.text import one_line
 
 #: A claim that was not renewed for so long is nobody's.
@@ -79,7 +80,7 @@ class UrlFiles:
         try:
             fsspec: Any = import_module("fsspec")
         except ImportError as error:
-            raise UsageError("A store behind a URL needs: pip install 'ai-rails[store]'. Nothing was run.") from error
+            raise UsageError(f"A store behind a URL needs: {install_command('store')}. Nothing was run.") from error
         self._system, root = fsspec.core.url_to_fs(url)
         self._root = root.rstrip("/")
 
