@@ -60,7 +60,7 @@ def test_nothing_of_such_a_file_is_repaired_and_that_is_said(few):
 
 def test_flake8_counts_what_it_does_not_list_too(few):
     few.put("pyproject.toml", "[project]\nname = 'x'\n")
-    few.put(".flake8", "[flake8]\nselect = E501\n")
+    few.put(".flake8", "[flake8]\nselect = E501,F\n")
     verdict = few.judge(("a.py", "".join(f'x{number} = "{"a" * 90}"\n' for number in range(9))))
     counted = [found.message for found in verdict.findings if found.rule == "more-findings" and found.tool == "flake8"]
     assert [message.split(" in this")[0] for message in counted] == ["4 more findings of `E501`"]
