@@ -38,6 +38,7 @@ from rails.core.conversation import (
 )
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, RailsError, UsageError
+from rails.core.extras import install_command
 
 try:
     _chat: Any = import_module("inspect_ai.model")
@@ -45,7 +46,7 @@ try:
     _solver: Any = import_module("inspect_ai.solver")
     _scorer: Any = import_module("inspect_ai.scorer")
 except ImportError as error:
-    raise UsageError("Inspect's side needs: pip install 'ai-rails[inspect]'.") from error
+    raise UsageError(f"Inspect's side needs: {install_command('inspect')}.") from error
 
 #: Where a sample's result is, in its metadata.
 RESULT: Final = "ai_rails"

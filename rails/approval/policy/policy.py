@@ -35,11 +35,12 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Choice, Chooser, Decision
 from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
+from rails.approval.policy.places import POLICY_NAME, PROJECT_NAME
 from rails.approval.policy.rules import (
     Circumstances,
     Judgement,
@@ -54,9 +55,6 @@ from rails.core.app_dirs import config_folder
 from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
-
-POLICY_NAME: Final = "policy.toml"
-PROJECT_NAME: Final = ".rails.toml"
 
 
 @dataclass(frozen=True, slots=True)
