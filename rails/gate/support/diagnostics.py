@@ -42,7 +42,7 @@ SYNTAX: Final = "invalid-syntax"
 MORE: Final = "more-findings"
 
 
-def listed(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def first_ones(found: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return as many diagnostics of one text as are listed, and how many more of each rule there are."""
     kept: list[Diagnostic] = []
     more: Counter[str] = Counter()

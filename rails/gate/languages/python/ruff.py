@@ -23,7 +23,7 @@ from rails.gate.support.diagnostics import (
     SYNTAX,
     Diagnostic,
     FixEdit,
-    listed,
+    first_ones,
 )
 from rails.processes import programs
 
@@ -40,7 +40,7 @@ class RuffCli:
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
-        return listed(found for _, found in self._found(path, data, settings))
+        return first_ones(found for _, found in self._found(path, data, settings))
 
     def lint_cells(self, path: str, data: bytes, settings: RuffSettings) -> list[tuple[int, Diagnostic]]:
         """Return what ruff finds in a notebook, with the number of the cell, counted from 1. Raises CheckError."""

@@ -15,7 +15,7 @@ from rails.gate.languages.python import config as settings
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.languages.python.ruff_server import BadConfigurationError, RuffRequest, RuffServer
-from rails.gate.support.diagnostics import Diagnostic, listed
+from rails.gate.support.diagnostics import Diagnostic, first_ones
 from rails.gate.support.read_file import read_from_disk
 from rails.processes import programs
 
@@ -66,7 +66,7 @@ class Ruff:
 
         if len(data) > limits.SERVED_BYTES:
             return cold()
-        return self._ask(settings, lambda server: listed(server.lint(path, data)), cold)
+        return self._ask(settings, lambda server: first_ones(server.lint(path, data)), cold)
 
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
         """Return ``data`` formatted. Raises CheckError."""
