@@ -12,7 +12,8 @@ SHELL  := /bin/bash
 
 $(BASE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "AI-Rails needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { rm -rf $(VENV); uv venv -q --seed -p $(PYTHON) $(VENV) 2>/dev/null; } \
+	  || { echo "This Python makes no virtual environment. On Debian and Ubuntu: apt-get install python3-venv. Or install uv, which is used when it is there."; exit 2; }
 	@echo "Setting up $(VENV) (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@

@@ -682,6 +682,41 @@ def test_a_killed_run_leaves_a_log_that_verifies(rails, project, environment):
     rails("review", "last", "--verify", code=0)
 
 
+def approve_on_the_page(address):
+    """Wait for the first question of a session and approve it, as the page does."""
+    port, fragment = urlsplit(address).port, parse_qs(urlsplit(address).fragment)
+
+    def ask(path, body=None):
+        headers = {"X-AI-Rails-Token": fragment["token"][0], "Origin": f"http://127.0.0.1:{port}"}
+        headers |= {"Content-Type": "application/json"} if body else {}
+        data = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, headers)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.loads(answer.read())
+
+    session, until = fragment["s"][0], time.monotonic() + 100
+    while not (asked := ask(f"/api/session/{session}/question"))["question"]:
+        assert time.monotonic() < until, "nothing was asked"
+        time.sleep(0.05)
+    decision = {"session": session, "question": asked["question"], "digest": asked["digest"], "do": "approve"}
+    assert ask("/api/decide", decision)["state"] == "approved"
+
+
+def test_the_demo_is_decided_in_its_page(environment, tmp_path):
+    copy = tmp_path / "copy"
+    command = [sys.executable, "-m", "rails", "demo", "--web", "--keep", str(copy)]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+    demo = subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True, **pipes)
+    try:
+        approve_on_the_page(next(line for line in demo.stdout if "to review and decide" in line).split()[1])
+        assert any("Edited todo/cli.py" in line for line in demo.stdout)
+    finally:
+        demo.kill()
+        demo.stdout.close()
+        demo.wait()
+    assert "as_json" in (copy / "todo/cli.py").read_text("utf-8")
+
+
 def test_a_run_without_a_terminal_is_decided_in_its_page(project, environment, tmp_path):
     answers = tmp_path / "answers.jsonl"
     messages = [{"role": "assistant", "content": text, "stop_reason": "end_turn"} for text in (WRITE, "Done.")]
@@ -694,23 +729,11 @@ def test_a_run_without_a_terminal_is_decided_in_its_page(project, environment, t
         lines = iter(run.stdout)
         address = next(line for line in lines if "to review and decide" in line).split()[1]
         looking = next(line for line in lines if "to look only" in line).split()[1]
-        port, token = urlsplit(address).port, parse_qs(urlsplit(address).fragment)["token"][0]
+        token = parse_qs(urlsplit(address).fragment)["token"][0]
         assert parse_qs(urlsplit(looking).fragment)["token"] != [token]
         assert token not in next((project / ".rails" / "sessions").glob("*/log.jsonl")).read_text("utf-8")
 
-        def ask(path, body=None):
-            headers = {"X-AI-Rails-Token": token, "Origin": f"http://127.0.0.1:{port}"}
-            headers |= {"Content-Type": "application/json"} if body else {}
-            data = json.dumps(body).encode() if body else None
-            request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, headers)
-            with urllib.request.urlopen(request, timeout=20) as answer:
-                return json.loads(answer.read())
-
-        session = parse_qs(urlsplit(address).fragment)["s"][0]
-        while not (asked := ask(f"/api/session/{session}/question"))["question"]:
-            time.sleep(0.05)
-        decision = {"session": session, "question": asked["question"], "digest": asked["digest"], "do": "approve"}
-        assert ask("/api/decide", decision)["state"] == "approved"
+        approve_on_the_page(address)
         assert run.wait(30) == 0
     finally:
         run.kill()

@@ -26,7 +26,7 @@ def system_prompt(agent: Agent, registry: Registry) -> str:
 
     The same agent and definitions give the same bytes. No marker is left in what comes from the template.
     """
-    own = registry_for(agent, registry).for_role(agent.name)
+    own = _accepted(agent, registry)
     components = "\n\n".join((protocol(), tools_text(own), guidance_text(own, agent.name))).rstrip() + "\n"
     before, marker, after = agent.body.partition(COMPONENTS_MARKER)
     if not marker:
@@ -36,7 +36,12 @@ def system_prompt(agent: Agent, registry: Registry) -> str:
 
 def tool_specs(agent: Agent, registry: Registry) -> tuple[ToolSpec, ...]:
     """Return the agent's own tools as a provider's native tools, by name."""
-    return tuple(definition.spec() for definition in registry_for(agent, registry).for_role(agent.name))
+    return tuple(definition.spec() for definition in _accepted(agent, registry))
+
+
+def _accepted(agent: Agent, registry: Registry) -> tuple[Definition, ...]:
+    """Return the agent's tools but those of the project that nobody accepted: their texts could speak to the agent."""
+    return tuple(one for one in registry_for(agent, registry).for_role(agent.name) if one.trusted)
 
 
 def protocol() -> str:

@@ -100,6 +100,8 @@ def load_agents(
     files = [one for one in files if not one[1].name.startswith(("_", "."))]
     for folder, file in [one for one in files if one[1].stem in (only, role_slug(only))] or files:
         try:
+            if _origin(folder, trusted_folders) == "project" and (file.is_symlink() or folder.is_symlink()):
+                raise DefinitionError(f"{file} is a link, and links are not followed.")
             agent = read_agent(read_template(file), str(file))
         except DefinitionError as error:
             if _origin(folder, trusted_folders) == "shipped":

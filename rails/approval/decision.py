@@ -113,6 +113,10 @@ class RuleBook(Protocol):
         """Return the question with what the rules say of it, where they do not decide."""
         ...
 
+    def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
+        """Whether a rule lets an agent read keys and passwords that ``tool`` returns."""
+        ...
+
 
 @runtime_checkable
 class Chooser(Protocol):

@@ -15,10 +15,11 @@ from typing import Any, Final
 from rails.batch.engine import JobFunction
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.run_job import run_job
-from rails.batch.shared_limits import Pace, PaceKeeper
+from rails.batch.shared_limits import Pace, PaceKeeper, PaceTurn
 from rails.batch.store import work
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError, UsageError
+from rails.core.extras import install_command
 from rails.core.text import one_line
 
 #: Begun beyond what there is room for, so that no slot waits for us.
@@ -35,7 +36,7 @@ def _ray() -> Any:  # noqa: ANN401 - a module without types
     try:
         return import_module("ray")
     except ImportError as error:
-        raise UsageError("Running on Ray needs: pip install 'ai-rails[ray]'. Nothing was run.") from error
+        raise UsageError(f"Running on Ray needs: {install_command('ray')}. Nothing was run.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,37 +137,14 @@ class PaceActor:
     def __init__(self) -> None:
         self._paces: dict[str, Pace] = {}
 
-    def ask(self, provider: str, every: float) -> float:
-        """Return when a request may go, and take that place."""
-        start, self._paces[provider] = self._paces.get(provider, Pace()).asked(time.time(), every)
+    def turn(self, provider: str, what: PaceTurn, seconds: float) -> float:
+        """Do what :meth:`Pace.after` says with a provider's pace, and return when a request may go."""
+        start, self._paces[provider] = self._paces.get(provider, Pace()).after(what, time.time(), seconds)
         return start
-
-    def use(self, provider: str, seconds: float) -> None:
-        """Count tokens."""
-        self._paces[provider] = self._paces.get(provider, Pace()).used(time.time(), seconds)
-
-    def pause(self, provider: str, seconds: float) -> None:
-        """Let nobody ask for so long."""
-        self._paces[provider] = self._paces.get(provider, Pace()).paused(time.time() + seconds)
-
-
-class _AskActor:
-    """The actor, asked from a worker."""
-
-    def __init__(self, actor: Any) -> None:  # noqa: ANN401 - a handle of Ray
-        self._ray, self._actor = _ray(), actor
-
-    def ask(self, provider: str, every: float) -> float:
-        return float(self._ray.get(self._actor.ask.remote(provider, every)))
-
-    def use(self, provider: str, seconds: float) -> None:
-        self._ray.get(self._actor.use.remote(provider, seconds))
-
-    def pause(self, provider: str, seconds: float) -> None:
-        self._ray.get(self._actor.pause.remote(provider, seconds))
 
 
 def pace_actor(name: str) -> PaceKeeper:
-    """Return the actor of this name, made where there is none; it takes no processor and ends with its jobs."""
-    ray = _ray()
-    return _AskActor(ray.remote(PaceActor).options(name=name, get_if_exists=True, num_cpus=0).remote())
+    """Return what asks the actor of this name, made where there is none; it outlives who made it."""
+    ray, how = _ray(), {"namespace": "ai-rails", "lifetime": "detached", "max_restarts": -1, "num_cpus": 0}
+    actor = ray.remote(PaceActor).options(name=name, get_if_exists=True, **how).remote()
+    return lambda provider, what, seconds: float(ray.get(actor.turn.remote(provider, what, seconds)))

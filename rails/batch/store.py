@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ from rails.batch.job_spec import JobResult, JobSpec
 from rails.core import atomic_file, lock
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError, UsageError
+from rails.core.extras import install_command
 from rails.core.text import one_line
 
 #: A claim that was not renewed for so long is nobody's.
@@ -41,22 +42,6 @@ class IndexRow(msgspec.Struct, frozen=True):
 
     stamp: str
     result: JobResult
-
-
-class JobFiles(Protocol):
-    """Where a store's files are: names with ``/``, and contents that are put whole."""
-
-    def read(self, name: str) -> bytes | None:
-        """Return a file's content, ``None`` where there is none."""
-        ...
-
-    def put(self, name: str, data: bytes) -> None:
-        """Write a file whole."""
-        ...
-
-    def results(self) -> dict[str, str]:
-        """Return the stamp of each job's result, by the job's name."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +79,7 @@ class UrlFiles:
         try:
             fsspec: Any = import_module("fsspec")
         except ImportError as error:
-            raise UsageError("A store behind a URL needs: pip install 'ai-rails[store]'. Nothing was run.") from error
+            raise UsageError(f"A store behind a URL needs: {install_command('store')}. Nothing was run.") from error
         self._system, root = fsspec.core.url_to_fs(url)
         self._root = root.rstrip("/")
 
@@ -133,7 +118,7 @@ class JobStore:
         self.place, self.host = place, host or platform.node() or "here"
         local = place.removeprefix("file://")
         self.folder = None if "://" in local else Path(local).absolute()
-        self.files: JobFiles = LocalFiles(self.folder) if self.folder else UrlFiles(place)
+        self.files = LocalFiles(self.folder) if self.folder else UrlFiles(place)
         self._claimed: set[str] = set()
 
     # -- jobs and results ---------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from rails.commands.options import add_approval, add_correction, add_dialects, add_models
 from rails.core.errors import EXIT_OK, UsageError
+from rails.core.extras import install_command
 
 if TYPE_CHECKING:
     from rails.core.events.record import Record
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
         from rails.integrations.acp.agent import RailsAgent
     except ModuleNotFoundError as error:
-        raise UsageError(f"This needs {error.name}. Install it: pip install 'ai-rails[acp]'") from None
+        raise UsageError(f"This needs {error.name}. Install it: {install_command('acp')}") from None
     agent = RailsAgent(_Sessions(options))
     try:
         asyncio.run(acp.run_agent(cast("acp.Agent", agent)))

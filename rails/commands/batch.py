@@ -232,7 +232,7 @@ def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 def _policy(given: str | None) -> str:
     """Return the text of the policy that the jobs carry. Raises UsageError where there is none: then all is denied."""
-    from rails.approval.policy.policy import POLICY_NAME
+    from rails.approval.policy.places import POLICY_NAME
     from rails.batch.run_job import POLICIES
     from rails.core.app_dirs import config_folder
 

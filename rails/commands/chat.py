@@ -91,7 +91,7 @@ class Talk:
     def follow_up(self, session: Session, ending: Ending) -> str:
         """Return what the person says to an ending, "" where they leave or begin anew."""
         if ending.outcome not in ("done", "stopped"):
-            print(f"  {one_line(ending.message, 600)}")
+            print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
 
     def _words(self, session: Session | None) -> str:
@@ -251,9 +251,10 @@ def _prompt(project: Path) -> PromptSession[str]:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     from rails.core.app_dirs import config_folder
+    from rails.log.env_files import env_secrets
     from rails.log.masking import Masker, of_environment
 
-    masker = Masker(b"", of_environment(os.environ))
+    masker = Masker(b"", (*of_environment(os.environ), *env_secrets(project)))
 
     class Masked(FileHistory):
         """A history without secrets that only its user can read."""

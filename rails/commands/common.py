@@ -260,7 +260,7 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     style = "green" if ending.outcome == "done" else "red"
     _summary(screen)
     if ending.outcome not in ("done", "left"):
-        screen.line(f"  {one_line(ending.message, 600)}", style)
+        screen.line(f"  {one_line(ending.message, 1_500)}", style)
     where = "" if project == Path.cwd() else f" --project {project}"
     if ending.outcome == "gave_up" and ending.file:
         screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")

@@ -48,11 +48,13 @@ class Shown:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("--interactive", action="store_true", help="answer the approvals yourself")
+    parser.add_argument("--web", action="store_true", help="answer them in the browser, at the address that is printed")
     parser.add_argument("--keep", metavar="DIR", help="put the copy there instead of in a temporary folder")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the example; exit 0 only if it ends as it should and the project's own tests pass."""
+    from rails.commands.job import serving
     from rails.commands.live import ProgressScreen
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
@@ -64,7 +66,14 @@ def run(options: argparse.Namespace) -> int:
     example = builtin_folder("workspace") / "todo-demo"
     script = json.loads((example / "demo.json").read_text("utf-8"))
     screen = ProgressScreen(colour=common.colour_wanted(sys.stdout))
-    approver = _approver(options.interactive, script["approvals"], screen)
+    gate, registry = Gate(project, wait=True), registry_of(project)
+    options.interactive = options.interactive or options.web
+    options.approve, options.answer_within = "ask", None
+    approver: Approver = (
+        common.approver_of(options, screen, project, registry, gate)
+        if options.web
+        else _approver(options.interactive, script["approvals"], screen)
+    )
     model = open_model(f"recorded:{example / 'conversation.jsonl'}")
     tasks = tuple((step["agent"], step["task"]) for step in script["tasks"])
     job = SessionJob(project, tasks, approve="ask" if options.interactive else "script")
@@ -78,15 +87,17 @@ def run(options: argparse.Namespace) -> int:
         session = Session(
             job,
             log,
-            registry_of(project),
+            registry,
             agents_of(project),
             model.for_agent,
             approver,
             watch=screen,
             on_text=screen.hear,
-            gate=Gate(project, wait=True),
+            gate=gate,
         )
-        code = common.close(session.run(), screen, project)
+        with serving(project, screen, log, wanted=options.web):
+            common.listen(approver, log, session.publish)
+            code = common.close(session.run(), screen, project)
     return code or _own_tests(project, screen)
 
 

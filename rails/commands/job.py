@@ -111,7 +111,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     if resumed:
         _say_resumed(session, resumed, screen)
     try:
-        with log, live, _page(options, project, screen, log), _signals_as_interrupts():
+        with log, live, serving(project, screen, log, wanted=options.web), _signals_as_interrupts():
             common.listen(approver, log, session.publish)
             ending = _ended(session, resumed)
         return _closed(options, ending, screen, session)
@@ -206,9 +206,9 @@ def _log_start(
 
 
 @contextlib.contextmanager
-def _page(options: argparse.Namespace, project: Path, screen: ProgressScreen, log: SessionLog) -> Iterator[None]:
-    """Serve the page while the session runs, where ``--web`` asks for it."""
-    if not options.web:
+def serving(project: Path, screen: ProgressScreen, log: SessionLog, *, wanted: bool) -> Iterator[None]:
+    """Serve the page while a session runs, where it is ``wanted``."""
+    if not wanted:
         yield
         return
     from rails.commands.serve import addresses, server_of

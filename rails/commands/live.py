@@ -119,7 +119,7 @@ class ProgressScreen:
                 self._response(event, record.llm_model_used)
             case LlmError(error=error, will_retry=again):
                 self._text.begin()
-                self.line(f"  model: {one_line(error, 300)}{'; trying again' if again else ''}", "yellow")
+                self.line(f"  model: {one_line(error, 1_500)}{'; trying again' if again else ''}", "yellow")
             case ToolStatus() as event:
                 self._tool_status(event)
             case ToolBlock() as event:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from rails.commands import common
 from rails.commands.options import above_zero, add_project, port_number
 from rails.core.errors import EXIT_OK, UsageError
+from rails.core.extras import install_command
 
 if TYPE_CHECKING:
     from rails.integrations.mcp.project_tools import ProjectTools
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         from rails.integrations.mcp.server import McpService, on_http, on_stdio, run_until_ended
     except ModuleNotFoundError as error:
-        raise UsageError(f"This needs {error.name}. Install it: pip install 'ai-rails[mcp]'") from None
+        raise UsageError(f"This needs {error.name}. Install it: {install_command('mcp')}") from None
     tools = _tools(options)
     service = McpService(tools)
     if options.http is None:

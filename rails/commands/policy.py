@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from rails.approval.policy.policy import POLICY_NAME, load_policy
+from rails.approval.policy.places import POLICY_NAME
+from rails.approval.policy.policy import load_policy
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.app_dirs import config_folder

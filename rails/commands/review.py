@@ -15,6 +15,7 @@ from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project, port_number
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError
+from rails.core.extras import install_command
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
 from rails.log.reader import SessionSummary, verify
@@ -36,7 +37,6 @@ _REPORTS: Final = {
     "drift": "where mending JSON changed a value",
     "decisions": "who approved what, when, after how long",
 }
-_NO_TUI: Final = "For lists, diffs and keys in the terminal: pip install 'ai-rails[tui]'"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +93,7 @@ def _wants_app(options: argparse.Namespace) -> bool:
         return False
     if importlib.util.find_spec("textual"):
         return True
-    print(_NO_TUI, file=sys.stderr)
+    print(f"For lists, diffs and keys in the terminal: {install_command('tui')}", file=sys.stderr)
     return False
 
 

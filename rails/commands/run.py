@@ -58,6 +58,19 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--events", choices=("jsonl", "sse"), help="events for another program on standard output")
     add_correction(parser, "model", default=None)
     add_dialects(parser)
+    parser.add_argument(
+        "--candidates",
+        type=from_one,
+        metavar="N",
+        help="N agents do it apart from each other, each through gate and tests; one that passes is proposed",
+    )
+    parser.add_argument(
+        "--candidate-model",
+        metavar="MODEL",
+        action="append",
+        default=[],
+        help="with --candidates: their models in turn",
+    )
     parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
     parser.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
     add_project(parser)
@@ -66,6 +79,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the job of the command line and return the exit code."""
+    if options.candidates:
+        from rails.commands import candidates
+
+        return candidates.run(options)
     from rails.commands.job import run_words  # it brings the whole pipeline, which help does not need
 
     return run_words(options)

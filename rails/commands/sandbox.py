@@ -67,9 +67,8 @@ def run(options: argparse.Namespace) -> int:
     if not ran.changes:
         screen.line("It changed nothing that is kept.")
     elif taken.status != "applied" or options.discard:
-        screen.line(
-            "Nothing of what it changed was taken." if not taken.changes else "Not all of it was taken.", "yellow"
-        )
+        some = bool(taken.changes) and not options.discard
+        screen.line("Not all of it was taken." if some else "Nothing of what it changed was taken.", "yellow")
         if taken.previous_tool_output and not options.discard:
             for words in taken.previous_tool_output.splitlines()[:20]:
                 screen.line(one_line(words, 300))

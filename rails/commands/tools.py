@@ -68,7 +68,7 @@ def _list(options: argparse.Namespace, project: Path) -> int:
         print(f"{definition.tool_name:{width}}  {definition.effect:4}  {_whose(definition):7}  {one_line(first, 90)}")
     waiting = [definition.tool_name for definition in definitions if not definition.trusted]
     if waiting:
-        print(f"Not trusted yet, so they ask before every use: {', '.join(waiting)}. Read them: ai-rails tools trust")
+        print(f"Not accepted yet, so no agent is told of them: {', '.join(waiting)}. Read them: ai-rails tools trust")
     for note in registry.notes:
         print(f"note: {one_line(note, 300)}", file=sys.stderr)
     return EXIT_OK

@@ -51,7 +51,9 @@ def unescaped(value: object) -> str:
 
 def escape(text: str) -> str:
     """Return JSON text with the characters that break lines or deceive a screen as escapes."""
-    return text if text.isascii() else _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return (
+        text if text.isascii() and "\x7f" not in text else _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    )
 
 
 def encode_record(

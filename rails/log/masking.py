@@ -18,10 +18,12 @@ import hmac
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
 # Kind, texts of which one must occur (a quick test), and the shape. A group "secret" is the part to mask.
@@ -83,7 +85,31 @@ def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
+#: What a value in an ``.env`` file may be that is no secret: words, a version, a host, an address, a place.
+_PLAIN: Final = lazy(
+    r"[A-Za-z]+(?:[ _.-][A-Za-z]+)*\d{0,2}|v?\d[\w.+-]{0,20}|(?:[\w-]+\.)*[\w-]+:\d{1,5}"
+    r"|[\w.+-]+@[\w.-]+|[a-z+]+://[^\s:@/]*(?::\d+)?(?:/[\w./-]*)?"
+)
+_ENV_LINE: Final = lazy(r"^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\n#]*)", re.M)
+_LIKELY_CHARS: Final = 12
+
+
+def of_env_file(text: str) -> tuple[str, ...]:
+    """Return the values of an ``.env`` file that are secret by their name, or that look like nothing else."""
+    values = {name: raw.strip().strip("\"'").strip() for name, raw in _ENV_LINE.findall(text)}
+    likely = (
+        value
+        for value in values.values()
+        if len(value) >= _LIKELY_CHARS and not _PLAIN.fullmatch(value) and not value.startswith(("/", "~", "."))
+        if any(sign.isdigit() for sign in value)
+    )
+    return tuple(dict.fromkeys((*of_environment(values), *likely)))
+
+
 _TRIGGERS: Final = tuple(dict.fromkeys(trigger for _, triggers, _ in _SHAPES for trigger in triggers))
+
+
+_NAME_OR_FILLED_IN: Final = lazy(r"^[A-Za-z_]+\d?(?:[._-][A-Za-z_]+\d?)*$|[${}<>%*]")
 
 
 class Masker:
@@ -102,15 +128,20 @@ class Masker:
                 return True
         return self._exact is not None and self._exact.search(text) is not None
 
-    def text(self, text: str) -> str:
-        """Return ``text`` with every secret in it replaced by its mark."""
+    def text(self, text: str, *, certain: bool = False) -> str:
+        """Return ``text`` with every secret in it replaced by its mark.
+
+        ``certain`` leaves out what code often has in the place of one: a header's value, a password in a URL that is
+        a name or is filled in.
+        """
         if not self.may_touch(text):
             return text
         if self._exact is not None:
             text = self._exact.sub(lambda found: self._mark("registered", self._forms[found[0]]), text)
         for kind, triggers, shape in _SHAPES:
             if any(trigger in text for trigger in triggers):
-                text = shape.sub(lambda found, kind=kind: self._replace(kind, found), text)  # type: ignore[misc]
+                replaced = partial(self._replace, kind, certain)
+                text = shape.sub(replaced, text)
         return text
 
     def value(self, value: Json) -> Json:
@@ -129,9 +160,11 @@ class Masker:
         masked = self.text(text)
         return data if masked == text else masked.encode("utf-8", "surrogateescape")
 
-    def _replace(self, kind: str, found: re.Match[str]) -> str:
+    def _replace(self, kind: str, certain: bool, found: re.Match[str]) -> str:
         if "secret" not in found.re.groupindex:
             return self._mark(kind, found[0])
+        if certain and _NAME_OR_FILLED_IN.search(found["secret"]):
+            return found[0]
         start, end = found.start("secret") - found.start(), found.end("secret") - found.start()
         return found[0][:start] + self._mark(kind, found["secret"]) + found[0][end:]
 

@@ -34,6 +34,7 @@ from rails.core.events.session import LogRecovered
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.log import blobs, event_codec, files
+from rails.log.env_files import env_secrets
 from rails.log.masking import Masker, of_environment
 from rails.log.reader import LOG_NAME, SESSION_ID, Position, verify
 
@@ -104,6 +105,10 @@ class SessionLog:
             where = state / "sessions" / session_id
             raise LogError(f"The session log in {where} cannot be opened: {error.strerror or error}") from error
         return log
+
+    def masked(self, text: str) -> str:
+        """Return ``text`` as an agent may read it: without what is certainly a secret."""
+        return self._masker.text(text, certain=True)
 
     def append(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
         """Write ``event`` and return the record as it was written: secrets masked, large values as pointers.
@@ -294,7 +299,9 @@ def _masker(state: Path, values: Sequence[str]) -> Masker:
     with files.folder(state) as folder:
         with contextlib.suppress(FileExistsError):
             atomic_file.create(folder, _KEY, os.urandom(32))
-        return Masker(files.read_regular_file(folder, _KEY), (*values, *of_environment(os.environ)))
+        return Masker(
+            files.read_regular_file(folder, _KEY), (*values, *of_environment(os.environ), *env_secrets(state.parent))
+        )
 
 
 def _hide_from_git(state: Path) -> None:

@@ -1,12 +1,23 @@
-"""What the adapters of all providers share: words for faults, and tool calls on their way back."""
+"""What the adapters of all providers share: the road to a server, words for faults, tool calls on their way back.
+
+Redirects are not followed, because they would carry the key to another host. Every answer is a connection of its own.
+A server that answers the whole message as one JSON object, although a stream was asked for, is understood.
+"""
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
-from typing import Final, NoReturn
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any, Final, NoReturn
 
 from rails.core import limits
+from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -49,6 +60,158 @@ _TOO_LONG: Final = re.compile(
 _LIMIT: Final = re.compile(r"(?:maximum|max|limit|context.?(?:length|window|size))\D{0,40}?(\d{3,})|> ?(\d{3,})", re.I)
 #: How much of a call that was not JSON goes back: enough to see the slip, too little to fill the context.
 _ECHO_CHARS: Final = 800
+
+
+#: One line of the stream: a whole answer's call may come in one.
+_LINE_BYTES: Final = limits.BLOCK_CHARS * 2
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """A server of models: its address, the headers that go to it, and how long it may be silent, in seconds."""
+
+    url: str
+    headers: Mapping[str, str]
+    silence_s: float
+
+    def events(self, path: str, body: object) -> Iterator[Mapping[str, Any]]:
+        """Yield the events that answer ``body``, the whole message as one event where the server does not stream.
+
+        Raises ModelError, whatever fails, also in who reads the events within ``faults_in_words``.
+        """
+        with closing(self._open(path, json.dumps(body).encode(), self.silence_s)) as response:
+            yield from _events(response)
+
+    def document(self, path: str) -> Any:  # noqa: ANN401 - whatever the server says
+        """Return the JSON document at ``path``. Raises OSError, HTTPException or ValueError."""
+        with closing(self._open(path, None, limits.MODEL_CONNECT_SECONDS)) as response:
+            return json.loads(response.read(limits.OUTPUT_BYTES))
+
+    def _open(self, path: str, body: bytes | None, seconds: float) -> http.client.HTTPResponse:
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream", **self.headers}
+        request = urllib.request.Request(f"{self.url}{path}", body, headers)  # noqa: S310 - the scheme was checked
+        response: http.client.HTTPResponse = _opener().open(request, timeout=seconds)
+        return response
+
+    @contextmanager
+    def faults_in_words(self) -> Iterator[None]:
+        """Raise what goes wrong with the server as a ModelError that says so."""
+        who = f"The model server {self.url}"
+        silent = ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.")
+        try:
+            yield
+        except urllib.error.HTTPError as error:
+            with error:
+                detail = _error_text(error.read(limits.INLINE_BYTES))
+            raise status_error(who, error.code, detail, error.headers.get("retry-after")) from error
+        except TimeoutError as error:
+            raise silent from error
+        except urllib.error.URLError as error:
+            raise silent if isinstance(error.reason, TimeoutError) else self._unreached(who, error.reason) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(repr(error))}") from error
+        except _ErrorEventError as error:
+            raise status_error(who, error.status, error.detail) from error
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+
+    def _unreached(self, who: str, reason: object) -> ModelError:
+        """Return the error for a server that could not be reached; one of this machine that is not there stays so."""
+        said = f"{who} could not be reached: {one_line(str(reason))}"
+        here = urllib.parse.urlsplit(self.url).hostname in _LOOPBACK
+        if here and isinstance(reason, ConnectionRefusedError):
+            return ModelError(f"{said}. Nothing listens there: start the server, or correct the base URL.")
+        return ModelRetryable(said)
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Return what opens an address: soon or not at all, though an answer may take long; redirects are errors."""
+
+    class Soon(http.client.HTTPConnection):
+        def connect(self) -> None:
+            allowed, self.timeout = self.timeout, min(self.timeout or 0, limits.MODEL_CONNECT_SECONDS)
+            super().connect()
+            self.sock.settimeout(allowed)
+
+    class SoonSecure(http.client.HTTPSConnection, Soon):
+        pass
+
+    class Plain(urllib.request.HTTPHandler):
+        def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+            return self.do_open(Soon, req)
+
+    class Secure(urllib.request.HTTPSHandler):
+        def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+            return self.do_open(SoonSecure, req)
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: object, **__: object) -> None:
+            """Let the redirect become an HTTPError."""
+
+    return urllib.request.build_opener(Plain, Secure, NoRedirect)
+
+
+class _ErrorEventError(Exception):
+    """An error object inside the stream."""
+
+    def __init__(self, error: object) -> None:
+        facts = error if isinstance(error, Mapping) else {"message": error}
+        code, kind = facts.get("code"), facts.get("type")
+        passed = event_status(kind if isinstance(kind, str) else None)
+        self.status = code if isinstance(code, int) and 400 <= code < 600 else passed
+        self.detail = str(facts.get("message", ""))
+
+
+def _events(response: http.client.HTTPResponse) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of the ``data:`` lines, up to ``[DONE]`` or the end; or the one of the body."""
+    whole: list[bytes] = []
+    for line in _lines(response):
+        name, _, data = line.strip().partition(b":")
+        if whole or line.lstrip()[:1] == b"{":
+            whole.append(line)
+        if whole or name != b"data":
+            continue
+        if data.strip() == b"[DONE]":
+            return
+        yield _event(data)
+    if whole:
+        yield _event(b"\n".join(whole))
+
+
+def _event(data: bytes) -> Mapping[str, Any]:
+    event = json.loads(data)
+    if event.get("error"):
+        raise _ErrorEventError(event["error"])
+    found: Mapping[str, Any] = event
+    return found
+
+
+def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """Yield the body's lines as they come. ``readline`` would take a lost connection for the end of the body."""
+    rest: list[bytes] = []
+    size = 0
+    while piece := response.read1(1 << 16):
+        *lines, last = piece.split(b"\n")
+        for line in lines:
+            yield b"".join((*rest, line))
+            rest, size = [], 0
+        rest.append(last)
+        size += len(last)
+        if size > _LINE_BYTES:
+            raise ValueError(f"a line of more than {_LINE_BYTES} bytes")
+    yield b"".join(rest)
+
+
+def _error_text(data: bytes) -> str:
+    """Return the message of an error body, in whichever of the usual places it is."""
+    text = data.decode("utf-8", "replace")
+    try:
+        body = json.loads(text)
+        error = body.get("error", body)
+        return str(error.get("message", error)) if isinstance(error, dict) else str(error)
+    except (ValueError, AttributeError, RecursionError):
+        return text
 
 
 def status_error(who: str, status: int, detail: str, retry_after: str | None = None) -> ModelError:

@@ -2,7 +2,7 @@
 
 Servers differ in how they stream tool calls: whole arguments in one piece, several calls without an
 ``index``, arguments as an object instead of text. All end here as one text for each call, to be parsed
-strictly by intake. Redirects are not followed, because they would carry the key to another host.
+strictly by intake.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from rails.core import limits
@@ -31,10 +28,10 @@ from rails.core.conversation import (
     Usage,
 )
 from rails.core.dataclass import dataclass, field, replace
-from rails.core.errors import ModelError, ModelRetryable, UsageError
+from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.models.http import echo_arguments, encodable, event_status, status_error
+from rails.models.http import ModelServer, echo_arguments, encodable
 from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
@@ -48,8 +45,6 @@ _STOPS: Final[Mapping[str, tuple[StopReason, str]]] = {
 }
 #: What servers call the number of tokens that a model takes at once.
 _WINDOWS: Final = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
-#: One line of the stream: a whole answer's call may come in one.
-_LINE_BYTES: Final = limits.BLOCK_CHARS * 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,103 +99,32 @@ class OpenAIModel:
         """Ask for the next answer; see :class:`rails.models.model.Model`."""
 
         def answer(strict: bool) -> Iterator[Delta]:
-            return self._answer(json.dumps(_request(self, system, messages, tools, strict=strict)).encode())
+            return self._answer(_request(self, system, messages, tools, strict=strict))
 
         return self.strictness.asked(answer, own_server=self.base_url == DEFAULT_URL)
 
     def served_window(self) -> int:
         """Return what the server says of the model's window, in tokens; 0 where it says nothing."""
         try:
-            with closing(self._open(None, "/models", limits.MODEL_CONNECT_SECONDS)) as response:
-                listed = json.loads(response.read(limits.OUTPUT_BYTES))["data"]
+            listed = self._server().document("/models")["data"]
             found = next(one for one in listed if one.get("id") == self.name)
             counts = (found.get(name) for name in _WINDOWS)
             return next((count for count in counts if isinstance(count, int) and count > 0), 0)
         except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, AttributeError, StopIteration):
             return 0
 
-    def _answer(self, body: bytes) -> Iterator[Delta]:
-        reading = _Reading(self.name, self.max_tokens)
-        with self._faults_in_words(), closing(self._open(body)) as response:
-            for event in _events(response):
+    def _answer(self, body: dict[str, Json]) -> Iterator[Delta]:
+        reading, server = _Reading(self.name, self.max_tokens), self._server()
+        with server.faults_in_words():
+            for event in server.events("/chat/completions", body):
                 yield from reading.take(event)
                 if reading.ended:
                     break
         yield reading.answer()
 
-    def _open(
-        self, body: bytes | None, path: str = "/chat/completions", seconds: float | None = None
-    ) -> http.client.HTTPResponse:
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
-        if self.api_key:
-            headers["Authorization"] = f"Bearer {self.api_key}"
-        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
-            f"{self.base_url}{path}", body, headers
-        )
-        opener = urllib.request.build_opener(_NoRedirect)
-        response: http.client.HTTPResponse = opener.open(request, timeout=seconds or self.silence_s)
-        return response
-
-    @contextmanager
-    def _faults_in_words(self) -> Iterator[None]:
-        who = f"The model server {self.base_url}"
-        try:
-            yield
-        except urllib.error.HTTPError as error:
-            with error:
-                detail = _error_text(error.read(limits.INLINE_BYTES))
-            raise status_error(who, error.code, detail, error.headers.get("retry-after")) from error
-        except TimeoutError as error:
-            raise ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.") from error
-        except urllib.error.URLError as error:
-            if isinstance(error.reason, TimeoutError):
-                raise ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.") from error
-            raise ModelRetryable(f"{who} could not be reached: {one_line(str(error.reason))}") from error
-        except (OSError, http.client.HTTPException) as error:
-            raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(repr(error))}") from error
-        except _ErrorEventError as error:
-            raise status_error(who, error.status, error.detail) from error
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: object, **__: object) -> None:
-        """Let the redirect become an HTTPError."""
-
-
-class _ErrorEventError(Exception):
-    """An error object inside the stream."""
-
-    def __init__(self, error: Mapping[str, Any]) -> None:
-        code = error.get("code")
-        self.status = code if isinstance(code, int) and 400 <= code < 600 else event_status(error.get("type"))
-        self.detail = str(error.get("message", ""))
-
-
-def _events(response: http.client.HTTPResponse) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of the ``data:`` lines, up to ``[DONE]`` or the end of the body."""
-    for line in _lines(response):
-        name, _, data = line.strip().partition(b":")
-        if name != b"data":
-            continue
-        if data.strip() == b"[DONE]":
-            return
-        event = json.loads(data)
-        if event.get("error"):
-            raise _ErrorEventError(event["error"] if isinstance(event["error"], dict) else {"message": event["error"]})
-        yield event
-
-
-def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """Yield the body's lines as they come. ``readline`` would take a lost connection for the end of the body."""
-    rest = b""
-    while piece := response.read1(1 << 16):
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from lines
-        if len(rest) > _LINE_BYTES:
-            raise ValueError(f"a line of more than {_LINE_BYTES} bytes")
-    yield rest
+    def _server(self) -> ModelServer:
+        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        return ModelServer(self.base_url, headers, self.silence_s)
 
 
 @dataclass(slots=True)
@@ -229,7 +153,7 @@ class _Reading:
         if usage := event.get("usage"):
             self._usage = _usage(usage)
         for choice in (event.get("choices") or ())[:1]:
-            delta = choice.get("delta") or {}
+            delta = choice.get("delta") or choice.get("message") or {}
             text = delta.get("content") or ""
             if text:
                 self._text.append(text)
@@ -285,17 +209,6 @@ def _usage(counted: Mapping[str, Any]) -> Usage:
     cached = (counted.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
     prompt = counted.get("prompt_tokens") or 0
     return Usage(prompt - cached, counted.get("completion_tokens") or 0, cached)
-
-
-def _error_text(data: bytes) -> str:
-    """Return the message of an error body, in whichever of the usual places it is."""
-    text = data.decode("utf-8", "replace")
-    try:
-        body = json.loads(text)
-        error = body.get("error", body)
-        return str(error.get("message", error)) if isinstance(error, dict) else str(error)
-    except (ValueError, AttributeError, RecursionError):
-        return text
 
 
 def _request(

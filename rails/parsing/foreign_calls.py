@@ -16,7 +16,7 @@ from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import is_schema
 from rails.parsing.results import ToolSchemas
 
-NAME_KEYS: Final = ("tool", "toolname", "functionname", "recipientname", "function", "action", "name", "use")
+NAME_KEYS: Final = ("tool", "toolname", "functionname", "recipientname", "function", "action", "name", "use", "command")
 ARGUMENT_KEYS: Final = ("arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "kwargs")
 #: Keys under which models put a call or a list of them.
 WRAPPERS: Final = frozenset(
@@ -82,7 +82,11 @@ def _own_call(value: dict[str, Json], keys: Mapping[str, str], tools: ToolSchema
     if inside and isinstance(arguments, dict):
         if is_schema(arguments) or (not arguments and "description" in keys):
             return None
-        certain = known or at not in ("name", "action", "use") or inside in ("arguments", "toolinput", "actioninput")
+        certain = (
+            known
+            or at not in ("name", "action", "use", "command")
+            or inside in ("arguments", "toolinput", "actioninput")
+        )
         return (known or name, f'{{"{keys[at]}", "{keys[inside]}"}}') if certain else None
     if inside and isinstance(arguments, str) and known:
         return known, f'{{"{keys[at]}", "{keys[inside]}"}}'
@@ -110,6 +114,7 @@ _LINES: Final = (
         "Action: / Action Input:",
         lazy(r"^[ \t]*\**Action\**:\**[ \t]*`?([\w.-]{1,100})`?[^\n]*\n\s*\**Action[ _]Input\**:", re.M),
     ),
+    ("functools[…]", lazy(r"^[ \t]*functools\[\{[^\n]{0,40}?\"name\"[ \t]*:[ \t]*\"([\w.-]{1,100})", re.M)),
     ("a channel to a function", lazy(r"\bto=(?:functions|tools)\.([\w-]{1,100})")),
 )
 _PYTHON: Final = lazy(
@@ -118,7 +123,13 @@ _PYTHON: Final = lazy(
     re.M,
 )
 _YAML: Final = lazy(
-    r"^[ \t]*(?:tool|tool_name|function):[ \t]*[\"'`]?([\w.-]{1,100})[\"'`]?[ \t]*\r?\n[ \t]*\w+:", re.M
+    r"^[ \t]*(?:tool|tool_name|function):[ \t]*[\"'`]?([\w.-]{1,100})[\"'`]?[ \t]*\r?\n[ \t]*\w+:",
+    re.M | re.IGNORECASE,
+)
+_WITH_ATTRIBUTES: Final = lazy(
+    r"^[ \t]*<([A-Za-z_][\w.-]{0,99})"
+    r"((?:\s+[\w-]{1,60}[ \t]*=[ \t]*(?:\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000}')){1,20})\s*/?>",
+    re.M,
 )
 _ELEMENT: Final = lazy(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>\s*<([A-Za-z_][\w.-]{0,99})>", re.M)
 _LIMIT: Final = 50
@@ -148,6 +159,10 @@ def python_calls(text: str, start: int, end: int, tools: ToolSchemas) -> Iterato
 
 def _elements(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[ForeignCall]:
     """Yield XML calls of tools that do not exist: an element that is named like a function, with elements in it."""
+    for found, _ in zip(_WITH_ATTRIBUTES.finditer(text, start, end), range(_LIMIT), strict=False):
+        tool = known_tool(found[1], tools)
+        if tool and any(f" {key}=" in re.sub(r"\s+", " ", found[2]) for key in quick_check.properties(tools[tool])):
+            yield ForeignCall(found.start(), found.end(), tool, "of an element with attributes")
     for found, _ in zip(_ELEMENT.finditer(text, start, end), range(_LIMIT), strict=False):
         name = found[1]
         if name in tools or not (known_tool(name, tools) or _FUNCTION_NAME.fullmatch(name)):

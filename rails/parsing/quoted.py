@@ -26,7 +26,17 @@ from rails.core.lazy_pattern import lazy
 ContainerKind = Literal["thought", "quote", "call", "patch"]
 
 THOUGHTS: Final = frozenset(
-    {"analysis", "antthinking", "deliberation", "inner_monologue", "inner_thoughts", "monologue", "reason", "reasoning"}
+    {"brainstorming", "contemplation", "cot", "pondering", "rationale"}
+    | {
+        "analysis",
+        "antthinking",
+        "deliberation",
+        "inner_monologue",
+        "inner_thoughts",
+        "monologue",
+        "reason",
+        "reasoning",
+    }
     | {"reasoning_content", "reflection", "scratchpad", "think", "thinking", "thinking_process", "thought", "thoughts"}
 )
 _CALLS: Final = frozenset(
@@ -46,11 +56,19 @@ _AT_LINE_START: Final = frozenset(
 #: Names that are containers only with the name of a function behind them.
 _WITH_NAME: Final = frozenset({"function", "parameter"})
 
+#: Words that make a name a thought's, whatever is joined to them: ``<inner_voice_thoughts>``, ``<thought-process>``.
+_THINKS: Final = (
+    r"(?:cot|think(?:ing)?|thoughts?|reason(?:ing|s)?|reflections?|monologue|scratchpad|deliberation|contemplation"
+    r"|rationale|brainstorm(?:ing)?|ponder(?:ing)?)"
+)
+_AROUND: Final = r"[a-z]{1,20}"
+_THOUGHT_NAME: Final = rf"(?:{_AROUND}[_-]){{0,3}}{_THINKS}(?:[_-]{_AROUND}){{0,3}}(?![\w-])"
 _NAMES: Final = "|".join(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START, key=len, reverse=True))
 _TAG: Final = (
-    rf"<[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_NAMES})"
+    rf"<[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_THOUGHT_NAME}|{_NAMES})"
     r"(?P<rest>(?:[ \t=/][^<>\n]{0,500})?)(?:>|(?=[ \t]*\r?(?:\n|\Z)))"
 )
+_IS_THOUGHT: Final = lazy(_THOUGHT_NAME)
 _BAR: Final = r"[|｜]"
 _WORD: Final = r"(?:thought|thoughts|thinking|think|reasoning)"
 _HARMONY_END: Final = r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|assistantfinal"
@@ -154,7 +172,8 @@ def _any_case(words: Iterable[str]) -> str:
 #: letter case is folded, so that the search runs from one of them to the next.
 _HINT: Final = lazy(
     rf"<(?:[|｜!]|{_any_case(['start_f'])}|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
-    rf"{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w))"
+    rf"(?:{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w)"
+    rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME})))"
     rf"|\[/?{_any_case(['think', 'reasoning'])}|◁|\*\*\* Begin Patch"
 )
 #: What such a thing begins with.
@@ -262,7 +281,7 @@ def _token(found: re.Match[str]) -> Container:
 
 def kind_of(name: str) -> ContainerKind:
     """Return the kind of container that a tag's name opens."""
-    return "thought" if name in THOUGHTS else "call" if name in _CALLS else "quote"
+    return "thought" if name in THOUGHTS or _IS_THOUGHT.fullmatch(name) else "call" if name in _CALLS else "quote"
 
 
 def find_patch(line: str) -> Container | None:

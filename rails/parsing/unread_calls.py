@@ -41,7 +41,7 @@ _ELEMENT: Final = lazy(r"<(tool(?=[ \t])|[A-Za-z_][\w.-]{0,99}(?=>))[^<>\n]{0,30
 #: What models call the fence of a call; in a fence of any other language JSON is an example.
 _CALL_FENCES: Final = frozenset(
     {"", "action", "function", "function_call", "jsonl", "plaintext", "text", "tool", "tool_call", "tool_calls"}
-    | {"tool_code", "tool_request", "tool_use", "tools", "txt", "xml"}
+    | {"tool_code", "tool_request", "tool_use", "tools", "txt", "xml", "yaml", "yml"}
 )
 _PYTHON_FENCES: Final = frozenset({"python", "py", "tool_code"})
 #: The path of a file behind the language of a fence, or instead of it.

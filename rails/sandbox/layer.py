@@ -27,6 +27,7 @@ from rails.core.errors import CheckError, Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, forbidden, parse_path
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
+from rails.processes.programs import run_tool
 from rails.sandbox.places import CACHES, MINIMAL_ETC
 
 #: Says which of these paths (folders end in ``/``) git ignores; what does not know git ignores nothing.
@@ -70,6 +71,13 @@ class Layer:
 
     def changes(self) -> tuple[ChangeSet, tuple[str, ...]]:
         """Return what is to be proposed, and in words what is left out. Raises CheckError where it is too much."""
+        try:
+            return self._changes()
+        except (OSError, RecursionError) as error:
+            words = getattr(error, "strerror", None) or "its folders are too deep"
+            raise CheckError(f"What the command left cannot be read: {words}. Nothing was taken.") from error
+
+    def _changes(self) -> tuple[ChangeSet, tuple[str, ...]]:
         found: list[FileChange] = []
         left_out: list[str] = []
         size = 0
@@ -165,7 +173,7 @@ class Layer:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
-        shutil.rmtree(self.folder, onerror=force_removal)
+        _remove_all(self.folder)
 
     def __enter__(self) -> Layer:
         return self
@@ -193,9 +201,18 @@ def _remove_if_abandoned(folder: Path) -> None:
         return
     try:
         if lock.acquire(descriptor):
-            shutil.rmtree(folder, onerror=force_removal)
+            _remove_all(folder)
     finally:
         os.close(descriptor)
+
+
+def _remove_all(folder: Path) -> None:
+    """Remove a folder, however deep a command made it."""
+    try:
+        shutil.rmtree(folder, onerror=force_removal)
+    except RecursionError:
+        with contextlib.suppress(CheckError):
+            run_tool(["/bin/rm", "-rf", "--", str(folder)])
 
 
 def force_removal(function: Callable[..., object], path: str, _: object) -> None:
@@ -245,7 +262,7 @@ def open_folder(place: Path) -> None:
 def remove_entry(place: Path) -> None:
     """Remove a file, a link or a whole folder of a layer, if there is one."""
     if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place, onerror=force_removal)
+        _remove_all(place)
     else:
         place.unlink(missing_ok=True)
 

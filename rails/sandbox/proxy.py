@@ -25,6 +25,8 @@ from rails.core.scratch import kept_folder
 from rails.core.text import one_line
 from rails.sandbox.view import HOST
 
+#: The script that runs inside.
+BRIDGE: Final = Path(__file__).with_name("bridge.py")
 _HEAD_BYTES: Final = 16_384
 _SECONDS: Final = 30.0
 _CONNECTIONS: Final = 64
@@ -34,7 +36,7 @@ _REQUEST: Final = re.compile(rb"([A-Z]+) (?:http://)?([^/ :]+)(?::(\d+))?(/[^ ]*
 
 def bridged(argv: Sequence[str]) -> tuple[str, ...]:
     """Return ``argv`` with the bridge before it, for the inside of the namespace."""
-    return (sys.executable, "-I", "-S", str(Path(__file__).with_name("bridge.py")), *argv)
+    return (sys.executable, "-I", "-S", str(BRIDGE), *argv)
 
 
 @contextlib.contextmanager

@@ -120,6 +120,7 @@ def _namespaces(
         stack.callback(os.close, reader)
         socket = stack.enter_context(proxy.serve_hosts(network)) if network else None
         words = proxy.bridged(argv) if socket else tuple(argv)
+        view = replace(view, read_only=(*view.read_only, proxy.BRIDGE)) if socket else view
         launch = bubblewrap.launch(words, view, limits, join=join, socket=socket, status=writer)
         try:
             report = bytearray()

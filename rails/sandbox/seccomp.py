@@ -2,8 +2,8 @@
 
 Covered: making namespaces, mounting, tracing, keys, BPF, io_uring, typing into the terminal (TIOCSTI), sockets of
 families nobody needs. At level 1, where no namespace helps, also every socket, System V IPC, other processes' limits,
-and changing modes, owners and times by path, which Landlock lets through: those do nothing and say that they worked,
-because copying a file with its times must not fail.
+and changing modes, owners, times and attributes, which Landlock lets through for all that can be read: those do nothing
+and say that they worked, because copying a file with its times must not fail.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import errno
 import platform
 import struct
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -23,14 +24,15 @@ _ARGUMENTS: Final = 16
 _NAMESPACES: Final = 0x7E020000
 #: AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK: the network namespace has only a loopback of its own.
 _FAMILIES: Final = (1, 2, 10, 16)
-_TERMINAL: Final = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+#: TIOCSTI, TIOCLINUX; what sets a file's flags (FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR).
+_IOCTLS: Final = (0x5412, 0x541C, 0x40086602, 0x401C5820)
 
 #: Numbers that are the same on all architectures that the table knows.
 _NEW: Final = {
     **{"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429},
     **{"fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "clone3": 435, "pidfd_getfd": 438},
     **{"process_madvise": 440, "mount_setattr": 442, "fchmodat2": 452, "setxattrat": 463, "removexattrat": 466},
-    "file_setattr": 469,
+    **{"file_setattr": 469, "open_tree_attr": 467},
 }
 _X86_64: Final = {
     **{"ioctl": 16, "socket": 41, "clone": 56, "ptrace": 101, "pivot_root": 155, "chroot": 161, "acct": 163},
@@ -38,7 +40,19 @@ _X86_64: Final = {
     **{"delete_module": 176, "quotactl": 179, "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250},
     **{"unshare": 272, "perf_event_open": 298, "open_by_handle_at": 304, "setns": 308, "process_vm_readv": 310},
     **{"process_vm_writev": 311, "finit_module": 313, "kexec_file_load": 320, "bpf": 321, "userfaultfd": 323},
-    **{"chmod": 90, "fchmodat": 268, "chown": 92, "lchown": 94, "fchownat": 260, "utime": 132, "utimes": 235},
+    **{
+        "fchmod": 91,
+        "fchown": 93,
+        "fsetxattr": 190,
+        "fremovexattr": 199,
+        "chmod": 90,
+        "fchmodat": 268,
+        "chown": 92,
+        "lchown": 94,
+        "fchownat": 260,
+        "utime": 132,
+        "utimes": 235,
+    },
     **{"futimesat": 261, "utimensat": 280, "setxattr": 188, "lsetxattr": 189, "removexattr": 197, "lremovexattr": 198},
     **{"prlimit64": 302, "setpriority": 141, "sched_setscheduler": 144, "sched_setparam": 142, "ioprio_set": 251},
     **{"sched_setaffinity": 203, "sched_setattr": 314, "migrate_pages": 256, "move_pages": 279, "syslog": 103},
@@ -50,7 +64,18 @@ _AARCH64: Final = {
     **{"delete_module": 106, "quotactl": 60, "kexec_load": 104, "add_key": 217, "request_key": 218, "keyctl": 219},
     **{"unshare": 97, "perf_event_open": 241, "open_by_handle_at": 265, "setns": 268, "process_vm_readv": 270},
     **{"process_vm_writev": 271, "finit_module": 273, "kexec_file_load": 294, "bpf": 280, "userfaultfd": 282},
-    **{"fchmodat": 53, "fchownat": 54, "utimensat": 88, "setxattr": 5, "lsetxattr": 6, "removexattr": 14},
+    **{
+        "fchmod": 52,
+        "fchown": 55,
+        "fsetxattr": 7,
+        "fremovexattr": 16,
+        "fchmodat": 53,
+        "fchownat": 54,
+        "utimensat": 88,
+        "setxattr": 5,
+        "lsetxattr": 6,
+        "removexattr": 14,
+    },
     **{"lremovexattr": 15, "prlimit64": 261, "setpriority": 140, "sched_setscheduler": 119, "sched_setparam": 118},
     **{"ioprio_set": 30, "sched_setaffinity": 122, "sched_setattr": 274, "migrate_pages": 238, "move_pages": 239},
     **{"syslog": 116, "shmget": 194, "shmat": 196, "semget": 190, "msgget": 186, "shmctl": 195, "semctl": 191},
@@ -63,18 +88,20 @@ _NEVER: Final = (
     *("open_by_handle_at", "setns", "process_vm_readv", "process_vm_writev", "finit_module", "kexec_file_load", "bpf"),
     *("userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "open_tree", "move_mount", "fsopen"),
     *("fsconfig", "fsmount", "fspick", "pidfd_getfd", "mount_setattr"),
+    *("open_tree_attr", "syslog"),
 )
 #: Without namespaces: what reaches other processes of the same user.
 _SHARED: Final = (
-    *("socket", "setpriority", "ioprio_set", "migrate_pages", "move_pages", "syslog", "shmget", "shmat", "shmctl"),
+    *("socket", "setpriority", "ioprio_set", "migrate_pages", "move_pages", "shmget", "shmat", "shmctl"),
     *("semget", "semctl", "msgget", "msgctl", "mq_open", "process_madvise"),
 )
 #: Without namespaces: only for the process itself (0).
 _ITSELF: Final = ("prlimit64", "sched_setscheduler", "sched_setparam", "sched_setaffinity", "sched_setattr")
-#: Without namespaces: what changes a file by its path and Landlock does not ask about.
+#: Without namespaces: what changes a file that can only be read, and Landlock does not ask about.
 _PRETENDED: Final = (
     *("chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utime", "utimes", "futimesat", "setxattr"),
     *("lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat", "file_setattr"),
+    *("fchown", "fsetxattr", "fremovexattr", "utimensat"),
 )
 
 
@@ -83,6 +110,7 @@ def supported() -> bool:
     return platform.system() == "Linux" and platform.machine() in _MACHINES
 
 
+@cache
 def syscall_filter(*, namespaces: bool) -> bytes:
     """Return the filter; ``namespaces`` is whether it is used in namespaces of its own (levels 2 and 3)."""
     architecture, table = _MACHINES[platform.machine()]
@@ -96,7 +124,7 @@ def _instructions(architecture: int, table: dict[str, int], *, namespaces: bool)
         yield from _when(table, name, _refuse(errno.EPERM))
     yield from _when(table, "clone3", _refuse(errno.ENOSYS))  # its flags can't be read here; clone is used instead
     yield from _when(table, "clone", _load(0), _code(_ANY_BIT, _NAMESPACES, 0, 1), _refuse(errno.EPERM))
-    forbidden = [step for word in _TERMINAL for step in (_code(_EQUAL, word, 0, 1), _refuse(errno.EPERM))]
+    forbidden = [step for word in _IOCTLS for step in (_code(_EQUAL, word, 0, 1), _refuse(errno.EPERM))]
     yield from _when(table, "ioctl", _load(1), *forbidden)
     if namespaces:
         families = [_code(_EQUAL, family, len(_FAMILIES) - at, 0) for at, family in enumerate(_FAMILIES)]
@@ -104,10 +132,10 @@ def _instructions(architecture: int, table: dict[str, int], *, namespaces: bool)
     else:
         for name in _PRETENDED:
             yield from _when(table, name, _refuse(0))
+        set_user_id = (_load(1), _code(_ANY_BIT, 0o6000, 0, 1), _refuse(errno.EPERM))
+        yield from _when(table, "fchmod", *set_user_id, _refuse(0))
         for name in _ITSELF:
             yield from _when(table, name, _load(0), _code(_EQUAL, 0, 1, 0), _refuse(errno.EPERM))
-        # Without a path it is about a file that is open, which Landlock has asked about.
-        yield from _when(table, "utimensat", _load(1), _code(_EQUAL, 0, 1, 0), _refuse(0))
     yield _code(_RETURN, _ALLOW)
 
 

@@ -411,7 +411,8 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
     native = {} if isinstance(found, RequestResult) else found.native_ids
     outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
-    return Turn(answer, outcomes, feedback.compose(answer, outcomes, native))
+    told = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
+    return Turn(answer, outcomes, feedback.compose(answer, told, native))
 
 
 def _native_ids(context: TurnContext, turns: int, answer: ModelAnswer) -> Mapping[str, str]:

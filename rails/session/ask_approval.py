@@ -72,6 +72,12 @@ def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision 
     return ask(context, asked) if isinstance(rules, RuleBook) and rules.looks_at(asked) else None
 
 
+def may_show_secrets(context: TurnContext, tool: str, path: str | None) -> bool:
+    """Whether the user lets the agent read keys and passwords that ``tool`` returns, of the file at ``path``."""
+    rules = context.approver
+    return isinstance(rules, RuleBook) and rules.shows_secrets(context.agent.name, tool, path)
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement(Generic[T]):
     """A yes: the question as it was answered, the permit, and in words what the human edited."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from rails.core import limits
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.changes import ChangeSet
-from rails.core.errors import CheckError
+from rails.core.errors import CheckError, RailsError
 from rails.core.events.base import Event
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.session import SandboxFound
@@ -152,7 +152,7 @@ class ContainedRuns:
             on_output=on_output,
         )
         if result.timed_out:
-            layer.drop()
+            self.settle()
         return result
 
     def contain(self, call: ContainedCall) -> Result:
@@ -167,8 +167,11 @@ class ContainedRuns:
 
     def settle(self) -> None:
         """Forget what was proposed: it is written, or nobody wants it."""
-        if self._layer:
-            self._layer.drop()
+        try:
+            if self._layer:
+                self._layer.drop()
+        except (RailsError, OSError, RecursionError):  # it left what nobody can look through: away with all of it
+            self.close()
 
     def close(self) -> None:
         """Remove the layer."""

@@ -55,7 +55,7 @@ class Measured:
         """Return an estimate corrected by what was counted; of what is new since then, nothing is taken off."""
         if not (self.thought and self.counted):
             return thought
-        ratio = min(4.0, max(0.25, self.counted / self.thought))
+        ratio = min(4.0, max(0.75, self.counted / self.thought))
         return math.ceil(thought * ratio + max(0.0, 1 - ratio) * max(0, thought - self.thought))
 
 

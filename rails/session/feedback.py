@@ -6,13 +6,13 @@ says what was and was not written. The first words are fixed: programs and peopl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.conversation import Message, MessagePart, ModelAnswer, NativeResult, StopReason, TextPart
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_diff
 from rails.core.errors import Refusal
 from rails.core.messages import say
@@ -42,11 +42,15 @@ FeedbackKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """The result of one request (or of several that were handled together), in words for the model."""
+    """The result of one request (or of several that were handled together), in words for the model.
+
+    ``shows_secrets`` is whether the user lets the agent read keys and passwords in it.
+    """
 
     ids: tuple[str, ...]
     kind: FeedbackKind
     text: str
+    shows_secrets: bool = False
 
     @property
     def ok(self) -> bool:
@@ -218,6 +222,19 @@ def masked(ids: tuple[str, ...]) -> RequestResult:
         "not keep. What is listed above was done, the rest was not. Send the rest again."
     )
     return RequestResult(ids, "skipped", text)
+
+
+_MASKED: Final = (
+    "[What reads «secret:…» is a key or password: it was masked before it reached you and is unchanged in its place. "
+    "Edit around it, and never write the mark. Only the user can let you read such values, with a rule in policy.toml: "
+    'decision = "allow", kind = "result", risk = "secret", path = "…".]'
+)
+
+
+def without_secrets(outcome: RequestResult, mask: Callable[[str], str]) -> RequestResult:
+    """Return an outcome as its model may read it; where something was masked, it says so and who can allow it."""
+    text = outcome.text if outcome.shows_secrets else mask(outcome.text)
+    return outcome if text == outcome.text else replace(outcome, text=f"{text}\n{_MASKED}")
 
 
 def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]) -> Message:

@@ -20,9 +20,7 @@ from types import TracebackType
 from typing import Final, Self
 
 import rails
-from rails.approval.decision import request_for_changes
-from rails.approval.policy.policy import load_policy
-from rails.approval.policy.rules import Circumstances
+from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.conversation import Message, ModelAnswer, NativeCall
@@ -136,13 +134,21 @@ class HostedSession:
         ids = (call.id,)
         self._publish(ChangePlanned(ids, changes.files(), ()))
         verdict = self._judged(ids, changes)
-        asked = request_for_changes(call.id, self.host, (), verdict, model=self.model)
-        judgement = load_policy(self.project).judge(asked, Circumstances(self.model, interactive=True))
-        denied = f"A rule of the policy denies it: {judgement.why}" if judgement.ruling == "deny" else ""
+        denied = self._denied(call, verdict) if may_have_policy(self.project) else ""
         if verdict.status == "pass" and not denied:
             self._passed((*verdict.proposal.changes, *changes.changes))
         self._save()
         return Judged(verdict, denied)
+
+    def _denied(self, call: HostCall, verdict: Verdict) -> str:
+        """Return why a rule of the policy denies what is proposed, "" where none does."""
+        from rails.approval.decision import request_for_changes  # the first call of a host waits for every import
+        from rails.approval.policy.policy import load_policy
+        from rails.approval.policy.rules import Circumstances
+
+        asked = request_for_changes(call.id, self.host, (), verdict, model=self.model)
+        judgement = load_policy(self.project).judge(asked, Circumstances(self.model, interactive=True))
+        return f"A rule of the policy denies it: {judgement.why}" if judgement.ruling == "deny" else ""
 
     def told(self, text: str, *, codes: Sequence[str] = ("gate",)) -> bool:
         """Take note of what the host's model is told. Returns whether it is not just what it was told last."""

@@ -118,6 +118,7 @@ class OpenSession:
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
             on_text=self.on_text,
             time_left=self._checked_time_left,
+            mask=self.log.masked,
         )
 
     def _checked_time_left(self) -> float:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
 from rails.approval.decision import request_for_changes, sign_changes
 from rails.core.changes import ChangeSet
-from rails.core.errors import StaleError, TimeUpError, WorkspaceError
+from rails.core.errors import Refusal, StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -32,6 +32,7 @@ from rails.core.verdict import Verdict
 from rails.edits.apply import Applied, apply, read_file, recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
+from rails.log.masking import MARK
 from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, plan_with_choices
 from rails.session.contained import changed_words
@@ -50,10 +51,22 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     ids = tuple(request.id for request in requests)
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
-    if planned.refusals:
-        context.publish(ChangeRefused(ids, planned.refusals))
-        return feedback.edit(ids, planned.refusals)
+    if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
+        context.publish(ChangeRefused(ids, refusals))
+        return feedback.edit(ids, refusals)
     return carry_out_plan(context, requests, planned, echoes)
+
+
+def _masked_writes(changes: ChangeSet) -> Iterator[Refusal]:
+    """Yield a refusal for each file into which the mark of a secret would be written, in the place of the secret."""
+    for change in changes.changes:
+        before, after = ((data or b"").decode("utf-8", "replace") for data in (change.before, change.after))
+        if "«secret:" in after and not set(MARK.findall(after)) <= set(MARK.findall(before)):
+            message = (
+                f"The edit would write «secret:…» into {change.path}: the mark of a value that you were not shown."
+            )
+            hint = "Send an edit that leaves the lines with it as they are, or ask the user for the value's place."
+            yield Refusal("masked", message, hint, path=str(change.path))
 
 
 def propose_what_ran(

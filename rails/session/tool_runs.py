@@ -11,7 +11,14 @@ from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.tool_request import ToolRequest, ToolResult
 from rails.session import feedback
-from rails.session.ask_approval import approval_request_for, ask_permit, has_to_ask, kept_back, may_read
+from rails.session.ask_approval import (
+    approval_request_for,
+    ask_permit,
+    has_to_ask,
+    kept_back,
+    may_read,
+    may_show_secrets,
+)
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
 from rails.session.proposal import propose_what_ran
@@ -60,6 +67,9 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     path, digest = facts.get("path"), facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
-    context.returned.add(result.text, f"the result of {tool}" + (f" of {path}" if path else ""))
-    told = feedback.result(ids, tool, result, logged.text if isinstance(logged, ToolExecutionResult) else "")
+    shows = may_show_secrets(context, tool, path if isinstance(path, str) else None)
+    text = result.text if shows else context.mask(result.text)
+    context.returned.add(text, f"the result of {tool}" + (f" of {path}" if path else ""))
+    whole = logged.text if isinstance(logged, ToolExecutionResult) else ""
+    told = replace(feedback.result(ids, tool, result, whole), shows_secrets=shows)
     return propose_what_ran(context, request, told, result.changes) if result.changes else told

@@ -118,6 +118,7 @@ def _reply(
     context: TurnContext, answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]
 ) -> Message:
     """Return the one message that the agent gets; after a fault of ours, one that says no more than that."""
+    outcomes = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
     reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
     return reply if isinstance(reply, Message) else feedback.after_fault(reply, native)
 

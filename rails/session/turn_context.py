@@ -39,7 +39,8 @@ class TurnContext:
     can be merged. ``from_project`` names the tools whose definition comes from the project
     itself: their approval says so. ``returned`` are the texts that its tools gave it, so that a call which only
     repeats one of them is known. ``contained`` runs commands. ``on_text`` gets each piece of streamed text.
-    ``time_left`` says how many seconds the session still has.
+    ``time_left`` says how many seconds the session still has. ``mask`` takes keys and passwords out of what the
+    agent is told.
     """
 
     project: Path
@@ -60,6 +61,7 @@ class TurnContext:
     dialects: Sequence[str] = ()
     on_text: Callable[[str], object] = field(default=lambda _: None)
     time_left: Callable[[], float] = field(default=lambda: math.inf)
+    mask: Callable[[str], str] = field(default=lambda text: text)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 
     def publish(self, event: Event) -> object:

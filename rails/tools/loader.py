@@ -181,7 +181,11 @@ def _read_folders(
     mistakes: list[Mistake] = []
     for folder in folders:
         shipped, own = _is_shipped(folder), folder in trusted_folders
-        found, wrong = _read_folder(folder, known, check_values=thorough or not shipped)
+        links = [] if shipped or own else _links(folder)
+        notes += [
+            f"{file} was left out: it is a link, and links are not followed. Put the file there." for file in links
+        ]
+        found, wrong = _read_folder(folder, known, frozenset(links), check_values=thorough or not shipped)
         mistakes += wrong
         for definition in found:
             one = replace(definition, trusted=shipped or own or definition.digest in trusted)
@@ -205,10 +209,17 @@ def _is_shipped(folder: Path) -> bool:
         return False
 
 
-def _read_folder(folder: Path, roles: frozenset[str], *, check_values: bool) -> tuple[list[Definition], list[Mistake]]:
+def _links(folder: Path) -> list[Path]:
+    """Return which definition files are links, and those of a folder that is one: what they lead to nobody reviews."""
+    return [file for file in _files(folder) if folder.is_symlink() or file.is_symlink()]
+
+
+def _read_folder(
+    folder: Path, roles: frozenset[str], without: frozenset[Path], *, check_values: bool
+) -> tuple[list[Definition], list[Mistake]]:
     found: dict[str, Definition] = {}
     mistakes: list[Mistake] = []
-    files = _files(folder)
+    files = [file for file in _files(folder) if file not in without]
     if len(files) > limits.DEFINITION_FILES:
         message = f"the folder has more than {limits.DEFINITION_FILES} definition files"
         return [], [Mistake(str(folder), 0, "", message, "Split it.")]
@@ -298,6 +309,9 @@ def _seizure_note(definition: Definition) -> str:
 
 
 def _notes(definition: Definition) -> Iterator[str]:
+    if not definition.trusted:
+        name = definition.tool_name
+        yield f"{name}: no agent is told of it before you accept its definition: ai-rails tools trust {name}"
     if not definition.access:
         yield f"{definition.tool_name}: no access_control, so no agent can use it ({definition.source})"
     if isinstance(definition.transport, Http) and not definition.transport.endpoint:

@@ -218,6 +218,11 @@ def test_every_fact_of_a_verdict_that_a_human_read_is_part_of_the_digest(make):
         assert digest not in seen, other
         seen.add(digest)
     assert make.ask(judged=replace(judged, findings=(found, replace(found, rule="X", new=False)))).digest in seen
+    more = replace(
+        judged, findings=(found, replace(found, line=9)), not_checked=(*judged.not_checked, NotChecked("a", "b", "c"))
+    )
+    turned = replace(more, **{key: getattr(more, key)[::-1] for key in ("findings", "not_checked", "checks")})
+    assert make.ask(judged=turned).digest == make.ask(judged=more).digest, "the order is not what a human agrees to"
 
 
 def test_a_question_carries_what_it_was_asked_with(make):

@@ -1,5 +1,7 @@
 """--approve ask: a human decides, always. --approve policy: rules decide, and the rest is asked where somebody is."""
 
+from dataclasses import replace
+
 import pytest
 
 from rails.approval.content_risks import UNNAMED_NEVER
@@ -7,7 +9,7 @@ from rails.approval.decision import Decision, request_for_result
 from rails.approval.policy.file import read_policy
 from rails.approval.policy.grants import Grants, propose
 from rails.approval.policy.policy import PolicyApprover
-from rails.approval.policy.rules import Policy
+from rails.approval.policy.rules import Conditions, Policy, PolicyRule, items_of
 
 ALLOW = '[[rule]]\ndecision = "allow"\npath = "**"\n'
 DENY = '[[rule]]\ndecision = "deny"\ntool = "edit_file"\nreason = "not today"\n'
@@ -111,6 +113,30 @@ def test_what_a_run_may_do_first_is_counted_over_all_questions_and_only_what_was
     denies = rules('[[rule]]\ndecision = "deny"\ntool = "edit_file"\nfrom_nth = 3\n')
     third = PolicyApprover(denies, Human())
     assert [third.decide(make.ask()).answer for _ in range(4)] == ["approve", "approve", "deny", "deny"]
+
+
+def test_a_finding_fits_one_of_several_globs_and_counts_only_where_it_is_new(make):
+    found = [make.finding(rule="E501"), make.finding(rule="W291")]
+    allow = rules(ALLOW.replace("**", "src/**") + 'finding = ["E*", "W*"]\nverdict = ["pass", "fail"]\n')
+    deny = rules('[[rule]]\ndecision = "deny"\nfinding = ["S*", "W*"]\n')
+    request = make.ask(status="fail", findings=found)
+    assert allow.judge(request).ruling == "allow"
+    assert deny.judge(request).ruling == "deny"
+    assert deny.judge(make.ask(status="fail", findings=found[:1])).ruling == "ask"
+    old = replace(found[1], new=False)
+    assert deny.judge(make.ask(findings=[old])).ruling == "ask"
+    assert items_of(replace(request, verdict=None))[0].seen.findings == ()
+
+
+def test_rules_of_two_files_with_one_number_are_counted_each_by_itself(make):
+    first, second = (
+        PolicyRule(1, "deny", source, tool=(tool,), when=Conditions(from_nth=2))
+        for source, tool in (("policy.toml", "edit_file"), (".rails.toml", "write_file"))
+    )
+    approver = PolicyApprover(Policy((first, second)), Human())
+    answers = [approver.decide(make.ask(tools=(tool,))).answer for tool in ("edit_file", "write_file", "write_file")]
+    assert answers == ["approve", "approve", "deny"]
+    assert approver.decide(make.ask(tools=("edit_file",))).answer == "deny"
 
 
 def test_an_allow_rule_of_the_file_adds_nothing_to_a_grant_where_a_human_decides(make):

@@ -259,23 +259,23 @@ def test_requests_and_tokens_of_all_go_at_one_pace(tmp_path):
     pace = Pace()
     starts = []
     for _ in range(3):
-        start, pace = pace.asked(100.0, 2.0)
+        start, pace = pace.after("ask", 100.0, 2.0)
         starts.append(start)
     assert starts == [100.0, 102.0, 104.0]
-    assert pace.used(100.0, 30.0).asked(101.0, 2.0)[0] == 130.0
-    assert pace.paused(150.0).asked(101.0, 2.0)[0] == 150.0
-    assert Pace(9e12, 0.0).asked(101.0, 2.0)[0] == 101.0 + 3_600.0
+    assert pace.after("use", 100.0, 30.0)[1].after("ask", 101.0, 2.0)[0] == 130.0
+    assert pace.after("pause", 100.0, 50.0)[1].after("ask", 101.0, 2.0)[0] == 150.0
+    assert Pace(9e12, 0.0).after("ask", 101.0, 2.0)[0] == 101.0 + 3_600.0
     files = [PaceFiles(tmp_path) for _ in range(4)]
     found = []
-    threads = [threading.Thread(target=lambda f=f: found.extend(f.ask("p", 50.0) for _ in range(5))) for f in files]
+    threads = [threading.Thread(target=lambda f=f: found.extend(f("p", "ask", 50.0) for _ in range(5))) for f in files]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
     found.sort()
     assert [round(b - a) for a, b in pairwise(found)] == [50] * 19
-    files[0].pause("p", 3_000.0)
-    assert files[1].ask("p", 1.0) - time.time() > 2_900
+    files[0]("p", "pause", 3_000.0)
+    assert files[1]("p", "ask", 1.0) - time.time() > 2_900
 
 
 def test_a_job_that_is_told_to_wait_makes_the_others_wait(job, model, tmp_path):

@@ -4,8 +4,9 @@
     python tests/benchmarks/edits.py speed
 
 ``--peers`` names folders with unpacked packages (``pip install --no-deps --target FOLDER aider-chat`` and the
-like); the peers' own matching functions are read from there, unmodified, and run in this process. A peer
-that is not there is left out, and the table says so. Cell: correct / refused / **silently wrong**.
+like, ``npm install --ignore-scripts --prefix FOLDER @google/gemini-cli-core``); the peers' own matching functions are
+read from there, unmodified, and run in this process, those of JavaScript in Node. A peer that is not there is left
+out, and the table says so. Cell: correct / refused / **silently wrong**.
 """
 
 import argparse

@@ -5,7 +5,9 @@ as each peer does it, which matters: all of these read with universal newlines.
 """
 
 import ast
+import json
 import re
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,9 +126,26 @@ def openhands(path):
     return contestant(replace)
 
 
+def gemini(path):
+    command = ["node", Path(__file__).parent / "edits_gemini.mjs", path]
+    node = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def replace(content, old, new):
+        node.stdin.write(json.dumps([content, old, new]) + "\n")
+        node.stdin.flush()
+        return json.loads(node.stdout.readline())
+
+    def as_it_writes(case):  # it reads with universal line ends, and writes those of the file
+        result = contestant(replace)(case)
+        return result.replace(b"\n", b"\r\n") if result and b"\r\n" in case.data else result
+
+    return as_it_writes
+
+
 PEERS = {
     "aider diff": ("aider/coders/editblock_coder.py", aider),
     "OpenHands str_replace": ("openhands/tools/file_editor/editor.py", openhands),
     "deepagents": ("deepagents/backends/utils.py", deepagents),
     "gptme patch": ("gptme/tools/patch.py", gptme),
+    "gemini-cli": ("node_modules/@google/gemini-cli-core/dist/src/tools/edit.js", gemini),
 }

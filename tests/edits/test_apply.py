@@ -360,6 +360,8 @@ def test_what_is_held_is_compared_with_what_the_name_leads_to_now(tmp_path):
         ("file/a", r"file is not a folder, or is a link to one\."),
         ("away/a", r"away is (a symbolic link|not a folder, or is a link to one)\."),
         ("six", r"six has 6 bytes; 5 are allowed\."),
+        ("x/deep", r"^x/deep is a symbolic link"),
+        ("x/folder", r"^x/folder is a folder"),
     ],
 )
 def test_what_is_not_a_plain_file_within_the_bound_is_not_read(tmp_path, monkeypatch, name, why):
@@ -369,6 +371,8 @@ def test_what_is_not_a_plain_file_within_the_bound_is_not_read(tmp_path, monkeyp
     (tmp_path / "away").symlink_to("folder")
     save(tmp_path, "file", "12345")
     save(tmp_path, "six", "123456")
+    (tmp_path / "x/folder").mkdir(parents=True)
+    (tmp_path / "x/deep").symlink_to("folder")
     with opened(tmp_path) as workspace:
         root = workspace.folder(())
         assert workspace.read_name("file", root, most=5).data == b"12345"
@@ -445,8 +449,9 @@ def test_a_system_that_cannot_exchange_is_told_from_a_disk_that_fails(tmp_path, 
     monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: lambda *arguments: -1)
     monkeypatch.setattr("rails.edits.safe_files.ctypes.get_errno", lambda: number)
     if number == errno.EIO:
-        with pytest.raises(OSError, match=r"a.*b"):
+        with pytest.raises(OSError, match=r"a.*b") as raised:
             Disk().exchange("a", "b", 0)
+        assert (raised.value.errno, raised.value.filename, raised.value.filename2) == (errno.EIO, "a", "b")
     else:
         assert Disk().exchange("a", "b", 0) is False
 
@@ -507,3 +512,37 @@ def test_what_is_no_longer_as_somebody_wrote_it_is_not_recorded(tmp_path, now):
     with pytest.raises(StaleError, match=r"a\.txt was changed since it was looked at\. This step was not recorded"):
         record_written(ChangeSet((change("a.txt", b"old", b"new"),)), tmp_path, StepFacts("s1", "t"))
     assert History(tmp_path).steps() == ()
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ELOOP, "a.txt is a symbolic link"),
+        (errno.EMLINK, "a.txt is a symbolic link"),
+        (errno.ENOTDIR, "a.txt is not a folder, or is a link to one"),
+        (errno.ENXIO, "a.txt is not a plain file"),
+        (errno.ENODEV, "a.txt is not a plain file"),
+        (errno.EACCES, "The disk refused"),
+    ],
+)
+def test_what_a_path_is_is_told_from_what_a_disk_cannot_do(tmp_path, monkeypatch, number, words):
+    real = os.open
+
+    def refuse(name, *arguments, **more):
+        if name == "a.txt":
+            raise OSError(number, os.strerror(number), name)
+        return real(name, *arguments, **more)
+
+    monkeypatch.setattr("rails.edits.safe_files.os.open", refuse)
+    with pytest.raises(WorkspaceError, match=words):
+        read_file(tmp_path, at("a.txt"))
+
+
+def test_a_step_that_is_recorded_already_is_not_recorded_again(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("rails.edits.apply.close_journal", lambda workspace, journal: None)  # killed just before
+        assert step(tmp_path, change("a.txt", None, b"1")).step == 1
+    assert len(list((tmp_path / ".rails/journal").glob("*.applied"))) == 1
+    (said,) = recover(tmp_path)
+    assert said.endswith("It is step 1 of session s1 and can be undone.")
+    assert [one.step for one in History(tmp_path).steps()] == [1]

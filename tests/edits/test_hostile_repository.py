@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from rails.core.changes import ChangeSet
+from rails.edits import checkpoint_store
 from rails.edits.apply import read_file, recover
 from rails.edits.checkpoints import History
 
@@ -117,6 +118,67 @@ def test_nothing_of_a_hostile_project_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(project)
     session(project)
     assert traces(tmp_path) == []
+
+
+PLANTED = {
+    "commondir": "{outside}\n",
+    "config.worktree": "[core]\n\tfsmonitor = {program}\n",
+    "objects/info/alternates": "{outside}/objects\n",
+    "info/grafts": "{commit}\n",
+    "shallow": "{commit}\n",
+}
+
+
+@pytest.mark.parametrize("when", ["before the first step", "between two steps"])
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_is_planted_in_the_history_is_taken_away_before_git_runs(tmp_path, monkeypatch, name, when):
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    outside.mkdir()
+    git(outside, "init", "-q", "--bare", ".")
+    planted = project / ".rails/history.git" / name
+    text = PLANTED[name].format(outside=outside, program=canary(tmp_path, "planted"), commit="1" * 40)
+    seen, real = [], checkpoint_store.run_git
+
+    def looking(*arguments, **more):
+        seen.append(planted.exists())
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(checkpoint_store, "run_git", looking)
+    number = 0
+    if when == "between two steps":
+        number = step(project_with(project), change("a.txt", None, b"0")).step
+    save(project, f".rails/history.git/{name}", text)
+    assert step(project, change("b.txt", None, b"1")).step == number + 1
+    history = History(project)
+    for use in (history.steps, lambda: history.undo("s1"), lambda: history.redo("s1")):
+        save(project, f".rails/history.git/{name}", text)
+        use()
+    assert seen
+    assert not any(seen), "git never saw it"
+    assert not planted.exists()
+    assert traces(tmp_path) == []
+    assert (project / "b.txt").read_bytes() == b"1"
+
+
+def project_with(project):
+    project.mkdir(exist_ok=True)
+    return project
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config"])
+@pytest.mark.parametrize("form", ["other text", "a link", "nothing"])
+def test_the_historys_own_files_are_ours_whatever_stands_there(tmp_path, name, form):
+    step(tmp_path, change("a.txt", None, b"1"))
+    file, theirs = tmp_path / ".rails/history.git" / name, save(tmp_path, "theirs", "[core]\n\tbare = false\n")
+    right = file.read_bytes()
+    file.unlink()
+    if form == "other text":
+        file.write_bytes(theirs.read_bytes())
+    elif form == "a link":
+        file.symlink_to(theirs)
+    assert step(tmp_path, change("a.txt", b"1", b"2")).step == 2
+    assert (file.is_symlink(), file.read_bytes()) == (False, right)
+    assert theirs.read_bytes() == b"[core]\n\tbare = false\n"
 
 
 @pytest.mark.parametrize("name", ["", "/objects", "/refs", "/refs/rails"])

@@ -171,6 +171,14 @@ def test_the_quick_test_of_a_line_takes_only_the_very_next_record_of_this_chain(
     assert event_codec.follows(b'{"v":1,"seq":1,"', 1, "") is None
 
 
+@pytest.mark.parametrize("text", ["plain", "a\x7fb", "é\x7f\x9f", "\u200b\u202e\u2066\ufeff", "a\u2028b", "\ud800"])
+def test_characters_that_deceive_a_screen_are_written_as_escapes_and_read_back(text):
+    line = event_codec.dumps({"t": text})
+    assert json.loads(line) == {"t": text}
+    assert not event_codec._ESCAPED.search(line)
+    assert event_codec.escape(event_codec.unescaped({"t": text})) == line
+
+
 def test_a_recovery_mark_and_another_format_are_always_looked_at_closely():
     def line(kind="TOOL_STATUS", **more):
         facts = {"agent_role": "", "llm_model_used": "", "event_type": kind, "message": "m", "details": {}, "prev": ""}

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
@@ -79,6 +80,59 @@ def test_session_ids_sort_by_time_and_never_collide(state):
     assert all(re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{4}", name) for name in made)
     assert made == sorted(made), "also within one second"
     assert [item.session_id for item in sessions(state)] == made
+
+
+def test_a_log_is_new_until_something_is_written(state):
+    with SessionLog.create(state, session_id="s") as log:
+        assert log.is_new
+        log.append(note())
+        assert not log.is_new
+    with SessionLog.reopen(state, "s") as again:
+        assert not again.is_new
+
+
+def test_a_long_message_is_cut_at_its_bound(state):
+    with SessionLog.create(state) as log:
+        for length in (1_000, 1_001):
+            log.append(note("x" * length))
+    first, second = (record.message for record in read_strict(log.path))
+    assert first == "x" * 1_000
+    assert second.startswith("x" * 900)
+    assert second != "x" * 1_001
+    assert second.count("x") <= 1_000
+
+
+def test_names_of_sessions_hold_the_time_down_to_a_fraction_of_the_second(state, monkeypatch):
+    class Clock(datetime):
+        micro = 0
+
+        @classmethod
+        def now(cls, zone=None):
+            return datetime(2026, 1, 2, 3, 4, 5, cls.micro, zone)
+
+    monkeypatch.setattr("rails.log.writer.datetime", Clock)
+    names = []
+    for Clock.micro in (0, 500_000, 999_999):
+        with SessionLog.create(state) as log:
+            names.append(log.session_id)
+    assert names == ["20260102-030405-0000", "20260102-030405-8000", "20260102-030405-ffff"]
+
+
+def test_a_holder_that_left_no_word_is_another_process(state):
+    with SessionLog.create(state, session_id="s") as log:
+        for file in log.path.parent.iterdir():
+            if file != log.path:
+                file.write_bytes(b"")
+        with pytest.raises(LogError, match=r"The session s is being written by another process\."):
+            SessionLog.reopen(state, "s")
+
+
+def test_every_folder_of_a_log_is_the_users_alone(state):
+    for chosen in (None, "s"):
+        with SessionLog.create(state, session_id=chosen) as log:
+            folders = (log.path.parent, log.path.parent.parent, state)
+            assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700] * 3
+            assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
 
 
 def test_a_chosen_session_id_is_taken_once_and_checked(state):

@@ -236,12 +236,30 @@ def test_silence_before_and_in_the_middle_of_an_answer_is_retryable():
             answer_of(stub, silence_s=0.2)
 
 
-def test_a_server_that_is_not_there_is_retryable():
+def test_a_server_of_this_machine_that_is_not_there_is_not_asked_again():
     with StubServer() as stub:
         gone = stub.url
     model = AnthropicModel("claude-test", api_key="k", base_url=gone)
-    with pytest.raises(ModelRetryable, match="could not be reached"):
+    with pytest.raises(ModelError, match=r"could not be reached.*Nothing listens there") as caught:
         list(model.stream(system="", messages=HELLO, tools=[]))
+    assert not isinstance(caught.value, ModelRetryable)
+
+
+def test_a_server_that_answers_with_the_whole_message_is_understood():
+    content = [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "I read it."},
+        {"type": "tool_use", "id": "c1", "name": "read_file", "input": {"file_path": "a"}},
+    ]
+    body = {"type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": "tool_use"}
+    with StubServer([Reply(raw=json.dumps({**body, "usage": {"input_tokens": 9}}).encode())]) as stub:
+        answer = answer_of(stub)
+    assert answer.message.text == "I read it."
+    assert [(one.id, one.name, json.loads(one.arguments)) for one in answer.message.calls] == [
+        ("c1", "read_file", {"file_path": "a"})
+    ]
+    assert json.loads(answer.message.parts[0].data)["signature"] == "s"
+    assert (answer.stop_reason, answer.usage.input_tokens, answer.model) == ("tool_use", 9, "m")
 
 
 @pytest.mark.parametrize(

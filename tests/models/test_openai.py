@@ -6,7 +6,7 @@ import pytest
 
 from rails.core import limits
 from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, TextPart, ToolSpec
-from rails.core.errors import ModelError, ModelRetryable, UsageError
+from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, UsageError
 from rails.models.openai import OpenAIModel
 from rails.models.providers import open_model
 from rails.testing import Reply, StubServer, call, says
@@ -130,19 +130,20 @@ def test_a_lasting_status_is_not(status):
 
 @pytest.mark.parametrize("body", [b"<html>gone</html>", b'{"error": "gone"}', b'{"message": "gone"}', b"[1]", b""])
 def test_any_error_body_gives_a_message(body):
-    from rails.models.openai import _error_text
+    from rails.models.http import _error_text
 
     assert "gone" in _error_text(body) or body in (b"[1]", b"")
 
 
-def test_silence_loss_and_absence_are_retryable():
+def test_silence_and_loss_are_retryable_and_absence_on_this_machine_is_not():
     silent = [says("late", hang_s=20), says("Hello there, you", chunk_chars=4, pause_s=20)]
     with StubServer(silent) as stub:
         for _ in silent:
             with pytest.raises(ModelRetryable, match=r"did not answer within 0\.2 s"):
                 answer_of(stub, silence_s=0.2)
-    with pytest.raises(ModelRetryable, match="could not be reached"):
+    with pytest.raises(ModelError, match="Nothing listens there") as gone:
         answer_of(stub)
+    assert not isinstance(gone.value, ModelRetryable)
     for cut in ("close", "reset"):
         with (
             StubServer([says("Hello there", chunk_chars=4, cut_after=2, cut=cut)]) as stub,
@@ -224,3 +225,40 @@ def test_a_steady_model_asks_for_temperature_0_and_the_others_ask_for_none():
         for one in (model, model.steady()):
             list(one.stream(system="", messages=HELLO, tools=[]))
         assert [request.body.get("temperature") for request in stub.requests] == [None, 0.0]
+
+
+def test_a_server_that_answers_with_the_whole_message_is_understood():
+    call = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": '{"file_path": "a"}'}}
+    message = {"role": "assistant", "content": "I read it.", "tool_calls": [call]}
+    body = {
+        "model": "m",
+        "choices": [{"message": message, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": 9},
+    }
+    for indent in (None, 2):
+        with StubServer([Reply(raw=json.dumps(body, indent=indent).encode())]) as stub:
+            answer = answer_of(stub)
+        assert answer.message.text == "I read it."
+        assert [(one.name, one.arguments) for one in answer.message.calls] == [("read_file", '{"file_path": "a"}')]
+        assert (answer.stop_reason, answer.usage.input_tokens) == ("tool_use", 9)
+
+
+def test_a_server_that_lists_no_models_says_nothing_of_the_window():
+    with StubServer([Reply(raw=b"")]) as stub:
+        model = OpenAIModel("m", "", f"{stub.url}/v1")
+        assert model.served_window() == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "limit"),
+    [
+        ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.", 8192),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+        ("the request exceeds the available context size (4096 tokens)", 4096),
+        ("input is too long for this model", 0),
+    ],
+)
+def test_a_prompt_that_is_too_long_is_told_with_the_limit(said, limit):
+    with StubServer([Reply(status=400, message=said)]) as stub, pytest.raises(ModelTooLongError) as caught:
+        answer_of(stub)
+    assert caught.value.limit == limit

@@ -52,6 +52,33 @@ def test_a_call_in_any_container_in_any_company_never_runs(name, outer, pieces):
     assert not [one for one in found.requests if one.parameters.get("path") == "/etc/passwd"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "thought_process",
+        "inner_voice_thoughts",
+        "thought-process",
+        "CoT",
+        "self_reflection",
+        "Internal-Reasoning",
+        "rationale",
+        "chain_of_thought",
+        "thinking_steps",
+        "hidden_monologue",
+    ],
+)
+def test_every_name_that_says_thought_is_one(name):
+    payload = f'{F}json\n{{"tool": "read_file", "path": "/etc/passwd"}}\n{F}\n'
+    for text in (f"<{name}>\n{payload}</{name}>\nDone.", f"So\n{payload}</{name}>\nDone."):
+        assert not parse(text, corpus.TOOLS).requests
+
+
+@pytest.mark.parametrize("text", ["<rethink-button>\n", "<thoughtful>\n", "<app-reasonable/>\n", "List<thinker>\n"])
+def test_a_name_that_only_resembles_one_is_none(text):
+    (request,) = parse(f"{text}{corpus.REAL}", corpus.TOOLS).requests
+    assert request.tool_name == "read_file"
+
+
 @pytest.mark.parametrize("name", ["patch", "file", "document", "blockquote"])
 def test_a_container_may_begin_behind_text_on_its_line(name):
     opening, closing = CONTAINERS[name]

@@ -41,6 +41,19 @@ LOST = {
         "in the form of another model (tool_call)",
     ),
     "bare, and a parameter is missing": ('{"tool": "write_file", "path": "a.py"}', 1, "outside of any fence"),
+    "an element with attributes": (
+        '<write_file path="a.py" content="x"/>',
+        1,
+        "in the form of an element with attributes",
+    ),
+    "lines of keys in a fence": ("```yaml\ntool: write_file\npath: a.py\n```", 2, "in the form key: value lines"),
+    "lines of keys": ("Tool: write_file\nPath: a.py\n", 1, "in the form key: value lines"),
+    "functools": ('functools[{"name": "write_file", "arguments": {"path": "a.py"}}]', 1, "in the form functools[…]"),
+    "a command with its arguments": (
+        '```json\n{"command": "write_file", "args": {"path": "a.py", "content": "x"}}\n```',
+        2,
+        'in the form {"command", "args"} in a json fence',
+    ),
     "bare and broken": (CALL[:-1], 1, "as broken JSON outside of any fence"),
 }
 QUOTED = {
@@ -50,6 +63,8 @@ QUOTED = {
     "in a fence within a fence": f"````markdown\n```\n{CALL}\n```\n````\n",
     "that lacks a parameter, in a sentence": 'I sent {"tool": "write_file", "path": "a.py"} before.',
     "that is broken, in a sentence": "I sent " + CALL[:-1],
+    "data that names a program": '```json\n{"command": "npx", "args": {"a": 1}}\n```',
+    "an element of HTML": '<section class="write_file" id="a"></section>',
     "data": '{"name": "write_file", "stars": 5}',
     "in a thought": f"<thinking>\nI could send\n{CALL}\n</thinking>\nDone.",
     "in a comment": f"<!-- for later:\nnow {XML} -->\nDone.",
@@ -78,7 +93,7 @@ def test_a_call_that_was_not_read_is_refused_with_its_line_and_never_run(name, s
     assert (refusal.code, refusal.request_id) == ("unread", "t1.1")
     assert refusal.message.startswith(f"Line {line} holds a call of 'write_file' {where}, ")
     assert "```json" in refusal.hint
-    assert text[refusal.start : refusal.end].strip()[0] in "{<"
+    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf"
     assert found.prose == text
 
 

@@ -115,11 +115,13 @@ class Recorder:
         if self.rank:
             items[:] = sorted((one for one in items if one.nodeid in self.rank), key=lambda one: self.rank[one.nodeid])
 
-    def pytest_runtest_logstart(self, nodeid, location):
-        self.now = nodeid
-        if self.files:
+    def pytest_collection(self):
+        if self.files:  # from here on: what runs while the tests are imported is every test's (see tests_for)
             threading.settrace(self.trace)
             sys.settrace(self.trace)
+
+    def pytest_runtest_logstart(self, nodeid, location):
+        self.now = nodeid
 
     def pytest_runtest_logreport(self, report):
         self.times[report.nodeid] = self.times.get(report.nodeid, 0) + report.duration
@@ -210,6 +212,8 @@ def tests_for(mutant, facts, one, seconds):
     """Return the tests that reach a mutant's line, quick ones first; all where no line was seen to be reached."""
     reached = facts["reached"].get(f"{mutant.module}:{mutant.line}", []) if not mutant.at_import else []
     taken, left = [], seconds
+    if "" in reached:
+        reached = facts["times"]
     for test in sorted(reached, key=lambda test: facts["times"].get(test, 0)):
         left -= facts["times"].get(test, 0)
         if left < 0 and taken:

@@ -244,6 +244,126 @@ several(
 )
 
 
+def reopened(path):
+    """Open to read, then the same file by its descriptor to write what is there already."""
+    with open(path, "rb") as file:
+        return write(f"/proc/self/fd/{file.fileno()}", data=file.read(1))
+
+
+def opened(path, work):
+    """Do something with a file that is open to be read; what it did is seen outside."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        work(descriptor)
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def flags_of(descriptor):
+    """Set the flags of a file to what they are, but one (no dump) that harms nothing."""
+    import fcntl
+
+    now = struct.unpack("I", fcntl.ioctl(descriptor, 0x80086601, b"\0" * 8)[:4])[0]
+    fcntl.ioctl(descriptor, 0x40086602, struct.pack("II", now | 0x40, 0))
+
+
+def readable(path):
+    with contextlib.suppress(OSError):
+        return read(path)
+
+
+def inherited():
+    """Return whether a descriptor is open that leads out: a folder, a socket or a file that is not the script's own."""
+    for name in os.listdir("/proc/self/fd"):
+        place = (
+            os.readlink(f"/proc/self/fd/{name}") if int(name) > 2 and os.path.lexists(f"/proc/self/fd/{name}") else ""
+        )
+        if place and not place.startswith(("pipe:", "/proc/", "anon_inode:")):
+            return True
+    return False
+
+
+def owned_signal():
+    """Have the kernel send a signal for a descriptor to the victim; seen outside."""
+    import fcntl
+
+    reader, writer = os.pipe()
+    fcntl.fcntl(reader, fcntl.F_SETOWN, F["victim"])
+    fcntl.fcntl(reader, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    os.write(writer, b"x")
+    return False
+
+
+def socket_of(family, kind=socket.SOCK_STREAM):
+    """Whether a socket of a family that nobody needs can be had."""
+    socket.socket(family, kind).close()
+    return True
+
+
+VENV = ".venv/bin/tool"
+several(
+    {
+        "reopen the interpreter to write": lambda: reopened(os.path.realpath(sys.executable)),
+        "reopen a file of the virtual environment to write": lambda: reopened(VENV),
+        "reopen git's configuration to write": lambda: reopened(".git/config"),
+        "change the mode of an open file": lambda: opened(VENV, lambda one: os.fchmod(one, 0o777)),
+        "change the mode of git's open file": lambda: opened(".git/config", lambda one: os.fchmod(one, 0o777)),
+        "change the owner of an open file": lambda: opened(VENV, lambda one: os.fchown(one, 1, 1)),
+        "change the times of an open file": lambda: opened(VENV, lambda one: os.utime(one, (1, 1))),
+        "set an attribute of an open file": lambda: opened(VENV, lambda one: os.setxattr(one, "user.x", b"1")),
+        "set the flags of an open file": lambda: opened(VENV, flags_of),
+        "map an open file to write": lambda: opened(VENV, lambda one: mmap.mmap(one, 1, prot=mmap.PROT_WRITE)),
+        "cut an open file": lambda: opened(VENV, lambda one: os.ftruncate(one, 0)),
+        "link an open file": lambda: opened(
+            outside("file"), lambda one: os.link(f"/proc/self/fd/{one}", "linked", follow_symlinks=True)
+        ),
+        "make a file without a name outside": lambda: os.open(F["outside"], os.O_TMPFILE | os.O_RDWR, 0o600) > 0,
+        "exchange a file with one outside": lambda: (
+            write("mine", CREATE) and call(316, -100, b"mine", -100, outside("file").encode(), 2)
+        ),
+        "look through the first process's root": lambda: read(f"/proc/1/root{outside('file')}"),
+        "look through the first process's folder": lambda: read("/proc/1/cwd/../outside/file"),
+        "look through every process's root": lambda: any(
+            readable(f"/proc/{pid}/root{outside('file')}") for pid in os.listdir("/proc") if pid.isdigit()
+        ),
+        "use a descriptor that was left open": inherited,
+        "watch a folder outside": lambda: (
+            call(254, LIBC.inotify_init(), F["outside"].encode(), 0xFFF) and F["namespaces"]
+        ),
+        "watch the whole file system": lambda: call(301, LIBC.syscall(300, 0, 0), 0x10, 2, -100, b"/"),
+        "read the kernel's log": lambda: LIBC.klogctl(3, ctypes.create_string_buffer(64), 64) > 0,
+        "list the mounts of the machine": lambda: F["outside"] in Path("/proc/self/mountinfo").read_text(),
+        "signal by a descriptor's owner": owned_signal,
+        "signal a thread": lambda: call(200, F["victim"], 9) and same_process(),
+        "signal a thread of a process": lambda: call(234, F["victim"], F["victim"], 9) and same_process(),
+        "queue a signal": lambda: call(129, F["victim"], 9, b"\0" * 128) and same_process(),
+        "reach the harness": lambda: os.kill(F["harness"], 0) is None and same_process(),
+        "stop the harness's group": lambda: os.killpg(F["harness"], 0) is None and same_process(),
+        "lower the priority of all my processes": lambda: os.setpriority(os.PRIO_USER, os.getuid(), 15),  # seen outside
+        "compare with a process": lambda: call(312, os.getpid(), F["victim"], 1, 0, 0) and same_process(),
+        "open a socket of tipc": lambda: socket_of(30),
+        "open a socket of bluetooth": lambda: socket_of(31, socket.SOCK_RAW),
+        "open a socket of keys": lambda: socket_of(15, socket.SOCK_RAW),
+        "open a socket of rds": lambda: socket_of(21, socket.SOCK_SEQPACKET),
+        "open a socket of xdp": lambda: socket_of(44, socket.SOCK_RAW),
+        "attach the harness's shared memory": lambda: call(30, F["shm"], 0, 0),
+        "remove the harness's shared memory": lambda: call(31, F["shm"], 0, 0),
+        "open the harness's memory by name": lambda: read(f"/dev/shm/{F['abstract']}"),
+        "ask a name server of the machine": lambda: bool(socket.getaddrinfo("example.org", 80)),
+        "reach a server by a name": lambda: connect(socket.AF_INET, ("localhost", F["tcp"])),
+        "reach a server by all zeros": lambda: connect(socket.AF_INET, ("0.0.0.0", F["tcp"])),
+        "reach a server by a mapped address": lambda: connect(socket.AF_INET6, ("::ffff:127.0.0.1", F["tcp"])),
+        "read the key of the log": lambda: read(os.path.expanduser("~/.config/ai-rails/policy.toml")),
+        "gain a group": lambda: os.setgroups([0]) is None and F["namespaces"] and os.getgroups() == [0],
+        "become another user": lambda: os.setresuid(1, 1, 1) is None,
+        "remount the system to write": lambda: LIBC.mount(None, b"/usr", None, 32 | 4096, None) == 0,
+        "mount by the new calls": lambda: call(430, b"tmpfs", 0),
+        "open a tree with attributes": lambda: call(467, -100, b"/", 1, 0, 0),
+    }
+)
+
+
 def tried(function):
     """Return whether a try got out, in a process of its own."""
     reader, writer = os.pipe()

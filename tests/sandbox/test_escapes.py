@@ -1,5 +1,6 @@
-"""No try gets out of the sandbox, on any level, as this user and (run by root) as an ordinary one."""
+"""No try gets out of the sandbox, on any level, as whoever runs the tests: root or an ordinary user."""
 
+import ctypes
 import json
 import os
 import socket
@@ -15,6 +16,7 @@ from tests.sandbox import escapes
 from tests.sandbox.conftest import LEVELS, label_of
 
 SCRIPT = Path(escapes.__file__)
+LIBC = ctypes.CDLL(None)
 _DONE = {}
 
 
@@ -37,6 +39,7 @@ def effects(level, base):
     (outside / "file").write_text("untouched")
     (project / ".git" / "config").write_text("[core]\n")
     (project / ".git" / "HEAD").write_text("ref: x\n")
+    (project / ".venv" / "bin" / "tool").write_text("tool")
     home_file = Path.home() / f".ai-rails-escape-{os.getpid()}"
     home_file.write_text("secret")
     before, flag = (tree(outside), tree(project)), f"canary-{os.getpid()}"
@@ -68,13 +71,20 @@ def effects(level, base):
             "linked": level == 1,  # git's folder is a link there, which is the copy's own to rename
             "overlay": level == OVERLAY,
             "namespaces": level > 1,
-            "shm": -1,
+            "shm": LIBC.shmget(0, 4096, 0o1600),
+            "harness": os.getpid(),
         }
+        nice = os.getpriority(os.PRIO_PROCESS, victim.pid)
+        Path("/dev/shm", flag).write_text("secret")
         argv = (sys.executable, "-I", "-S", str(SCRIPT), json.dumps(facts))
         view = SandboxView(project, layer, (SCRIPT,))
         result = run(argv, view, limits=SandboxLimits(seconds=60), label=label, collect=False)
         seen = {"outside": tree(outside) == before[0], "project": tree(project) == before[1]}
         seen["the process lives"] = victim.poll() is None
+        seen["its priority"] = os.getpriority(os.PRIO_PROCESS, victim.pid) == nice
+        seen["the shared memory"] = LIBC.shmctl(facts["shm"], 2, ctypes.create_string_buffer(256)) == 0
+        LIBC.shmctl(facts["shm"], 0, None)
+        Path("/dev/shm", flag).unlink()
         for name, one in (("udp", udp), ("datagrams", datagrams), ("tcp", tcp), ("unix", unix), ("abstract", abstract)):
             one.setblocking(False)
             try:

@@ -5,10 +5,12 @@ import sys
 
 import pytest
 
+from rails.core.errors import CheckError
 from rails.sandbox.layer import Layer, force_removal, real_place
 from rails.sandbox.places import roots
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.view import SandboxView
+from rails.session.contained import ContainedRuns
 from tests.sandbox.conftest import changed
 
 
@@ -90,12 +92,6 @@ def test_an_interpreter_that_is_a_link_to_a_file_shows_nothing_around_it(project
         assert outside not in roots(SandboxView(project))
 
 
-def test_an_interpreter_of_the_project_is_shown(project):
-    (project / ".venv" / "bin").mkdir(parents=True)
-    (project / ".venv" / "bin" / "python").symlink_to(sys.executable)
-    assert roots(SandboxView(project))
-
-
 def test_a_layer_that_nothing_can_be_written_to_shows_the_project_and_takes_nothing(label, project):
     with Layer(project) as layer:
         result = run(("/bin/sh", "-c", "cat src/a.py; echo x > src/a.py"), SandboxView(project, layer), label=label)
@@ -103,3 +99,57 @@ def test_a_layer_that_nothing_can_be_written_to_shows_the_project_and_takes_noth
         assert not result.ok
         assert not result.changes
     assert (project / "src" / "a.py").read_text() == "A = 1\n"
+
+
+DEEP = """
+import os
+for _ in range(%d):
+    os.mkdir("d" * 50)
+    os.chdir("d" * 50)
+"""
+
+
+def test_folders_deeper_than_a_path_are_refused_and_removed(label, project):
+    layer = layer_for(project, label=label)
+    with pytest.raises(CheckError, match="cannot be read"):
+        run((sys.executable, "-I", "-c", DEEP % 1_500), SandboxView(project, layer), label=label)
+    layer.close()
+    assert not layer.folder.exists()
+
+
+def test_a_session_goes_on_after_what_cannot_be_looked_through(label, project):
+    runs = ContainedRuns(project, found=label)
+    try:
+        runner = runs.runners()["run_command"]
+        assert "cannot be read" in runner({"command": [sys.executable, "-I", "-c", DEEP % 1_500]}, project).text
+        assert runner({"command": "cat src/a.py"}, project).text == "run_command: exit code 0\nA = 1"
+    finally:
+        runs.close()
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe", b"a\nb", b"-rf", b":(top)x", b"\x1b[2J", b"x" * 255])
+def test_a_name_that_nobody_expects_is_refused_or_taken_and_never_a_crash(box, name):
+    code = f"open({name!r}, 'w').write('x')"
+    result = box((sys.executable, "-I", "-c", code))
+    assert bool(result.changes) + bool(result.left_out) == 1
+    box.layer.drop()
+    assert not box("true").changes
+
+
+@pytest.mark.parametrize("attribute", ["redirect", "metacopy", "opaque", "whiteout", "origin", "upper", "protattr"])
+def test_what_a_command_writes_for_the_overlay_means_nothing_to_the_next_one(box, outside, attribute):
+    if box.label.level != 3:
+        pytest.skip("only an overlay reads them")
+    code = (
+        "import os, contextlib, sys\n"
+        "os.mkdir('r'); open('f', 'w').close()\n"
+        f"for name in ('r', 'f', 'src', '.'):\n"
+        f"    for value in (b'{outside}', b'/../../outside', b'/', b'y', b'x', b''):\n"
+        f"        for space in ('user', 'trusted'):\n"
+        f"            with contextlib.suppress(OSError): os.setxattr(name, f'{{space}}.overlay.{attribute}', value)\n"
+    )
+    box((sys.executable, "-I", "-c", code))
+    seen = box("ls r src . ; cat f r/* 2>/dev/null")
+    assert "untouched" not in seen.out
+    assert "b.py" in seen.out
+    assert set(changed(seen)) == {"f"}

@@ -35,19 +35,26 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Choice, Chooser, Decision
 from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
-from rails.approval.policy.rules import Circumstances, Judgement, Policy, PolicyItem, PolicyRule, items_of, minute_of
+from rails.approval.policy.places import POLICY_NAME, PROJECT_NAME
+from rails.approval.policy.rules import (
+    Circumstances,
+    Judgement,
+    Policy,
+    PolicyItem,
+    PolicyRule,
+    Seen,
+    items_of,
+    minute_of,
+)
 from rails.core.app_dirs import config_folder
 from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
-
-POLICY_NAME: Final = "policy.toml"
-PROJECT_NAME: Final = ".rails.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,12 @@ class PolicyApprover:
         around = Circumstances("", self.fallback is not None, self.minute(), dict(self.counted))
         judgement = self.policy.judge_items(items, (), around)
         return str(judgement.rules[0]) if judgement.rules and judgement.ruling != "allow" else ""
+
+    def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
+        """Whether a rule that names this risk lets an agent read keys and passwords that ``tool`` returns."""
+        item = PolicyItem(agent, tool, "result", path, seen=Seen(risks=frozenset({"secret"})))
+        around = Circumstances("", self.fallback is not None, self.minute(), dict(self.counted))
+        return any(rule.decision == "allow" and rule.matches(item, around) for rule in self.policy.rules)
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
         """Return the question as a human is to see it: with what the policy says of it, where a human decides."""

@@ -238,7 +238,8 @@ class PolicyRule:
         allows, when = self.decision == "allow", self.when
         if item.verdict is None:
             of_changes = self.verdict or when.finding or when.severity or self.max_lines is not None
-            if of_changes or when.max_bytes is not None or (allows and self.path and item.kind != "read"):
+            no_file = allows and self.path and item.kind not in ("read", "result")
+            if of_changes or when.max_bytes is not None or no_file:
                 return False
             return self._place(item.path)
         verdicts = self.verdict or (("pass",) if allows else ())

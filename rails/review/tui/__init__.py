@@ -1,1 +1,1 @@
-"""The review as an application of the terminal. Needs Textual: ``pip install 'ai-rails[tui]'``."""
+"""The review as an application of the terminal. Needs Textual, the extra ``tui``."""

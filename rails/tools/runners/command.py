@@ -56,6 +56,15 @@ class ContainedCall:
 Contain = Callable[[ContainedCall], Result]
 
 
+def uncontained(name: str) -> str:
+    """Return why what is to be contained is not run here, "" where it can be: no weaker way is taken instead."""
+    found = probe.label()
+    if found.level > NONE:
+        return ""
+    own = "what a definition in your own folder names runs as you"
+    return f"{name} is to run contained, and nothing does that here: {found.why}; or {own}. Nothing was run."
+
+
 def contain_alone(project: Path) -> Contain:
     """Return what runs a command in a layer of its own."""
 
@@ -84,7 +93,9 @@ def run_command_tool(
     if secrets.missing:
         return ToolResult(False, secrets.complaint())
     own = {**secrets.values, **secrets.fill(transport.env)}
-    held = transport.contained and probe.label().level > NONE
+    held = transport.contained
+    if refused := uncontained(definition.tool_name) if held else "":
+        return ToolResult(False, refused)
     environment = own if held else {**clean_environment(project), **own}
     program = find_program(arguments[0], search_path(project) if held else environment["PATH"], project)
     if program is None:

@@ -17,15 +17,14 @@ from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.sandbox import probe
 from rails.sandbox.none import start_as_user
 from rails.sandbox.output import Kept
 from rails.sandbox.places import search_path
 from rails.sandbox.process import PipedProcess
 from rails.sandbox.run import layer_for, start
-from rails.sandbox.view import NONE, SandboxView
+from rails.sandbox.view import SandboxView
 from rails.tools.registry import Mcp
-from rails.tools.runners.command import clean_environment, find_program
+from rails.tools.runners.command import clean_environment, find_program, uncontained
 from rails.tools.runners.exchange import ExchangeError
 from rails.tools.runners.jsonrpc import McpError, Refused, hello, message, read_message, result_of
 from rails.tools.runners.secrets import Secrets
@@ -43,7 +42,9 @@ def started(
     ``changed`` gets what a contained server changed in the project, which is not in the project yet.
     """
     own = {**secrets.values, **secrets.fill(transport.env)}
-    held = transport.contained and probe.label().level > NONE
+    held = transport.contained
+    if refused := uncontained("the server") if held else "":
+        raise McpError(refused)
     path = search_path(project) if held else clean_environment(project)["PATH"]
     program = find_program(transport.command[0], path, project)
     if program is None:

@@ -1,0 +1,70 @@
+"""Write docs/terminal.svg: what the demo prints at a terminal, its middle, as a picture that loads nothing.
+
+python docs/pictures.py
+"""
+
+import contextlib
+import io
+import os
+import re
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from rails.cli import main as ai_rails
+
+DOCS = Path(__file__).parent
+COLUMNS = 104
+#: The turns that are shown: one that the checks stopped, and the one that is asked about.
+FIRST, LAST = "turn 3", "denied by the demo script"
+
+
+class _Terminal(io.StringIO):
+    """Keeps what is printed; it says that it is a terminal, so that there are colours."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def printed() -> str:
+    """Return what the demo prints, with its colours."""
+    os.environ.update({"COLUMNS": str(COLUMNS), "TERM": "xterm-256color", "AI_RAILS_LANG": "en", "LANG": "C.UTF-8"})
+    os.environ.pop("NO_COLOR", None)
+    out = _Terminal()
+    with contextlib.redirect_stdout(out):
+        ai_rails(["demo"])
+    return out.getvalue()
+
+
+def shown(text: str) -> str:
+    """Return the lines of the picture: no spinner, no blank line after another, and two of the change's four parts."""
+    pairs = [(Text.from_ansi(line).plain, line) for line in text.splitlines()]
+    pairs = [(plain, line) for plain, line in pairs if not re.match(r"[\u2800-\u28ff] ", plain)]
+    first = next(number for number, (plain, _) in enumerate(pairs) if plain.startswith(FIRST))
+    last = next(number for number, (plain, _) in enumerate(pairs) if number > first and LAST in plain)
+    lines: list[tuple[str, str]] = []
+    parts = 0
+    for plain, line in pairs[first : last + 1]:
+        parts += plain.strip().startswith("@@")
+        blank = not plain.strip() and bool(lines) and not lines[-1][0].strip()
+        if not blank and parts not in (2, 3):
+            lines.append((plain, line))
+        elif parts == 2 and lines[-1][0] != "         …":
+            lines.append(("         …", "         …"))
+    return "\n".join([*(line for _, line in lines), ""])
+
+
+def picture(text: str) -> str:
+    """Return the lines as SVG, without the fonts that rich would fetch."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console.print(Text.from_ansi(text))
+    svg = console.export_svg(title="ai-rails demo", unique_id="demo")
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+    return svg.replace("Fira Code", "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono'")
+
+
+if __name__ == "__main__":
+    (DOCS / "terminal.svg").write_text(picture(shown(printed())), "utf-8")
+    print(f"wrote {DOCS / 'terminal.svg'}", file=sys.stderr)

@@ -1,0 +1,47 @@
+"""The values of a project's ``.env`` files that are to be masked. They are read for that and for nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from rails.log import files
+from rails.log.masking import of_env_file
+
+_DEPTH: Final = 3
+_FOLDERS: Final = 500
+_FILES: Final = 50
+_BYTES: Final = 100_000
+_SKIPPED: Final = frozenset({"node_modules", "venv", "vendor", "target", "dist", "build", "__pycache__"})
+
+
+def env_secrets(project: Path) -> tuple[str, ...]:
+    """Return the secret values of ``.env``, ``.env.local`` and the like, at the top of a project and a little below."""
+    found: dict[str, None] = {}
+    for folder, name in islice(_env_files(project), _FILES):
+        try:
+            with files.folder(folder) as at, os.fdopen(files.open_regular(name, os.O_RDONLY, at=at), "rb") as file:
+                found.update(dict.fromkeys(of_env_file(file.read(_BYTES).decode("utf-8", "replace"))))
+        except OSError:
+            continue  # a link, a pipe, or nobody may read it: then no agent reads it either
+    return tuple(found)
+
+
+def _env_files(project: Path) -> Iterator[tuple[Path, str]]:
+    """Yield folder and name, the nearest to the top first."""
+    level = [project]
+    for _ in range(_DEPTH):
+        below: list[Path] = []
+        for folder in level[:_FOLDERS]:
+            try:
+                with os.scandir(folder) as entries:
+                    listed = sorted(entries, key=lambda entry: entry.name)
+            except OSError:
+                continue
+            yield from ((folder, entry.name) for entry in listed if entry.name == ".env" or entry.name[:5] == ".env.")
+            inner = (one for one in listed if one.name[:1] != "." and one.name not in _SKIPPED)
+            below += [folder / one.name for one in inner if one.is_dir(follow_symlinks=False)]
+        level = below
