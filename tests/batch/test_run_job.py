@@ -101,6 +101,13 @@ def test_a_check_that_crashes_is_a_failure_and_one_that_is_not_there_an_error(jo
     assert "not found" in absent.error
 
 
+def test_a_hidden_file_has_its_place_in_the_tree(job, model, tmp_path):
+    with model(fix=[edit(RIGHT), says("Done.")]) as server:
+        for path in ("../out.py", "/tmp/out.py", ""):
+            assert "no path of a hidden file" in run_job(job(server, hidden={path: "x = 1\n"})).error
+    assert not [*tmp_path.rglob("out.py")]
+
+
 def test_an_agent_of_the_spec_s_own_stands_beside_the_shipped_ones(job, model):
     text = "---\nname: terse\ndescription: Says little.\n---\nYou are TERSE. Do the task.\n"
     with model(fix=[edit(RIGHT), says("Done.")]) as server:
