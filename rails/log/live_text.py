@@ -52,7 +52,7 @@ class LiveText:
         # A word that is not whole could be half a secret.
         ends = [match.end() for match in re.finditer(r"\s", self._text[-_WORD:])]
         whole = self._text[: max(0, len(self._text) - _WORD) + ends[-1]] if ends else ""
-        shown = self._log.masked(whole).partition(_BEGIN)[0]
+        shown = self._log.as_kept(whole).partition(_BEGIN)[0]
         with contextlib.suppress(OSError):
             atomic_file.replace_file(_file(self._log.state, self._log.session_id), shown.encode(), durable=False)
 

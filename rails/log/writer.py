@@ -146,8 +146,8 @@ class SessionLog:
         """Keep ``data`` outside the log, secrets masked, and return the SHA-256 of what was kept."""
         return self._keep(self._masker.data(data))
 
-    def masked(self, text: str) -> str:
-        """Return a text as it may be kept: with the secrets in it masked."""
+    def as_kept(self, text: str) -> str:
+        """Return a text as it may be kept: with every secret in it masked."""
         return self._masker.text(text.encode("utf-8", "replace").decode())
 
     def sync(self) -> None:
