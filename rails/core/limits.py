@@ -89,6 +89,8 @@ DIFF_PAIRS: Final = 400_000_000
 PAGE_BODY_BYTES: Final = 4_000_000
 #: A human's reason for a denial, in characters: the agent reads all of it.
 REASON_CHARS: Final = 4_000
+#: What a person says to a conversation on the page, in characters.
+FOLLOW_UP_CHARS: Final = 20_000
 #: How long the page waits for the run to take up a decision before it says that it was only left, in seconds.
 PAGE_DECISION_SECONDS: Final = 5.0
 #: Connections at a time: a browser opens six. Where more come, the one that has waited for longest makes room.

@@ -13,6 +13,7 @@ const page = document.getElementById("page");
 const status = document.getElementById("status");
 const search = document.getElementById("search");
 const help = document.getElementById("help");
+const talk = document.getElementById("talk");
 const token = takeToken();
 let shown = null; // the session that is shown: {session, total, running}
 let following = true;
@@ -113,11 +114,36 @@ async function showSession(id, seq, signal) {
   if (part.read < 1) renew(id, signal);
   if (!shown.running) return;
   await approval.refresh(id, signal);
+  hear(id, signal).catch(() => {});
   // From the turn before the last one, whose end says which attempt this is.
   const whole = turns.part.last >= turns.part.total;
   const from = whole ? Number(turns.all().at(-2)?.dataset.first ?? 1) - 1 : Math.max(0, part.total - 30);
   await live.follow(id, from, token, signal, (kind, data) => take(kind, data, id, signal), say);
 }
+
+// The field under a conversation is there while the run waits for words.
+async function hear(id, signal) {
+  signal.addEventListener("abort", () => (talk.hidden = true));
+  while (!signal.aborted) {
+    const { hears } = await get(`/api/session/${id}/hears`, signal);
+    if (!signal.aborted) talk.hidden = !hears;
+    await new Promise((done) => setTimeout(done, document.hidden ? 10000 : 1000));
+  }
+}
+
+talk.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const words = document.getElementById("words");
+  const reply = await fetch("/api/say", {
+    method: "POST",
+    headers: { "X-AI-Rails-Token": token, "Content-Type": "application/json" },
+    body: JSON.stringify({ session: location.hash.split("/")[2], words: words.value }),
+  }).catch(() => null);
+  if (!reply) return say("The server cannot be reached; nothing was said.");
+  if (!reply.ok) return say(reply.headers.get("Content-Type").includes("json") ? (await reply.json()).words : await reply.text());
+  words.value = "";
+  talk.hidden = true;
+});
 
 // A signal of the stream: shown on the strip at once, and the turns are fetched anew, not more often than needed.
 function take(kind, data, id, signal) {
