@@ -131,7 +131,7 @@ CHROMIUM = [
 def chromium(chromium_path):
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM, timeout=120_000)
         yield browser
         browser.close()
 
@@ -140,6 +140,7 @@ def chromium(chromium_path):
 def page(chromium, served):
     context = chromium.new_context(viewport={"width": 1000, "height": 800})
     page = context.new_page()
+    page.set_default_timeout(60_000)
     page.problems, page.asked = [], []
     page.on("console", lambda message: page.problems.append(message.text))
     page.on("pageerror", lambda error: page.problems.append(str(error)))
