@@ -359,7 +359,7 @@ def test_a_call_imports_the_file_of_its_own_verb_only(tmp_path):
 
 
 # What a small answer has no need of: other agents' sessions, the sandbox, readers of broken JSON and of patches.
-NOT_FOR_APPLY = [*(one for one in HEAVY if one != "yaml"), "tempfile", "difflib", "secrets"]
+NOT_FOR_APPLY = [*HEAVY, "tempfile", "difflib", "secrets"]
 NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("agent_loop", "run", "monitor", "resume", "handoffs", "budget")]
 NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("escalation", "ask_user", "correction")]
 NOT_FOR_APPLY += [f"rails.sandbox.{one}" for one in ("run", "probe", "bubblewrap", "layer", "project_tests")]

@@ -8,13 +8,16 @@ anchors, aliases, tags and duplicate keys are refused before anything is built.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import DefinitionError
 from rails.core.tool_request import Json
 
 if TYPE_CHECKING:
     import yaml
+
+#: A key and words that hold no sign of YAML's.
+_PLAIN_LINE: Final = re.compile(r"(  )?([A-Za-z][\w-]*):(?: ([A-Za-z0-9][\w .,/()+'-]*))?", re.ASCII)
 
 
 def split_front_matter(text: str, source: str) -> tuple[str, str]:
@@ -29,6 +32,8 @@ def split_front_matter(text: str, source: str) -> tuple[str, str]:
 
 def front_matter_values(text: str, source: str) -> dict[str, Json]:
     """Parse front matter. Raises DefinitionError with file and line."""
+    if (plain := plain_lines(text)) is not None:
+        return plain
     import yaml
 
     try:
@@ -43,6 +48,35 @@ def front_matter_values(text: str, source: str) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise DefinitionError(f"{source}:2: the front matter must be 'key: value' lines.")
     return value
+
+
+def plain_lines(text: str) -> dict[str, Json] | None:
+    """Return what lines of ``key: words`` say, one level of them below a key, as YAML has it; None for all else.
+
+    Most templates have no more, and PyYAML takes longer to import than applying a small answer.
+    """
+    found: dict[str, Json] = {}
+    inner: dict[str, Json] | None = None
+    for line in text.removesuffix("\n").split("\n"):
+        match = _PLAIN_LINE.fullmatch(line)
+        into = inner if match and match[1] else found
+        if match is None or into is None or match[2] in into or match[2] in ("true", "false"):
+            return None
+        if match[3] is not None:
+            into[match[2]] = _scalar(match[3].rstrip(" "))
+            inner = into if match[1] else None
+        elif match[1]:
+            return None
+        else:
+            found[match[2]] = inner = {}
+    return None if {} in found.values() else found
+
+
+def _scalar(text: str) -> Json:
+    """Return a scalar that is not in quotes: only true, false and decimal integers are not text."""
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else text
 
 
 def _refuse_tricks(text: str, source: str) -> None:
@@ -76,9 +110,4 @@ def _plain(node: yaml.Node, source: str, depth: int) -> Json:
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, source, depth + 1) for item in node.value]
     text = str(node.value)
-    if getattr(node, "style", None) is None:
-        if text in ("true", "false"):
-            return text == "true"
-        if re.fullmatch(r"-?[0-9]{1,9}", text):
-            return int(text)
-    return text
+    return _scalar(text) if getattr(node, "style", None) is None else text

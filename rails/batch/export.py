@@ -12,6 +12,7 @@ from typing import Literal
 
 from rails.batch.job_spec import JobResult
 from rails.core.conversation import Message, NativeCall, NativeResult, TextPart
+from rails.core.errors import UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, Escalation
 from rails.core.events.turn import FeedbackSent, LlmResponse
@@ -28,8 +29,10 @@ def training_lines(results: Sequence[JobResult], form: TrainingFormat) -> Iterat
     after the feedback, with the conversation before the first of them.
     """
     for result in results:
+        if "://" in result.log:
+            raise UsageError("The logs of this store are behind a URL. Copy it into a folder, and export that.")
         log = Path(result.log)
-        if result.error or not result.log or "://" in result.log or not log.is_file():
+        if result.error or not result.log or not log.is_file():
             continue
         records = [full(record, log.parents[2]) for record in read_lenient(log)[0]]
         for talk in _conversations(records):

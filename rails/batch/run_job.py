@@ -100,8 +100,8 @@ class _Run:
                 _write_config(spec, config)
                 stack.callback(take_back, choose_config_folder(config))
                 tree = work_tree(Path(spec.repo), spec.commit, self._place)
-            with Gate(tree.folder, pool=_pool()) as judge, self._log([*_environment(spec).values()]) as log:
-                gate = judge if spec.gate == "on" else _OpenGate(tree.folder, pool=_pool())
+            with Gate(tree.folder, pool=_pool(), wait=True) as judge, self._log([*_environment(spec).values()]) as log:
+                gate = judge if spec.gate == "on" else _OpenGate(tree.folder)
                 session = unattended_session(
                     _session_job(spec, tree),
                     log,
@@ -274,6 +274,8 @@ def _tries(view: SessionView) -> tuple[int, int]:
 def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult:
     """Run one check with the hidden files in place. Raises CheckError where it cannot be started."""
     command, began = _command(check, tree), time.monotonic()
+    if wrong := [path for path in spec.hidden if not isinstance(parse_path(path), WorkspacePath)]:
+        raise CheckError(f"{one_line(repr(wrong[0]))} is no path of a hidden file")
     hidden: dict[str, bytes | None] = {path: text.encode() for path, text in spec.hidden.items()}
     try:
         words = [_in_words(one) for one in run_check_command(command, tree, hidden)]

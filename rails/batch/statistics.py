@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Final
+
+from rails.projections.share import Z
 
 #: Below this, a difference is one that chance rarely makes.
 ALPHA: Final = 0.05
 _ROUNDS: Final = 2_000
+_MANY: Final = 2_000
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -32,9 +35,15 @@ def pass_at(k: int, runs: int, passed: int) -> float | None:
 
 
 def mean_interval(values: Sequence[float], seed: int = 1) -> tuple[float, float, float]:
-    """Return the mean and the 95 % interval of it by bootstrap: the same values give the same interval."""
+    """Return the mean and the 95 % interval of it by bootstrap: the same values give the same interval.
+
+    Of many values the normal distribution's interval is the same, and takes no time.
+    """
     if not values:
         return 0.0, 0.0, 0.0
+    if len(values) > _MANY:
+        middle, half = fmean(values), Z * stdev(values) / math.sqrt(len(values))
+        return middle, middle - half, middle + half
     chance, count = random.Random(seed), len(values)  # noqa: S311 - resampling, nothing secret
     means = sorted(fmean(chance.choices(values, k=count)) for _ in range(_ROUNDS))
     return fmean(values), means[int(_ROUNDS * 0.025)], means[int(_ROUNDS * 0.975) - 1]

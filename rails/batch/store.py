@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -275,6 +276,8 @@ def work(place: str, spec: JobSpec, run: Callable[[JobSpec], JobResult]) -> JobR
     """
     store = JobStore(place)
     if store.folder is not None:
+        for left in (store.folder / "work").glob(f"{spec.name}-*"):
+            shutil.rmtree(left, ignore_errors=True)  # of a run that was killed: whoever holds the claim is alone
         result = run(msgspec.structs.replace(spec, folder=str(store.folder)))
     else:
         from rails.core.scratch import scratch_folder

@@ -8,7 +8,7 @@ from typing import Final
 from rails.core.dataclass import dataclass
 
 #: The normal quantile that 95 % of a distribution lie within.
-_Z: Final = 1.959964
+Z: Final = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Share:
         """The Wilson score interval; (0, 1) when nothing was counted."""
         if not self.of:
             return 0.0, 1.0
-        share, n, square = self.hits / self.of, self.of, _Z * _Z
+        share, n, square = self.hits / self.of, self.of, Z * Z
         middle = (share + square / (2 * n)) / (1 + square / n)
-        half = _Z / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
+        half = Z / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
         return max(0.0, middle - half), min(1.0, middle + half)

@@ -5,7 +5,10 @@ import re
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
+from rails.agents.front_matter import _plain, plain_lines
 from rails.agents.output import check_output
 from rails.agents.prompt import as_data, first_message, protocol, registry_for, system_prompt, tool_specs
 from rails.agents.template import COMPONENTS_MARKER, load_agents, named, read_agent
@@ -343,3 +346,28 @@ def test_a_roles_prompt_has_no_word_that_is_only_another_roles(name, registry):
         mine = definition.guidance_for(name) if definition.tool_name in own else ""
         for advice in set(definition.guidance.values()) - {mine}:
             assert advice not in prompt
+
+
+FRONT = st.lists(
+    st.tuples(
+        st.sampled_from(["", "  ", "    ", " "]),
+        st.sampled_from(["name", "x-rails", "true", "a_b", "null", "2a", ""]),
+        st.sampled_from([":", ": ", ":  ", " :"]),
+        st.sampled_from(
+            ["", "coder", "a, b.", "it's (so)", "no", "null", "12", "-3", "2024-01-01", "1e5", "true", "a b "]
+        )
+        | st.text("aA1 .,:#-'&*!|>[]{}\"\t~", max_size=8),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(FRONT)
+def test_plain_lines_of_front_matter_mean_what_yaml_says(lines):
+    text = "".join(f"{''.join(line)}\n" for line in lines)
+    found = plain_lines(text)
+    if found is not None:
+        assert found == _plain(yaml.compose(text, Loader=yaml.SafeLoader), "a.md", 0)
+    if all(line[0] == "" and line[1] == "name" and line[2:] == (": ", "coder") for line in lines):
+        assert (found is not None) == (len(lines) == 1)

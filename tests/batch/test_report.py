@@ -44,6 +44,8 @@ def test_the_figures_are_those_worked_out_by_hand():
     assert mean == 5.0
     assert 3.8 < low < 4.3
     assert 5.7 < high < 6.2
+    # Of 5,000 values the normal interval: 5 ± 1.96 * 5.0005 / sqrt(5000).
+    assert mean_interval([0.0, 10.0] * 2_500) == pytest.approx((5.0, 4.86139, 5.13861), abs=1e-4)
 
 
 def test_rates_leave_errors_out_and_cost_is_of_all_that_was_counted():
