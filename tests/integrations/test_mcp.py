@@ -358,7 +358,7 @@ def http(project):
     until = time.monotonic() + 60
     while time.monotonic() < until:
         try:
-            urllib.request.urlopen(address, timeout=5)
+            urllib.request.urlopen(address, timeout=60)
         except urllib.error.HTTPError:
             break
         except OSError:

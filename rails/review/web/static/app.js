@@ -3,6 +3,8 @@
 
 import * as approval from "./approval.js";
 import * as live from "./live.js";
+import * as diffs from "./diffs.js";
+import * as notify from "./notify.js";
 import * as reports from "./reports.js";
 import * as turns from "./turns.js";
 
@@ -81,6 +83,7 @@ async function showList(signal) {
   put(page, `<div id="waits"></div>${html}`);
   while (!signal.aborted) {
     const waiting = await get("/api/waiting", signal);
+    notify.waiting(waiting.count);
     const place = document.getElementById("waits");
     if (!place) return;
     if (waitsDrawn !== waiting.html || !place.hasChildNodes()) put(place, (waitsDrawn = waiting.html));
@@ -179,7 +182,7 @@ function renew(id, signal) {
 
 function draw(part, fresh) {
   put(document.getElementById("head"), part.head);
-  live.totals(part.step, part.meter);
+  live.totals(part.step, part.meter, part.bars);
   const news = fresh || shown.running !== part.running;
   shown = part;
   const waits = document.title.startsWith("✋") ? "✋ " : "";
@@ -238,6 +241,7 @@ const keys = {
   l: () => { location.hash = "#/"; },
   "/": () => search.focus(),
   "?": () => help.showModal(),
+  v: () => say(diffs.toggle()),
   ...reports.keys,
 };
 
