@@ -1,4 +1,4 @@
-"""Write docs/commands.md and docs/settings.md: from the parsers of the command line, and from the settings' schemas.
+"""Write docs/commands.md, docs/settings.md and docs/specification.md: from the parsers, the schemas, and the tests.
 
 python docs/generate.py            writes both
 python docs/generate.py --check    writes nothing; exit code 1 where one is not as it would be written
@@ -9,6 +9,7 @@ import importlib
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,29 @@ def settings() -> str:
     return "\n".join([*made, ""])
 
 
+def specification() -> str:
+    """Return the page of all lines of the specification, with the tests that hold them."""
+    lines = tomllib.loads((DOCS.parent / "tests/specification.toml").read_text("utf-8"))
+    lacking = sum("lacks" in line for line in lines.values())
+    made = [
+        "# The specification, line by line",
+        "",
+        f"AI-Rails was made after five systems; what each of them did, and where it failed, became {len(lines)} lines."
+        f" {len(lines) - lacking} hold, each by the tests that are named; {lacking} lack something, which is said."
+        " The page is written by `docs/generate.py` from `tests/specification.toml`, and a test of the suite holds that"
+        " every test named here is there.",
+    ]
+    group = ""
+    for name, line in lines.items():
+        if line["group"] != group:
+            group = line["group"]
+            made += ["", f"## {group}", "", "| line | what must be so | held by |", "| --- | --- | --- |"]
+        tests = "<br>".join(f"`{test}`" for test in line["tests"])
+        lacks = f"**Lacks:** {_said({'description': line['lacks']})}" if "lacks" in line else ""
+        made.append(f"| {name} | {_cell(line['text'])} | {'<br>'.join(filter(None, (lacks, tests)))} |")
+    return "\n".join([*made, ""])
+
+
 def _table(schema: Mapping[str, Any], prefix: str) -> Iterator[str]:
     """Yield a table of an object's keys, and then those of the tables inside it."""
     keys = {key: value for key, value in schema.get("properties", {}).items() if key != "$schema"}
@@ -138,7 +162,7 @@ def _inline(text: str) -> str:
     return re.sub(r"([<>*_\[\]])", r"\\\1", text)
 
 
-PAGES = {"commands.md": commands, "settings.md": settings}
+PAGES = {"commands.md": commands, "settings.md": settings, "specification.md": specification}
 
 
 def main() -> int:

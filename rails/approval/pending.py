@@ -18,6 +18,7 @@ import hmac
 import json
 import os
 import secrets
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -30,6 +31,10 @@ from rails.log.reader import LOG_NAME, SESSION_ID
 
 _FOLDER: Final = "answers"
 _KEY: Final = "answers.key"
+
+#: What is said to a conversation is left like the answer to a question that there is not.
+_WORDS: Final = 0
+_HEARING: Final = "hearing"
 
 
 class PendingAnswers:
@@ -86,6 +91,34 @@ class PendingAnswers:
             files.folder(self._state, "sessions", self._session_id, _FOLDER) as box,
         ):
             os.unlink(_name(question), dir_fd=box)
+
+    def hear(self, *, on: bool) -> None:
+        """Say that the run waits for words of a person, or that it does not any more. Raises LogError."""
+        try:
+            if on:
+                (self._folder / _HEARING).touch()
+            else:
+                (self._folder / _HEARING).unlink(missing_ok=True)
+        except OSError as error:
+            raise LogError(f"Words cannot be taken in {self._folder}: {error.strerror or error}") from error
+
+    @property
+    def hearing(self) -> bool:
+        """Whether the run waits for words of a person."""
+        return (self._folder / _HEARING).exists() and self.listening
+
+    def say(self, words: str) -> bool:
+        """Leave words for the run; ``False`` where the last ones were not heard yet. Raises LogError."""
+        return self.place(_WORDS, {"words": words, "at": time.time()})
+
+    def heard(self, since: float) -> str:
+        """Take the words that were left after ``since``, "" where there are none: what is older was said already."""
+        found = self.read(_WORDS)
+        if found is None:
+            return ""
+        self.discard(_WORDS)
+        words, at = found.get("words"), found.get("at")
+        return words if isinstance(words, str) and isinstance(at, float) and at > since else ""
 
     def _opened(self, question: int, data: bytes) -> Mapping[str, Json]:
         if len(data) > 3 * limits.PAGE_BODY_BYTES:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +45,8 @@ _THREE_WAYS: Final = (
     "There are three ways to give it a model: --model anthropic:NAME with ANTHROPIC_API_KEY, --model openai:NAME with "
     "--base-url for a server of your own, or --model recorded:FILE for a recorded conversation."
 )
+#: How often the page is listened to.
+_LISTEN_SECONDS: Final = 0.3
 #: Files that ``@`` completes.
 _FILES: Final = 5_000
 
@@ -55,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     """Talk until the person leaves; return the exit code."""
     from rails.commands.job import run_words
 
-    talk = Talk(common.project_of(options))
+    talk = Talk(common.project_of(options), web=options.web)
     if options.task is None and options.resume is None:
         print("Say what to do; /help lists the commands, /quit leaves.")
     while True:
@@ -78,11 +83,12 @@ def run(options: argparse.Namespace) -> int:
 class Talk:
     """What a person types between two answers: words for the agent, or a command."""
 
-    def __init__(self, project: Path) -> None:
-        self.project = project
+    def __init__(self, project: Path, *, web: bool = False) -> None:
+        self.project, self.web = project, web
         self.anew = False
         self.agent = self.model = ""
-        self._lines = _lines(project)
+        self._typed = _lines(project)
+        self._began = time.time()
 
     def first(self) -> str:
         """Return the first words of a conversation, "" where the person leaves."""
@@ -95,7 +101,7 @@ class Talk:
         return self._words(session)
 
     def _words(self, session: Session | None) -> str:
-        for line in self._lines:
+        for line in self._lines(session):
             text = line.strip()
             if not text.startswith("/"):
                 if text:
@@ -104,6 +110,18 @@ class Talk:
             if self._command(text, session):
                 return ""
         return ""
+
+    def _lines(self, session: Session | None) -> Iterator[str]:
+        """Yield what is typed or, with ``--web``, said on the page."""
+        box = common.answers_of(session.log.state, session.log.session_id) if session and self.web else None
+        try:
+            if box:
+                box.hear(on=True)
+            while (line := self._typed(partial(box.heard, self._began) if box else None)) is not None:
+                yield line
+        finally:
+            if box:
+                box.hear(on=False)
 
     def _command(self, text: str, session: Session | None) -> bool:
         """Carry out a command; whether the conversation is over with it."""
@@ -227,20 +245,63 @@ _ACTIONS: Final[Mapping[str, Callable[[Talk, Session | None], None]]] = {
 # -- where lines come from -------------------------------------------------------------------------
 
 
-def _lines(project: Path) -> Iterator[str]:
-    """Yield what is typed: with history and completion at a terminal, else line by line."""
+Heard = Callable[[], str]
+
+
+def _lines(project: Path) -> Callable[[Heard | None], str | None]:
+    """Return what gives the next line, ``None`` at the end: with history and completion at a terminal.
+
+    It is given what takes words from elsewhere, which count as a line.
+    """
     if sys.stdin is None or not sys.stdin.isatty():
-        while sys.stdin is not None and (line := sys.stdin.readline()):
-            yield line
-        return
+        return _read_line
     prompt = _prompt(project)
-    while True:
-        try:
-            yield prompt.prompt("\n› ")
-        except KeyboardInterrupt:
-            print("(/quit leaves)")
-        except EOFError:
-            return
+
+    def line(heard: Heard | None) -> str | None:
+        while True:
+            try:
+                return _typed_or_heard(prompt, heard) if heard else prompt.prompt("\n› ")
+            except KeyboardInterrupt:
+                print("(/quit leaves)")
+            except EOFError:
+                return None
+
+    return line
+
+
+def _read_line(heard: Heard | None) -> str | None:
+    if line := sys.stdin.readline() if sys.stdin else "":
+        return line
+    while heard:
+        if words := heard():
+            return _shown(words)
+        time.sleep(_LISTEN_SECONDS)
+    return None
+
+
+def _typed_or_heard(prompt: PromptSession[str], heard: Heard) -> str:
+    """Return what is typed, or what is said elsewhere while nothing is."""
+    words, over = list[str](), threading.Event()
+
+    def listen() -> None:
+        while not words and not over.wait(_LISTEN_SECONDS):
+            if said := heard():
+                words.append(_shown(said))
+                if prompt.app.is_running and prompt.app.loop:
+                    prompt.app.loop.call_soon_threadsafe(partial(prompt.app.exit, result=""))
+
+    listening = threading.Thread(target=listen, daemon=True, name="words from the page")
+    listening.start()
+    try:
+        return "\n".join(filter(None, (prompt.prompt("\n› "), *words)))
+    finally:
+        over.set()
+        listening.join()
+
+
+def _shown(words: str) -> str:
+    print(f"from the page: {one_line(words, 600)}")
+    return words
 
 
 def _prompt(project: Path) -> PromptSession[str]:

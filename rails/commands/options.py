@@ -33,6 +33,10 @@ examples:
   ai-rails review                                  what happened, session by session
   ai-rails undo                                    take the last step back
 
+in other words:
+  execute AGENT  run --agent AGENT      check    gate
+  status         review                 archive  log export SESSION --format html
+
 exit codes:
   0  done, or passed
   1  findings, or refused, or denied

@@ -56,6 +56,10 @@ ANSWER_FEEDBACK_CHARS: Final = 200_000
 PAGE_CHARS: Final = 6_000
 #: What one agent hands to the next; the rest stays in the numbered file.
 HANDOFF_CHARS: Final = 60_000
+#: Findings of one text and tool that are listed one by one; of the others, how many there are of each rule.
+FINDINGS_LISTED: Final = 5_000
+#: A text that the warm ruff is asked about; it keeps all it says of one in memory, 20 KB for each finding.
+SERVED_BYTES: Final = 250_000
 #: Findings reported at once: models fix a handful well and lose the thread beyond.
 FINDINGS_TOLD: Final = 10
 
@@ -89,6 +93,8 @@ DIFF_PAIRS: Final = 400_000_000
 PAGE_BODY_BYTES: Final = 4_000_000
 #: A human's reason for a denial, in characters: the agent reads all of it.
 REASON_CHARS: Final = 4_000
+#: What a person says to a conversation on the page, in characters.
+FOLLOW_UP_CHARS: Final = 20_000
 #: How long the page waits for the run to take up a decision before it says that it was only left, in seconds.
 PAGE_DECISION_SECONDS: Final = 5.0
 #: Connections at a time: a browser opens six. Where more come, the one that has waited for longest makes room.

@@ -121,7 +121,7 @@ def _file_hash(workspace: Workspace, name: str, folder: int) -> tuple[str | None
 
 def _restore(workspace: Workspace, state: _State, folder: int) -> None:
     entry, disk = state.entry, workspace.disk
-    if state.holds_foreign or (state.is_after and state.slot and state.slot == entry.before_sha256):
+    if state.holds_foreign or (state.is_after and state.slot == entry.before_sha256):
         disk.rename(entry.slot, entry.path.name, folder)
     elif not state.is_after or (entry.same_bytes and entry.mode == entry.before_mode):
         return

@@ -19,6 +19,7 @@ CHECKS: Final[Mapping[str, frozenset[str]]] = {
     "python": frozenset({".py", ".pyi", ".pyw"}),
     "notebook": frozenset({".ipynb"}),
     "javascript": frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"}),
+    "shell": frozenset({".sh", ".bash"}),
     "markdown": frozenset({".md", ".markdown", ".mdx"}),
     "data": frozenset(
         {

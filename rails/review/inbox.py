@@ -109,6 +109,18 @@ class Inbox:
         words = "Your answer is left for the run; it has not taken it yet."
         return self._settled(question, AnswerState("sent", words, mine=True))
 
+    def hears(self, session_id: str) -> bool:
+        """Whether the session is a conversation that waits for words of a person."""
+        return self._key is not None and PendingAnswers(self._state, session_id, self._key).hearing
+
+    def say(self, session_id: str, words: str) -> AnswerState:
+        """Leave words of a person for a conversation."""
+        if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).hearing:
+            return AnswerState("withdrawn", "The conversation does not wait for words just now; nothing was said.")
+        if not box.say(words):
+            return AnswerState("taken", "What was said before is not heard yet.")
+        return AnswerState("sent", "Sent.", mine=True)
+
     def _settled(self, asked: ApprovalQuestion, so_far: AnswerState) -> AnswerState:
         """Wait until the log has the result of a question; else return what is given."""
         deadline = time.monotonic() + limits.PAGE_DECISION_SECONDS

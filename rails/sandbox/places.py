@@ -52,11 +52,15 @@ def _prefixes() -> tuple[Path, ...]:
     found = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent]
     node = shutil.which("node")
     if node:
-        program = Path(node).resolve()
-        prefix = program.parents[1]  # a person's own folders hold more than programs
-        own = Path.home() in (prefix, prefix.parent)
-        found += [program, prefix / "lib" / "node_modules"] if own else [prefix]
+        found += around_program(Path(node).resolve())
     return tuple(found)
+
+
+def around_program(program: Path) -> tuple[Path, ...]:
+    """Return what a program needs of its own: its prefix, or where that is a person's folder, only it and packages."""
+    prefix = program.parents[1]
+    own = Path.home() in (prefix, prefix.parent)
+    return (program, prefix / "lib" / "node_modules") if own else (prefix,)
 
 
 def _of_environments(project: Path) -> Iterator[Path]:

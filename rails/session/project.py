@@ -20,7 +20,7 @@ def state_of(project: Path) -> Path:
 
 def definition_folders(name: str, project: Path) -> list[Path]:
     """Return the folders of definitions or templates, later ones overriding: shipped, the user's, the project's."""
-    own = [config_folder() / name, project / name, state_of(project) / name]
+    own = [config_folder() / name, *(project / place / name for place in (".ai-rails", ".")), state_of(project) / name]
     shipped = builtin_folder(name)
     return [shipped, *(folder for folder in own if folder.is_dir() and folder.resolve() != shipped)]
 

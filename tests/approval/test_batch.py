@@ -59,7 +59,11 @@ def test_some_can_be_approved_and_the_others_are_asked_about_by_themselves(three
 
 
 @pytest.mark.parametrize(
-    "typed", ["", "\n", " \n", "\x1b\n", "a\n", "y\n", "yes\n", "approve 4\n", "approve 0\n", "approve x\n", "approve"]
+    "typed",
+    [
+        *("", "\n", " \n", "\x1b\n", "a\n", "y\n", "yes\n", "approve 4\n", "approve 0\n", "approve x\n", "approve"),
+        *(f"approve {words}\n" for words in ("1 4", "0 1", "1 x", "1,2,9", "1 \u00b2", "1 -2", "1 2 all")),
+    ],
 )
 def test_nothing_else_approves_any(three, typed):
     decisions, _ = ask(three, typed)
@@ -175,3 +179,28 @@ def test_every_key_is_explained(three):
     for key in ("approve 1 3", "o or one", "d or deny", "s or stop", "v 2 or view 2", "? or help"):
         assert f"  {key} " in screen, key
     assert "[?]" in screen
+
+
+def test_what_all_of_them_have_is_told_above_the_list(make):
+    alone = make.ask_tool("run_tests").tool_request
+    runs = [
+        request_for_tool(f"r{n}", "coder", replace(alone, id=f"r{n}", explanation=words, parameters={"n": n}))
+        for n, words in enumerate(("first", "second", "first", " "), start=1)
+    ]
+    _, screen = ask(runs, "o\n")
+    lines = [line.replace("│", " ").split() for line in screen.splitlines()]
+    assert ["agent", "coder"] in lines
+    assert ["tool", "run_tests"] in lines
+    assert ["why", "first"] in lines
+    assert screen.index("first") < screen.index("second") < screen.index('{"n": 1}')
+    assert screen.count("second") == 1
+    silent = [replace(one, explanation="") for one in runs]
+    assert "(the agent did not say)" in ask(silent, "o\n")[1]
+
+
+def test_twenty_answers_that_decide_nothing_are_a_no(three):
+    decisions, screen = ask(three, "what\n" * 25)
+    assert answers(decisions) == ["deny"] * 3
+    assert {decision.reason for decision in decisions} == {"no clear answer in 20 tries"}
+    assert screen.count("That decides nothing.") == 20
+    assert answers(ask(three, "what\n" * 19 + "approve\n")[0]) == ["approve"] * 3

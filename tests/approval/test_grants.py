@@ -200,6 +200,15 @@ def test_what_a_board_asks_is_read_from_this_process_on_only_and_revokes_by_numb
     assert told == [("given", n) for n in (1, 2, 3, 4)] + [("revoked", n) for n in (2, 3, 1, 4)]
 
 
+def test_a_wish_to_revoke_holds_although_another_grant_is_given_meanwhile(make, clock, tmp_path):
+    grants = Grants(clock, GrantsFile(tmp_path))
+    grants.add(propose(in_tests(make)))
+    ask_to_revoke(tmp_path, posted_grants(tmp_path))
+    grants.add(propose(make.ask(make.change("src/a.py"))))
+    assert [grant.number for grant in grants.active()] == [2]
+    assert not grants.take(in_tests(make))
+
+
 def test_a_grant_is_told_in_words_with_what_is_left_of_it(make, clock):
     grant = Grants(clock).add(propose(in_tests(make)), uses=3, minutes=2)
     assert (grant.number, grant.uses, grant.ends) == (1, 3, clock.now + 120)

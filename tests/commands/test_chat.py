@@ -1,9 +1,11 @@
 """A conversation: follow-ups in one session and log, commands between answers, leaving and coming back."""
 
+import http.client
 import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import time
@@ -188,3 +190,54 @@ def test_compact_with_nothing_to_leave_out_says_so(chat, project):
     _, shown = chat(["Hello."], ["/compact", "hi", "/compact"])
     assert "Nothing was said yet." in shown
     assert "There is nothing to leave out yet." in shown
+
+
+class Page:
+    """The page of a running conversation, as a browser speaks to it."""
+
+    def __init__(self, address):
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]+)&s=([\w-]+)", address)
+        self.port, self.token, self.session = int(found[1]), found[2], found[3]
+
+    def ask(self, method, path, body=None, token=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        own = f"http://127.0.0.1:{self.port}"
+        headers = {"X-AI-Rails-Token": token or self.token, "Origin": own, "Content-Type": "application/json"}
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, json.loads(text) if text.startswith("{") else text
+
+    def say(self, words, **given):
+        return self.ask("POST", "/api/say", json.dumps({"session": self.session, "words": words}), **given)
+
+    def wait_until_it_hears(self):
+        until = time.monotonic() + 60
+        while not self.ask("GET", f"/api/session/{self.session}/hears")[1]["hears"]:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+
+def test_the_page_has_a_field_for_the_conversation_and_what_is_said_there_goes_on_in_it(project, tmp_path):
+    file = tmp_path / "recorded.jsonl"
+    file.write_text("".join(f"{json.dumps({'role': 'assistant', 'content': one})}\n" for one in ("Hello.", "Fine.")))
+    words = [PROGRAM, "chat", "hi", "--model", f"recorded:{file}", "--approve", "policy", "--plain", "--web"]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    try:
+        page = Page(next(line for line in process.stdout if "token=" in line and "decide" in line.lower()))
+        page.wait_until_it_hears()
+        assert page.say("x" * 30_000)[0] == 400
+        assert page.say(" ")[0] == 400
+        assert page.say("thanks", token="none")[0] in (401, 403, 404)
+        status, said = page.say("thanks")
+        assert (status, said["state"]) == (202, "sent")
+        assert any("Fine." in line for line in process.stdout)
+        page.wait_until_it_hears()
+        assert page.say("/quit")[0] == 202
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["thanks"]

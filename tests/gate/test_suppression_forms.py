@@ -127,6 +127,12 @@ def test_what_only_sounds_like_one_is_none():
     assert new_ones("a.py", b"", b"def f(:\n") == []
 
 
+@pytest.mark.parametrize("end", ["'''", "(", "  x\n y", "\\", "if x:\n"])
+def test_what_stands_before_the_place_where_a_text_breaks_is_still_told(end):
+    found = new_ones("a.py", b"", f"x = 1  # noqa\n{end}".encode())
+    assert [one.line for one in found] == [1]
+
+
 def test_as_many_as_were_there_may_stay_and_move_and_each_more_is_told():
     old = b"a = 1  # noqa\nb = 2  # noqa: E501\n"
     moved = b"b = 3  #noqa:  E501\nc = 1\na = 1  # NOQA\n"

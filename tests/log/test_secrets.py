@@ -35,7 +35,7 @@ SHAPED = {
 
 @pytest.fixture
 def masker():
-    return Masker(b"k" * 32, ["hunter2-hunter2", 'pa"ss\\wörd\n#1', "tiny"])
+    return Masker(b"k" * 32, ["hunter2-hunter2", 'pa"ss\\wörd\n#1', "a/b+c d?e", "tiny"])
 
 
 @pytest.mark.parametrize(("kind", "secret"), SHAPED.items(), ids=SHAPED)
@@ -170,7 +170,7 @@ def test_credentials_are_masked_where_they_stand(masker, text, secret):
 
 @pytest.mark.parametrize(
     "secret",
-    ["hunter2-hunter2", 'pa"ss\\wörd\n#1'],
+    ["hunter2-hunter2", 'pa"ss\\wörd\n#1', "a/b+c d?e"],
 )
 def test_a_registered_value_is_masked_in_every_form_it_may_be_written(masker, secret):
     forms = [

@@ -114,6 +114,11 @@ def test_a_fence_that_is_not_closed_ends_at_the_next_one():
 def test_several_values_in_one_fence_are_all_calls_or_none():
     found = parse(f"{F}json\n{EVIL}\n{EVIL}\n{F}\n", SHAPES)
     assert len(found.requests) == 2
+    for other in ("5", '"text"', "null", "[]"):
+        for both in (f"{EVIL}\n{other}", f"{other}\n{EVIL}"):
+            found = parse(f"{F}json\n{both}\n{F}\n", SHAPES)
+            assert len(found.requests) + len(found.refusals) == 1, both
+            assert all(one.repairs for one in found.requests), "what stands beside the call is left out by name only"
     found = parse(f"{F}json\n{EVIL}\n{EVIL[:-1]}\n{F}\n", SHAPES)
     assert not found.requests
     assert found.refusals

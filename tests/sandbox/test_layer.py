@@ -149,6 +149,18 @@ def test_a_layer_is_private_and_gone_when_it_is_closed(layer, project):
     layer.close()
 
 
+def test_version_control_and_our_own_state_are_no_part_of_a_layer(project):
+    for name in (".git", ".rails"):
+        (project / name).mkdir()
+        (project / name / "x").write_text("x")
+    with CopyLayer(project) as layer:
+        assert not (layer.root / ".git").exists()
+        assert not (layer.root / ".rails").exists()
+        assert stat.S_IMODE((layer.folder / "lock").stat().st_mode) == 0o600
+        layer.put({".git/x": b"y", ".rails/x": b"y"})
+        assert told(layer) == ({}, ())
+
+
 def test_what_a_killed_owner_left_is_removed_and_what_is_held_is_not(project):
     with Layer(project) as held:
         left = CopyLayer(project)

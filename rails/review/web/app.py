@@ -10,6 +10,8 @@ GET  /api/session/ID/stream           server-sent events; resumes after the head
 GET  /api/session/ID/question         what waits in the session: {question, digest, state, html, texts}
 GET  /api/session/ID/question/N/rule  what the grant that N offers would have done in past sessions
 POST /api/decide                      {session, question, digest, do, …}: needs the token that decides
+GET  /api/session/ID/hears            {hears}: whether the conversation waits for words, from whoever asks
+POST /api/say                         {session, words}: needs the token that decides
 
 The functions that are no coroutines run in threads, at most forty at a time.
 """
@@ -30,6 +32,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from rails.approval.answer import read_answer
+from rails.core import limits
 from rails.core.dataclass import replace
 from rails.core.errors import RailsError, UsageError
 from rails.core.text import one_line
@@ -49,6 +52,8 @@ _STATIC: Final = {
     "/app.js": ("rails.review.web", "static/app.js", _JS),
     "/live.js": ("rails.review.web", "static/live.js", _JS),
     "/approval.js": ("rails.review.web", "static/approval.js", _JS),
+    "/diffs.js": ("rails.review.web", "static/diffs.js", _JS),
+    "/notify.js": ("rails.review.web", "static/notify.js", _JS),
     "/turns.js": ("rails.review.web", "static/turns.js", _JS),
     "/reports.js": ("rails.review.web", "static/reports.js", _JS),
     "/app.css": ("rails.review.web", "static/app.css", _CSS),
@@ -86,6 +91,8 @@ class ReviewPage:
             Route("/api/session/{session}/question", self._question),
             Route("/api/session/{session}/question/{number}/rule", self._rule),
             Route("/api/decide", self._decide, methods=["POST"]),
+            Route("/api/session/{session}/hears", self._hears),
+            Route("/api/say", self._say, methods=["POST"]),
         ]
         refusals = {UsageError: _usage, RailsError: _fault, HTTPException: _nothing}
         app = Starlette(routes=routes, exception_handlers=refusals)
@@ -165,6 +172,27 @@ class ReviewPage:
         else:
             status = 200 if outcome.mine else 409
         return _json({"state": outcome.state, "words": outcome.words, "by": outcome.by}, status)
+
+    def _hears(self, asked: Request) -> Response:
+        return _json({"hears": bool(asked.scope[DECIDES]) and self._inbox.hears(_session(asked))})
+
+    async def _say(self, asked: Request) -> Response:
+        return await run_in_threadpool(self._take_words, await asked.body())
+
+    def _take_words(self, body: bytes) -> Response:
+        try:
+            given = json.loads(body)
+            session_id, words = given["session"], given["words"].strip()
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
+            raise UsageError("What is said is a JSON object that names its session and has words.") from error
+        if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id) or not words:
+            raise UsageError("What is said names its session and has words.")
+        if not self._pages.knows(session_id):
+            return _words(404, _UNKNOWN)
+        if len(words) > limits.FOLLOW_UP_CHARS:
+            raise UsageError(f"That is {len(words)} characters; {limits.FOLLOW_UP_CHARS} are taken. Nothing was said.")
+        outcome = self._inbox.say(session_id, words)
+        return _json({"state": outcome.state, "words": outcome.words}, 202 if outcome.mine else 409)
 
 
 def _static(asked: Request) -> Response:

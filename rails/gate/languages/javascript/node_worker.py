@@ -14,6 +14,7 @@ from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support.warm_processes import Pipe
+from rails.sandbox.places import around_program
 from rails.sandbox.run import start
 from rails.sandbox.view import SandboxView
 
@@ -57,7 +58,7 @@ class NodeWorker:
         flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG]
         real = home or project
         around = [one / "node_modules" for one in (real, *real.parents) if (one / "node_modules").is_dir()]
-        view = SandboxView(project, None, (script, own, own.resolve(), real, *around, Path(node).parents[1]))
+        view = SandboxView(project, None, (script, own, own.resolve(), real, *around, *around_program(Path(node))))
         running = start((node, *flags, str(script)), view)
         self._pipe = Pipe("The Node worker", running.process, _line, running.end)
         self.about = self.ask({"op": "about", "roots": [*([str(project)] if packages else []), str(own)]})

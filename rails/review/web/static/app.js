@@ -3,6 +3,8 @@
 
 import * as approval from "./approval.js";
 import * as live from "./live.js";
+import * as diffs from "./diffs.js";
+import * as notify from "./notify.js";
 import * as reports from "./reports.js";
 import * as turns from "./turns.js";
 
@@ -11,6 +13,7 @@ const page = document.getElementById("page");
 const status = document.getElementById("status");
 const search = document.getElementById("search");
 const help = document.getElementById("help");
+const talk = document.getElementById("talk");
 const token = takeToken();
 let shown = null; // the session that is shown: {session, total, running}
 let following = true;
@@ -80,6 +83,7 @@ async function showList(signal) {
   put(page, `<div id="waits"></div>${html}`);
   while (!signal.aborted) {
     const waiting = await get("/api/waiting", signal);
+    notify.waiting(waiting.count);
     const place = document.getElementById("waits");
     if (!place) return;
     if (waitsDrawn !== waiting.html || !place.hasChildNodes()) put(place, (waitsDrawn = waiting.html));
@@ -110,11 +114,36 @@ async function showSession(id, seq, signal) {
   if (part.read < 1) renew(id, signal);
   if (!shown.running) return;
   await approval.refresh(id, signal);
+  hear(id, signal).catch(() => {});
   // From the turn before the last one, whose end says which attempt this is.
   const whole = turns.part.last >= turns.part.total;
   const from = whole ? Number(turns.all().at(-2)?.dataset.first ?? 1) - 1 : Math.max(0, part.total - 30);
   await live.follow(id, from, token, signal, (kind, data) => take(kind, data, id, signal), say);
 }
+
+// The field under a conversation is there while the run waits for words.
+async function hear(id, signal) {
+  signal.addEventListener("abort", () => (talk.hidden = true));
+  while (!signal.aborted) {
+    const { hears } = await get(`/api/session/${id}/hears`, signal);
+    if (!signal.aborted) talk.hidden = !hears;
+    await new Promise((done) => setTimeout(done, document.hidden ? 10000 : 1000));
+  }
+}
+
+talk.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const words = document.getElementById("words");
+  const reply = await fetch("/api/say", {
+    method: "POST",
+    headers: { "X-AI-Rails-Token": token, "Content-Type": "application/json" },
+    body: JSON.stringify({ session: location.hash.split("/")[2], words: words.value }),
+  }).catch(() => null);
+  if (!reply) return say("The server cannot be reached; nothing was said.");
+  if (!reply.ok) return say(reply.headers.get("Content-Type").includes("json") ? (await reply.json()).words : await reply.text());
+  words.value = "";
+  talk.hidden = true;
+});
 
 // A signal of the stream: shown on the strip at once, and the turns are fetched anew, not more often than needed.
 function take(kind, data, id, signal) {
@@ -153,7 +182,7 @@ function renew(id, signal) {
 
 function draw(part, fresh) {
   put(document.getElementById("head"), part.head);
-  live.totals(part.step, part.meter);
+  live.totals(part.step, part.meter, part.bars);
   const news = fresh || shown.running !== part.running;
   shown = part;
   const waits = document.title.startsWith("✋") ? "✋ " : "";
@@ -212,6 +241,7 @@ const keys = {
   l: () => { location.hash = "#/"; },
   "/": () => search.focus(),
   "?": () => help.showModal(),
+  v: () => say(diffs.toggle()),
   ...reports.keys,
 };
 

@@ -1,6 +1,8 @@
 // The approval card. The server draws it; this file arms its keys, gathers edits, and sends one answer with the
 // digest of what is shown. Enter, Space and Escape never approve; nothing does in the first 350 ms of quiet.
 
+import * as notify from "./notify.js";
+
 const QUIET = 350;
 const slot = document.getElementById("asked");
 const alertPlace = document.getElementById("alert");
@@ -45,6 +47,7 @@ export async function refresh(session, signal, full = "") {
   arm();
   waitingButton.hidden = false;
   alertPlace.textContent = "A decision is waiting for you.";
+  notify.asked(session);
   document.title = document.title.startsWith("✋") ? document.title : `✋ ${document.title}`;
   if (document.activeElement === document.body || document.activeElement?.id === "page") goToCard();
 }

@@ -1,0 +1,44 @@
+"""The specification, line by line: every line has its tests, every test is there, and what lacks is said."""
+
+import ast
+import functools
+import tomllib
+
+import pytest
+
+from .pages import DOCS, ROOT
+
+LINES = tomllib.loads((ROOT / "tests/specification.toml").read_text("utf-8"))
+#: How many lines lack something. The number may only fall.
+LACKING = 28
+
+
+@functools.cache
+def functions_of(file):
+    tree = ast.parse((ROOT / "tests" / file).read_text("utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_no_line_is_left_out():
+    assert len(LINES) == 191
+    groups = [int(name[1:].split(".")[0]) for name in LINES]
+    assert groups == sorted(groups)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_has_tests_that_are_there_or_says_what_lacks(name):
+    line = LINES[name]
+    assert line["tests"] or line.get("lacks"), f"{name} has no test"
+    for test in line["tests"]:
+        file, _, function = test.partition("::")
+        assert function in functions_of(file), f"{name}: {test} is not there"
+
+
+def test_what_lacks_becomes_less():
+    assert sum("lacks" in line for line in LINES.values()) == LACKING
+
+
+def test_the_page_shows_every_line():
+    page = (DOCS / "specification.md").read_text("utf-8")
+    for name in LINES:
+        assert f"| {name} |" in page
