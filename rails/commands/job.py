@@ -25,6 +25,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, SessionLimits, SessionResumed
 from rails.core.text import one_line
 from rails.gate.gate import Gate
+from rails.log.live_text import LiveText
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
 from rails.sandbox.probe import label as sandbox_label
@@ -88,7 +89,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         (*loaded.left_out.values(), *registry.notes, trust.offer_instructions(project, options.events)),
         "yellow",
     )
-    events = EventStream(sys.stdout, options.events) if options.events else None
+    live, events = LiveText(log, screen.hear), EventStream(sys.stdout, options.events) if options.events else None
     watch: Callable[[Record], object] = both(screen, events) if events else screen
     if plan and plan.kind:
         watch = both(watch, _keeping_plan(plan, screen))
@@ -100,8 +101,8 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         players.for_role,
         approver,
         gate=gate,
-        watch=watch,
-        on_text=screen.hear,
+        watch=both(watch, live.note),
+        on_text=live.hear,
         human=human,
         stronger_for=players.stronger_for,
         prices=prices,
@@ -110,7 +111,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     if resumed:
         _say_resumed(session, resumed, screen)
     try:
-        with log, serving(project, screen, log, wanted=options.web), _signals_as_interrupts():
+        with log, live, serving(project, screen, log, wanted=options.web), _signals_as_interrupts():
             common.listen(approver, log, session.publish)
             ending = _ended(session, resumed)
         return _closed(options, ending, screen, session)

@@ -28,7 +28,7 @@ _MOVED: Final = 0.5
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
 #: Rules that count: how complex, how deep, how long, how many. More than before is worse than before.
-_COUNTED: Final = re.compile(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|noExcessive")
+_COUNTED: Final = re.compile(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|more-findings|noExcessive")
 
 
 @dataclass(slots=True)

@@ -146,6 +146,10 @@ class SessionLog:
         """Keep ``data`` outside the log, secrets masked, and return the SHA-256 of what was kept."""
         return self._keep(self._masker.data(data))
 
+    def as_kept(self, text: str) -> str:
+        """Return a text as it may be kept: with every secret in it masked."""
+        return self._masker.text(text.encode("utf-8", "replace").decode())
+
     def sync(self) -> None:
         """Put everything that was appended on the disk. Raises LogError."""
         with self._lock:

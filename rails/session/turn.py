@@ -86,6 +86,7 @@ def carry_out(
         if lacking is None:
             return Turn(answer, (), None)
         outcomes = (lacking,)
+    outcomes = tuple(feedback.without_secrets(outcome, context.mask) for outcome in outcomes)
     return Turn(answer, outcomes, _reply(context, answer, outcomes, found.native_ids))
 
 
@@ -118,7 +119,6 @@ def _reply(
     context: TurnContext, answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]
 ) -> Message:
     """Return the one message that the agent gets; after a fault of ours, one that says no more than that."""
-    outcomes = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
     reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
     return reply if isinstance(reply, Message) else feedback.after_fault(reply, native)
 

@@ -55,7 +55,7 @@ class Tty:
         return self.seen
 
     def result(self):
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while self.thread.is_alive() and time.monotonic() < deadline:
             if select.select([self.master], [], [], 0.05)[0]:
                 self.seen += os.read(self.master, 65536)

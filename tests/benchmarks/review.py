@@ -2,6 +2,7 @@
 application and the reports.
 
 python tests/benchmarks/review.py [RECORDS]     default 100000; Chromium is measured where Playwright is installed
+python tests/benchmarks/review.py page [RECORDS …]     the page alone; default 300, 10,000 and 1,000,000 records
 
 Beyond 200,000 records only the page is measured: the rest takes a session whole. The log is written without waiting for
 the disk; how long that takes is in log.py.
@@ -98,8 +99,13 @@ def asking(server, url):
 
     def ask(path, body=None):
         more = {"Content-Type": "application/json"} if body else {}
-        connection.request("POST" if body else "GET", path, body, {**origin, **more})
-        answer = connection.getresponse()
+        for _ in range(2):  # one that was idle for long has been closed
+            try:
+                connection.request("POST" if body else "GET", path, body, {**origin, **more})
+                answer = connection.getresponse()
+                break
+            except http.client.RemoteDisconnected:
+                connection.close()
         content = answer.read()
         assert answer.status == 200, content
         return content
@@ -107,22 +113,31 @@ def asking(server, url):
     return ask
 
 
+SEEN = """() => [...document.querySelectorAll("section.turn")].some((one) => {
+  const { top, bottom } = one.getBoundingClientRect();
+  return top < innerHeight && bottom > 0;
+})"""
+
+
 def page_figures(state, session_id):
     with ReviewServer(state) as server:
         get = asking(server, server.url)
 
-        _, first = timed(lambda: get(f"/api/session/{session_id}"))
+        _, first = timed(lambda: get(f"/api/session/{session_id}?first=1"))
         row("page: first window, without an index (once)", first)
-        while not server._pages._index.refresh():
-            pass
+        chromium_figures(server, session_id, "while the index is built")
+        started = time.perf_counter()
+        while json.loads(get(f"/api/session/{session_id}?first=1&part"))["read"] < 1:
+            time.sleep(0.5)
+        row("page: the index was whole after (from here)", time.perf_counter() - started, "s")
         rows("page: last window, with the index", lambda: get(f"/api/session/{session_id}"))
         rows("page: a window in the middle", lambda: get(f"/api/session/{session_id}?first=50000"))
         row("page: search, newest 50", median(lambda: get("/api/search?q=correct")))
         row("page: list of sessions", median(lambda: get("/api/sessions")))
-        chromium_figures(server, session_id)
+        chromium_figures(server, session_id, "with the index")
 
 
-def chromium_figures(server, session_id):
+def chromium_figures(server, session_id, when):
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -140,7 +155,13 @@ def chromium_figures(server, session_id):
             page.goto(f"http://127.0.0.1:{server.port}/#/s/{session_id}")
             page.wait_for_selector("section.turn")
 
-        rows("Chromium: navigation to first turns shown", open_session, 9)
+        def jump(place):
+            page.evaluate(f"scrollTo({{top: document.body.scrollHeight * {place}, behavior: 'instant'}})")
+            page.wait_for_function(SEEN)
+
+        rows(f"Chromium: navigation to first turns shown, {when}", open_session, 9)
+        row(f"Chromium: jump to the middle, {when}", timed(lambda: jump(0.5))[1])
+        row(f"Chromium: jump to the end, {when}", timed(lambda: jump(1))[1])
         nodes = page.evaluate("document.getElementsByTagName('*').length")
         row("Chromium: elements on the page", nodes, "elements")
         browser.close()
@@ -251,7 +272,19 @@ def report_figures(state):
     row("comparing two sessions", median(lambda: library.compare("20261118-091500-aa01", "20261119-101500-aa02")))
 
 
+def pages_alone(counts):
+    for count in counts:
+        with tempfile.TemporaryDirectory() as folder:
+            state = Path(folder) / ".rails"
+            log, _ = timed(lambda state=state, count=count: write_log(state, count))
+            print(f"\n{count:,} records, {log.path.stat().st_size / 1e6:,.1f} MB")
+            page_figures(state, log.session_id)
+
+
 def main():
+    if sys.argv[1:2] == ["page"]:
+        pages_alone([int(count) for count in sys.argv[2:]] or [300, 10_000, 1_000_000])
+        return
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     approval_figures()
     with tempfile.TemporaryDirectory() as folder:

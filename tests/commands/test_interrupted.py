@@ -59,7 +59,7 @@ class Terminal:
         while select.select([self.master], [], [], 0)[0] and self._read(0):
             pass
         os.close(self.master)
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=60)
 
 
 @pytest.mark.parametrize("moment", ["answering", "asking"])

@@ -72,7 +72,7 @@ def test_closing_stops_a_server_that_is_just_starting(project):
             thread.join(30)
     assert ruff.servers == ()
     assert not any(
-        thread.name == "read ruff server" and thread.join(5) is None and thread.is_alive()
+        thread.name == "read ruff server" and thread.join(60) is None and thread.is_alive()
         for thread in threading.enumerate()
     )
 

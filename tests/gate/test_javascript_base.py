@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rails.cli import main
+from rails.core import limits
 from rails.gate.languages.javascript import node_worker
 from rails.gate.support import executed_config
 
@@ -231,3 +232,10 @@ def test_what_a_human_agreed_to_covers_what_the_program_names(planted, world):
     world.put("lint/rules.js", "throw new Error('it ran')\n")
     verdict = world.judge(("a.js", "export const x = 1;\n"))
     assert ["--trust" in one.reason for one in verdict.not_checked] == [True]
+
+
+def test_findings_of_eslint_beyond_the_bound_are_counted(planted, monkeypatch):
+    monkeypatch.setattr(limits, "FINDINGS_LISTED", 5)
+    _, report = planted({}, {"a.js": BAD * 9}, "--diff", "HEAD")
+    found = [one["message"] for one in report["findings"] if one["rule"] == "more-findings"]
+    assert [message.split(" in this")[0] for message in found] == ["4 more findings of `no-console`"]

@@ -60,6 +60,8 @@ def log_of(data, paths=(), *, whole=True):
         hashes[record["hash"]] = f"HASH {record['seq']}"
         if "seal" in (limits := record["details"].get("limits", {})):
             limits["seal"] = "SEAL"
+        if str(record["details"].get("id", "")).startswith("user-"):
+            record["details"]["digest"] = "DIGEST"  # of words that name the session
         record |= {"hash": f"HASH {record['seq']}", "timestamp": "TIME", "session_id": "SESSION"}
         lines.append(text_of(dumped(_scrubbed(record)), paths))
     return "\n".join(lines) + "\n"

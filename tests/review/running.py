@@ -67,7 +67,7 @@ class Run:
         self.thread.start()
         return self
 
-    def end(self, patience=20):
+    def end(self, patience=60):
         self.thread.join(patience)
         assert not self.thread.is_alive(), "the run did not end"
         return self.ending

@@ -288,7 +288,7 @@ def secure_port(certificate):
         thread.start()
         yield listener.getsockname()[1]
         listener.shutdown(socket.SHUT_RDWR)
-    thread.join(5)
+    thread.join(60)
 
 
 def test_a_certificate_that_nobody_signed_is_refused(tmp_path, secure_port):

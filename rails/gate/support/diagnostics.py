@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
+from rails.core import limits
 from rails.core.dataclass import dataclass
 
 
@@ -36,6 +38,26 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 SYNTAX: Final = "invalid-syntax"
+#: What stands for findings that are counted and not listed.
+MORE: Final = "more-findings"
+
+
+def first_ones(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return as many diagnostics of one text as are listed, and how many more of each rule there are."""
+    kept: list[Diagnostic] = []
+    more: Counter[str] = Counter()
+    for one in found:
+        if len(kept) < limits.FINDINGS_LISTED or (one.rule == SYNTAX and not any(k.rule == SYNTAX for k in kept)):
+            kept.append(one)
+        else:
+            more[one.rule] += 1
+    return [*kept, *not_listed(more)]
+
+
+def not_listed(more: Mapping[str, int]) -> list[Diagnostic]:
+    """Return a diagnostic for each rule that says how many findings of it are not listed."""
+    words = "more findings of `{}` in this file; they are not listed, and nothing is repaired"
+    return [Diagnostic(MORE, f"{count} {words.format(rule)}", (1, 1), (1, 1)) for rule, count in sorted(more.items())]
 
 
 def apply_fixes(text: str, chosen: Sequence[Diagnostic]) -> tuple[str, list[Diagnostic]]:

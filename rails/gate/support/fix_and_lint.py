@@ -21,7 +21,7 @@ from rails.core.text import Decoded, decode_text, plain_text
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import lines_of, without_numbers
 from rails.gate.support.check import CheckContext, CheckJob, CheckResult
-from rails.gate.support.diagnostics import SYNTAX, Diagnostic, apply_fixes
+from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
 from rails.gate.support.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
 from rails.gate.support.new_findings import NewFindings
 
@@ -107,6 +107,9 @@ class FixAndLint:
         before_found = self._lint(old) if old else Findings(())
         brought = NewFindings(before, before_found.findings, before_is_broken=unknown)
         decoded = decode_text(after) if self.context.fix else None
+        if decoded and any(found.rule == MORE for found in self._lint(after).diagnostics):
+            self._miss("fix", "it has more findings than are listed, so nothing of it was repaired", required=False)
+            decoded = None
         data = after if decoded is None else (yield from self._repaired(decoded, brought))
         return self._finish(data, old, before_found, unknown)
 

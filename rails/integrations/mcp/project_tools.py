@@ -85,7 +85,7 @@ class ProjectTools:
 
     def offered(self) -> tuple[Definition, ...]:
         """Return the tools that a client sees: ours, and those of the role that do not edit by themselves."""
-        theirs = (one for one in self.registry.for_role(self.role) if one.effect != "edit")
+        theirs = (one for one in self.registry.for_role(self.role) if one.effect != "edit" and one.trusted)
         return (*self.own.definitions.values(), *(one for one in theirs if one.tool_name not in self.own.definitions))
 
     def call(self, name: str, given: Mapping[str, Json]) -> McpResult:

@@ -10,6 +10,7 @@ from rails.core.text import head_and_tail, one_line, sha256
 from rails.render import blocks
 from rails.render.highlight import Span, spans
 from rails.render.html_page.markup import Html, HtmlText, el, html_text, join
+from rails.render.html_page.prose import prose_html
 from rails.render.html_page.table import Link, nowhere, table_html
 from rails.render.units import seconds_text, time_text
 
@@ -83,7 +84,9 @@ class HtmlRenderer:
                 self._tables += 1
                 return table_html(block, self._link, f"table-{self._tables}")
             case blocks.Prose():
-                return el("div", el("pre", bounded(block.text.strip()), class_="prose"), class_="says")
+                drawn = prose_html(block.text.strip())
+                said = el("div", drawn, class_="prose") if drawn is not None else None
+                return el("div", said or el("pre", bounded(block.text.strip()), class_="prose"), class_="says")
             case blocks.AlertBlock():
                 return el("p", html_text(one_line(block.sentence, 620)), class_="box bad")
             case blocks.Notes():

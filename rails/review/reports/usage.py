@@ -21,6 +21,8 @@ _SO_FAR: Final = "(so far: the log is still being read)"
 class SessionUsage:
     """Words for people: ``tokens`` used, ``cost`` ("" without prices), what is ``left`` of each bound that was set.
 
+    ``bars`` are the names of the bounds and how much of each is used, from 0 to 1.
+
     ``note`` says what is wrong with the table of prices, if anything is. ``partial``: the log is not all read yet,
     so more was used and less is left.
     """
@@ -28,6 +30,7 @@ class SessionUsage:
     tokens: str = ""
     cost: str = ""
     left: tuple[str, ...] = ()
+    bars: tuple[tuple[str, float], ...] = ()
     note: str = ""
     partial: bool = False
 
@@ -59,8 +62,9 @@ def session_usage(
     unknown = [one_line(model, 60) for model, cost in costs.items() if cost is None]
     spent = sum(known) if known else None
     beside = f" without {', '.join(unknown)} (no price)" if known and unknown else ""
-    left = _left(card, prices, spent, card.seconds + max(0.0, since_last_s))
-    return SessionUsage(_tokens(list(used.values())), prices.text(spent) + beside, tuple(left), note, partial)
+    bounds = [*_left(card, prices, spent, card.seconds + max(0.0, since_last_s))]
+    left, bars = tuple(words for words, _, _ in bounds), tuple((name, share) for _, name, share in bounds)
+    return SessionUsage(_tokens(list(used.values())), prices.text(spent) + beside, left, bars, note, partial)
 
 
 def _tokens(counts: Sequence[Usage]) -> str:
@@ -72,18 +76,22 @@ def _tokens(counts: Sequence[Usage]) -> str:
     return f"{read:,} tokens in{again}, {written:,} out"
 
 
-def _left(card: SessionStats, prices: Prices, spent: float | None, seconds: float) -> Iterator[str]:
-    """Yield what is left of each bound, counted as the run counts it (``rails.session.budget.SessionBudget``)."""
+def _left(card: SessionStats, prices: Prices, spent: float | None, seconds: float) -> Iterator[tuple[str, str, float]]:
+    """Yield what is left of each bound, its name and the share that is used.
+
+    That is counted as the run counts it (``rails.session.budget.SessionBudget``).
+    """
     most = read_typed(SessionLimits, card.limits)
     tokens, most_seconds, most_cost = most.max_tokens or 0, most.max_seconds or 0.0, most.max_cost or 0.0
     if tokens > 0:
         used = sum(sum(counts) for counts in card.used.values())
-        yield f"{max(0, tokens - used):,} of {tokens:,} tokens"
+        yield f"{max(0, tokens - used):,} of {tokens:,} tokens", "tokens", min(1.0, used / tokens)
     if most_seconds > 0:
-        yield f"{_minutes(max(0.0, most_seconds - seconds))} of {_minutes(most_seconds)} min"
+        words = f"{_minutes(max(0.0, most_seconds - seconds))} of {_minutes(most_seconds)} min"
+        yield words, "time", min(1.0, seconds / most_seconds)
     if most_cost > 0 and prices.models:
         rest = prices.text(max(0.0, most_cost - (spent or 0.0))).removesuffix(f" {prices.currency}")
-        yield f"{rest} of {prices.text(most_cost)}"
+        yield f"{rest} of {prices.text(most_cost)}", "money", min(1.0, (spent or 0.0) / most_cost)
 
 
 def _minutes(seconds: float) -> str:

@@ -21,6 +21,8 @@ from rails.review.tui.rows import Rows
 #: How long the first look at the index may take, and each further one.
 _FIRST_S: Final = 0.1
 _STEP_S: Final = 1.0
+#: Columns from which on a row has room for the sparkline beside the task.
+_WIDE: Final = 90
 
 
 class Sessions(Page):
@@ -74,12 +76,13 @@ class Sessions(Page):
         card = self._cards[at]
         style = "green" if card.outcome == "done" else "yellow" if not card.outcome else "red"
         text = Text(f"{'x' if card.session_id == self._marked else ' '} ")
-        text.append(f"{card.started[:16].replace('T', ' ')}  ", "dim")
+        wide = self.app.size.width >= _WIDE
+        text.append(f"{card.started[0 if wide else 5 : 16].replace('T', ' ')}  ", "dim")
         if card.session_id in self._waiting:
             text.append(f"{'waits for you: w':<16} ", "bold yellow")
         else:
             text.append(f"{outcome_words(card.outcome)[:16]:<16} ", style)
-        for letter in card.spark[-16:].rjust(16):
+        for letter in card.spark[-16:].rjust(16) if wide else "":
             mark, ink, _ = SPARK.get(letter, (" ", "", ""))
             text.append(mark, INK[ink])
         text.append(f"  {one_line(card.task, 200) or card.session_id}")
@@ -136,5 +139,5 @@ class Sessions(Page):
             self._marked = ""
         else:
             self._marked = "" if self._marked == chosen else chosen
-            self.say("Marked. x on another session compares the two." if self._marked else "")
+            self.say("This session is marked; press x on another one to compare the two." if self._marked else "")
         self.rows.refresh()

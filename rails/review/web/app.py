@@ -52,6 +52,8 @@ _STATIC: Final = {
     "/app.js": ("rails.review.web", "static/app.js", _JS),
     "/live.js": ("rails.review.web", "static/live.js", _JS),
     "/approval.js": ("rails.review.web", "static/approval.js", _JS),
+    "/diffs.js": ("rails.review.web", "static/diffs.js", _JS),
+    "/notify.js": ("rails.review.web", "static/notify.js", _JS),
     "/turns.js": ("rails.review.web", "static/turns.js", _JS),
     "/reports.js": ("rails.review.web", "static/reports.js", _JS),
     "/app.css": ("rails.review.web", "static/app.css", _CSS),

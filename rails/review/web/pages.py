@@ -65,8 +65,8 @@ _SPARK: Final = {
 class Window:
     """A part of a session: records ``first`` to ``last`` of ``total``; ``turns`` are (number, markup).
 
-    ``step`` says which step of the plan is at work, ``meter`` what the whole session has used, ``read`` which share of
-    the log that is known of.
+    ``step`` says which step of the plan is at work, ``meter`` and ``bars`` what the whole session has used, ``read``
+    which share of the log that is known of.
     """
 
     session_id: str
@@ -78,6 +78,7 @@ class Window:
     turns: tuple[tuple[int, Html], ...]
     step: str = ""
     meter: str = ""
+    bars: tuple[tuple[str, float], ...] = ()
     read: float = 1.0
 
     def to_json(self) -> dict[str, Json]:
@@ -91,6 +92,7 @@ class Window:
             "head": self.head,
             "step": self.step,
             "meter": self.meter,
+            "bars": [[name, share] for name, share in self.bars],
             "read": self.read,
             "turns": [{"number": number, "html": html} for number, html in self.turns],
         }
@@ -168,7 +170,9 @@ class Pages:
         plan, meter = plan_of(self._landmarks(card)), self.meter(card, partial=share < 1)
         head = Html("") if part else self._head(card, view, meter, share, running=running)
         step = current_step_text(plan)
-        return Window(session_id, start, last, total, not view.outcome, head, shown, step, meter.line, share)
+        return Window(
+            session_id, start, last, total, not view.outcome, head, shown, step, meter.line, meter.bars, share
+        )
 
     def _head(self, card: SessionStats, view: SessionView, meter: SessionUsage, share: float, *, running: bool) -> Html:
         """Return what is said of the whole session: from its view, or from its stats where it is too long for one."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
-from rails.core.text import excerpt, one_line
+from rails.core.text import one_line
 from rails.log.index.lines import SearchHit
 from rails.log.index.terms import texts_of
 from rails.render.html_page.markup import Html, el, html_text, join
@@ -59,7 +59,9 @@ def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
     """Return the text around the first word that was looked for; the record's message where none is seen."""
     for text in texts_of(hit.record):
         if places := [at for word in words if word and (at := text.casefold().find(word.casefold())) >= 0]:
-            return excerpt(text, min(places), _AROUND)
+            start, end = max(0, min(places) - _AROUND), min(places) + _AROUND
+            inside = one_line(" ".join(text[start:end].split()), 2 * _AROUND)
+            return f"{'…' if start else ''}{inside}{'…' if end < len(text) else ''}"
     return one_line(hit.record.message, 2 * _AROUND)
 
 

@@ -21,6 +21,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd
 from rails.core.events.turn import CorrectionEvent, LlmCall, LlmResponse
 from rails.log.index.index import Index
+from rails.log.live_text import live_text
 from rails.log.reader import LogRow
 from rails.log.session_stats import SessionStats
 from rails.projections.live import Live, LiveSignal
@@ -32,6 +33,9 @@ MOST_BEHIND: Final = 5_000
 MOST_STREAMS: Final = 20
 _POLL_S: Final = 0.03
 _BEAT_S: Final = 5.0
+#: How often the agent's unfinished answer is looked at, and how much of its end is shown.
+_TEXT_S: Final = 0.2
+_TEXT: Final = 3_000
 #: How far back the turn of a record may begin.
 _LOOK_BACK: Final = 200
 
@@ -62,6 +66,8 @@ class Streams:
             follower = await run_sync(_Follower, self._index, self._meter, session_id, seen)
             yield follower.opening
             while not (self._closing.is_set() or follower.ended):
+                if text := await run_sync(follower.text):
+                    yield text
                 if follower.has_grown() and (news := await run_sync(follower.read)):
                     yield news
                 elif beat := follower.beat():
@@ -76,7 +82,8 @@ class _Follower:
     """One session as one tab sees it."""
 
     def __init__(self, index: Index, meter: Callable[[SessionStats], SessionUsage], session_id: str, seen: int) -> None:
-        self._meter, self._seen = meter, seen
+        self._meter, self._seen, self._state = meter, seen, index.state
+        self._text, self._told = "", 0.0
         self.opening, self.ended = b"retry: 1000\n\n", False
         index.refresh(0.3)
         standing = index.standing(session_id)
@@ -121,6 +128,13 @@ class _Follower:
         sent += [self._used()] if used else []
         return b"".join([*sent, _event(LiveSignal(self._seen, "record", {}))])
 
+    def text(self) -> bytes:
+        """Return what the agent has written of its answer, where that has changed."""
+        if time.monotonic() - self._told < _TEXT_S:
+            return b""
+        self._told, before, self._text = time.monotonic(), self._text, live_text(self._state, self._card.session_id)
+        return b"" if before == self._text else _event(LiveSignal(self._seen, "text", {"words": self._text[-_TEXT:]}))
+
     def beat(self) -> bytes:
         """Return a sign of life now and then: a budget of time is used up while nothing happens."""
         if time.monotonic() - self._beat <= _BEAT_S:
@@ -129,7 +143,13 @@ class _Follower:
         return self._used() if self._card.limits.get("max_seconds") else b": still here\n\n"
 
     def _used(self) -> bytes:
-        return _event(LiveSignal(self._seen, "meter", {"words": self._meter(self._card).line}))
+        return _event(
+            LiveSignal(
+                self._seen,
+                "meter",
+                {"words": (used := self._meter(self._card)).line, "bars": [[name, share] for name, share in used.bars]},
+            )
+        )
 
 
 def _costs(record: Record) -> bool:

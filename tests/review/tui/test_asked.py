@@ -102,7 +102,7 @@ def app(tmp_path):
 def asked(runs):
     """A run that waits for an answer about a new file."""
     run = runs(HELLO)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while run.queue._asked is None and time.monotonic() < until:
         time.sleep(0.02)
     return run
@@ -303,7 +303,7 @@ def test_without_a_key_it_only_looks(asked, app):
 
 
 def test_what_nobody_answered_in_time_is_expired_and_no_denial(runs, app):
-    run = runs(HELLO, patience_s=6.0)
+    run = runs(HELLO, patience_s=10.0)
 
     async def steps(pilot):
         await to_question(pilot)

@@ -7,6 +7,7 @@ import pytest
 
 from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
+from rails.review.web.pages import Pages
 from rails.review.web.server import ReviewServer
 
 from ..running import KEY, tool
@@ -33,7 +34,7 @@ class Client:
         self.reading = urlsplit(server.url).fragment.removeprefix("token=")
 
     def ask(self, path, method="GET", body=None, token=True, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         token = self.token if token is True else token
         given = {"Host": f"127.0.0.1:{self.port}", **({"X-AI-Rails-Token": token} if token else {})}
@@ -66,7 +67,7 @@ class Client:
         status, _, content = self.ask("/api/decide", "POST", data, token, **given)
         return status, (json.loads(content) if content.startswith(b"{") else content.decode())
 
-    def question(self, session_id, patience=10):
+    def question(self, session_id, patience=60):
         """Wait until something waits in a session, and return it."""
         until = time.monotonic() + patience
         while time.monotonic() < until:
@@ -76,7 +77,7 @@ class Client:
             time.sleep(0.02)
         raise AssertionError("nothing was asked")
 
-    def stream(self, session_id, seen=0, until="end", patience=10):
+    def stream(self, session_id, seen=0, until="end", patience=60):
         """Return the (id, kind, data) of a session's stream, up to the first of kind ``until``."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience)
         connection.request(
@@ -105,8 +106,9 @@ def state(tmp_path):
 
 
 @pytest.fixture
-def served(state):
-    """A client of a server over ``state``; what is written there later is seen."""
+def served(state, monkeypatch):
+    """A client of a server over ``state``; what is written there later is seen, however long taking it in lasts."""
+    monkeypatch.setattr(Pages, "refresh", lambda pages, _: pages.index.refresh())
     state.mkdir(exist_ok=True)
     with ReviewServer(state, key=KEY) as server:
         client = Client(server)
@@ -129,7 +131,7 @@ CHROMIUM = [
 def chromium(chromium_path):
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM, timeout=120_000)
         yield browser
         browser.close()
 
@@ -138,6 +140,7 @@ def chromium(chromium_path):
 def page(chromium, served):
     context = chromium.new_context(viewport={"width": 1000, "height": 800})
     page = context.new_page()
+    page.set_default_timeout(60_000)
     page.problems, page.asked = [], []
     page.on("console", lambda message: page.problems.append(message.text))
     page.on("pageerror", lambda error: page.problems.append(str(error)))

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from rails.review.web.server import ReviewServer
 
+from ..running import tool
+
 # Every test of the browser runs in one process, so that one Chromium serves them all.
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.timeout(300)]
 
@@ -196,16 +198,21 @@ AXE = Path(os.environ.get("AI_RAILS_JAVASCRIPT", "")) / "node_modules" / "axe-co
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: nothing was tested for accessibility")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(chromium, served, state, log, scheme):
+def test_axe_finds_nothing_serious(chromium, served, state, log, runs, scheme):
     writer = served.write(state, log.demo())
     writer.close()
     page = chromium.new_context(bypass_csp=True, color_scheme=scheme).new_page()
-    page.goto(served.server.url)
-    addresses = ("", f"s/{writer.session_id}", "q/argparse", "r/models", "r/rules", "f/is%3Adone", "y/")
+    page.set_default_timeout(60_000)
+    run = runs(
+        tool("write_file", file_path="a.py", content="a = 1\n"), tool("write_file", file_path="b.py", content="b")
+    )
+    page.goto(served.server.url_for("decide"))
+    addresses = (f"s/{run.id}", "", f"s/{writer.session_id}", "q/argparse", "r/models", "r/rules", "f/is%3Adone", "y/")
     found = []
     for address in addresses:
         page.evaluate(f"location.hash = '#/{address}'")
-        page.wait_for_selector({"": ".card", "s": "section.turn", "q": ".hits"}.get(address[:1], "#page form.ask"))
+        there = {"": ".card", "s": "section.turn", "q": ".hits", "w": ".bar-answer:not(.unarmed)"}
+        page.wait_for_selector(there.get("w" if run.id in address else address[:1], "#page form.ask"))
         page.evaluate(AXE.read_text("utf-8"))
         result = page.evaluate("async () => (await axe.run()).violations")
         found += [

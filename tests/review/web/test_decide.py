@@ -9,6 +9,7 @@ import pytest
 
 from rails.approval.pending import PendingAnswers
 from rails.core.events.base import UnknownEvent
+from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 
 from ..running import KEY, tool
@@ -140,8 +141,9 @@ def test_a_grant_holds_for_what_follows_and_says_what_it_would_have_done(runs, s
 def test_nobody_in_time_pauses_the_run_and_resuming_asks_again(runs, served):
     write = tool("write_file", file_path="b.txt", content="hello\n")
     run = runs(write, patience_s=0.3)
-    ended = served.question(run.id)
     assert run.end().outcome == "unanswered"
+    opened = next(record for record in read_strict(run.log.path) if record.event_type == "APPROVAL_OPENED")
+    ended = {"question": opened.seq, "digest": opened.details["digest"]}
     answer = {"session": run.id, "question": ended["question"], "digest": ended["digest"], "do": "approve"}
     status, outcome = served.decide(answer)
     assert (status, outcome["state"]) == (409, "expired")

@@ -14,7 +14,7 @@ from rails.approval.terminal.approver import TerminalApprover
 from ..running import tool
 
 # Every test of the browser runs in one process, so that one Chromium serves them all.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.timeout(300)]
 
 
 def write(path="b.txt", content="hello\n", why="Say hello"):
@@ -35,7 +35,7 @@ def tabs(chromium, served):
         page.on("console", lambda message: "409" in message.text or page.problems.append(message.text))
         page.on("pageerror", lambda error: page.problems.append(str(error)))
         page.on("request", lambda request: page.sent.append(request.url))
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.goto((server or served.server).url_for(right, run.id if run else ""))
         return page
 

@@ -29,6 +29,7 @@ def asking(state, served, chromium):
     box.listen()
     queue.open(box, log.append)
     page = chromium.new_page(viewport={"width": 1000, "height": 800})
+    page.set_default_timeout(60_000)
     problems = []
     page.on("console", lambda message: problems.append(message.text))
     threads = []
@@ -135,6 +136,7 @@ def test_ctrl_enter_sends_what_is_typed(runs, served, chromium):
 
     run = runs(tool("write_file", file_path="b.txt", content="hello\n"))
     page = chromium.new_page()
+    page.set_default_timeout(60_000)
     page.goto(served.server.url_for("decide", run.id))
     page.wait_for_selector(".bar-answer:not(.unarmed)")
     page.keyboard.press("d")

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, cast
 
+from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, one_line, plain_text
 from rails.core.tool_request import Json
@@ -23,7 +24,7 @@ from rails.gate.languages.javascript.config import PrettierSettings, ScriptSetti
 from rails.gate.languages.python.syntax import RULE
 from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
-from rails.gate.support.diagnostics import Diagnostic, FixEdit
+from rails.gate.support.diagnostics import Diagnostic, FixEdit, not_listed
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
@@ -218,6 +219,7 @@ class NodeTools:
             "path": self._place(path),
             "root": self._place(folder),
             "own": own,
+            "most": limits.FINDINGS_LISTED,
             "config": name if folder else "",
             "stamp": self._stamp(folder) if own else "",
         }
@@ -244,7 +246,8 @@ class NodeTools:
         fatal = next((m for m in messages if isinstance(m, dict) and m.get("fatal")), None)
         if fatal is not None:
             raise NotCheckedError(f"ESLint could not parse it: {one_line(str(fatal.get('message')), 160)}")
-        return [_diagnostic(message) for message in messages if isinstance(message, dict)]
+        more = cast("Mapping[str, int]", answer.get("more") or {})
+        return [*(_diagnostic(message) for message in messages if isinstance(message, dict)), *not_listed(more)]
 
     def _prettier(self, path: str, data: bytes) -> bytes:
         decoded = decode_text(data)

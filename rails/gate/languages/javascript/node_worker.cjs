@@ -225,7 +225,10 @@ async function eslint({ text, ...how }) {
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   const [at, theirs] = [ruler(body), starts(body, THEIR_ENDS)];
   const place = (line, column) => (line ? at((theirs[line - 1] ?? body.length) + (column || 1) - 1) : [0, 0]);
-  const messages = results[0].messages.map((m) => ({
+  const [first, rest] = [results[0].messages.slice(0, how.most), results[0].messages.slice(how.most)];
+  const more = {};
+  for (const { ruleId } of rest) more[ruleId] = (more[ruleId] ?? 0) + 1;
+  const messages = first.map((m) => ({
     rule: m.ruleId,
     message: m.message,
     fatal: m.fatal === true,
@@ -235,7 +238,7 @@ async function eslint({ text, ...how }) {
     fix: m.fix ? { start: at(m.fix.range[0]), end: at(m.fix.range[1]), text: m.fix.text } : null,
   }));
   const ignored = messages.find((m) => !m.rule && !m.fatal && /ignored|no matching configuration/i.test(m.message));
-  return ignored ? { ignored: ignored.message } : { messages };
+  return ignored ? { ignored: ignored.message } : { messages, more };
 }
 
 // -- the loop -----------------------------------------------------------------------------------------

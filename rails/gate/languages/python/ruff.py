@@ -6,12 +6,15 @@ https://docs.astral.sh/ruff/settings/#output-format ; rows and columns are 1-bas
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError
 from rails.core.text import one_line
@@ -20,6 +23,7 @@ from rails.gate.support.diagnostics import (
     SYNTAX,
     Diagnostic,
     FixEdit,
+    first_ones,
 )
 from rails.processes import programs
 
@@ -36,17 +40,18 @@ class RuffCli:
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
-        ran = self._run("check", path, data, settings, "--output-format=json")
-        if ran.code not in (0, 1):
-            raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
-        return parse_diagnostics(ran.out)
+        return first_ones(found for _, found in self._found(path, data, settings))
 
     def lint_cells(self, path: str, data: bytes, settings: RuffSettings) -> list[tuple[int, Diagnostic]]:
         """Return what ruff finds in a notebook, with the number of the cell, counted from 1. Raises CheckError."""
-        ran = self._run("check", path, data, settings, "--output-format=json")
+        return list(islice(self._found(path, data, settings), limits.FINDINGS_LISTED))
+
+    def _found(self, path: str, data: bytes, settings: RuffSettings) -> Iterator[tuple[int, Diagnostic]]:
+        """Yield what ruff finds, one by one: all that it says of a file of many findings takes a gigabyte at once."""
+        ran = self._run("check", path, data, settings, "--output-format=json-lines")
         if ran.code not in (0, 1):
             raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
-        return [(cell, found) for cell, found in zip(_cells(ran.out), parse_diagnostics(ran.out), strict=True)]
+        return parse_diagnostics(ran.out)
 
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
         """Return ``data`` formatted. Raises CheckError, also when the text does not parse."""
@@ -64,13 +69,14 @@ class RuffCli:
         )
 
 
-def parse_diagnostics(out: bytes) -> list[Diagnostic]:
-    """Read ruff's JSON. Raises CheckError when it is something else."""
-    try:
-        items = json.loads(out)
-        return [_diagnostic(item) for item in items]
-    except (ValueError, KeyError, TypeError) as error:
-        raise CheckError(f"ruff printed something that is not its JSON: {one_line(repr(out[:80]))}") from error
+def parse_diagnostics(out: bytes) -> Iterator[tuple[int, Diagnostic]]:
+    """Yield the cell (1 where there are none) and the content of each line of ruff's JSON. Raises CheckError."""
+    for line in io.BytesIO(out):
+        try:
+            item = json.loads(line)
+            yield cell if isinstance(cell := item.get("cell"), int) else 1, _diagnostic(item)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CheckError(f"ruff printed something that is not its JSON: {one_line(repr(line[:80]))}") from error
 
 
 def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
@@ -116,7 +122,3 @@ def _codes(tool: programs.Tool) -> Mapping[str, str]:
         return {rule["name"]: rule["code"] for rule in json.loads(ran.out) if rule["code"]}
     except (ValueError, KeyError, TypeError) as error:
         raise CheckError("ruff did not list its rules as JSON.") from error
-
-
-def _cells(out: bytes) -> list[int]:
-    return [cell if isinstance(cell := item.get("cell"), int) else 1 for item in json.loads(out)]

@@ -8,13 +8,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.languages.python.ruff_server import BadConfigurationError, RuffRequest, RuffServer
-from rails.gate.support.diagnostics import Diagnostic
+from rails.gate.support.diagnostics import Diagnostic, first_ones
 from rails.gate.support.read_file import read_from_disk
 from rails.processes import programs
 
@@ -59,9 +60,13 @@ class Ruff:
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
-        return self._ask(
-            settings, lambda server: server.lint(path, data), lambda: self._command.lint(path, data, settings)
-        )
+
+        def cold() -> list[Diagnostic]:
+            return self._command.lint(path, data, settings)
+
+        if len(data) > limits.SERVED_BYTES:
+            return cold()
+        return self._ask(settings, lambda server: first_ones(server.lint(path, data)), cold)
 
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
         """Return ``data`` formatted. Raises CheckError."""
@@ -74,6 +79,7 @@ class Ruff:
 
         One that does not run yet is started meanwhile: whoever asks it waits for it.
         """
+        questions = [asked for asked in questions if len(asked[2]) <= limits.SERVED_BYTES]
         if (settings.project, settings.options) in self._servers:
             self._expected(questions, settings)
         else:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, plain_text
 from rails.core.verdict import Finding
@@ -119,6 +120,7 @@ class InWorkers:
             "text": text,
             "path": path,
             "arguments": cast("list[Json]", arguments),
+            "most": limits.FINDINGS_LISTED,
         }
         version = self._flake8.version if self._flake8 else ""
         key = ("flake8", version, tuple(arguments), path, text)
@@ -132,6 +134,8 @@ class InWorkers:
         self.context.known["flake8 codes", self.config.flake8] = answer["codes"]
         if not isinstance(found, list):
             raise CheckError("flake8 answered something unknown.")
+        more = diagnostics.not_listed(cast("Mapping[str, int]", answer.get("more") or {}))
+        found = [*found, *((one.rule, *one.start, one.message) for one in more)]
         return tuple(
             Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
             for code, line, column, text in found

@@ -14,6 +14,7 @@ import io
 import json
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -201,7 +202,7 @@ class _Collector:
         """Part of the formatter's interface."""
 
 
-def _flake8(text: str, path: str, arguments: list[str]) -> dict[str, Any]:
+def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, Any]:
     app, codes = _application(tuple(arguments))
     from flake8.checker import FileChecker
     from flake8.processor import FileProcessor
@@ -222,7 +223,9 @@ def _flake8(text: str, path: str, arguments: list[str]) -> dict[str, Any]:
     with guide.processing_file(path):
         for code, line, column, message, physical in sorted(results, key=lambda found: (found[0], found[1])):
             guide.handle_error(code, path, line, column, message, physical)
-    return {"ok": True, "findings": sorted(set(collector.found), key=lambda f: f[1:3]), "codes": codes}
+    found = sorted(set(collector.found), key=lambda f: f[1:3])
+    more = Counter(code for code, *_ in found[most:])
+    return {"ok": True, "findings": found[:most], "more": more, "codes": codes}
 
 
 @cache

@@ -3,6 +3,8 @@
 
 import * as approval from "./approval.js";
 import * as live from "./live.js";
+import * as diffs from "./diffs.js";
+import * as notify from "./notify.js";
 import * as reports from "./reports.js";
 import * as turns from "./turns.js";
 
@@ -81,6 +83,7 @@ async function showList(signal) {
   put(page, `<div id="waits"></div>${html}`);
   while (!signal.aborted) {
     const waiting = await get("/api/waiting", signal);
+    notify.waiting(waiting.count);
     const place = document.getElementById("waits");
     if (!place) return;
     if (waitsDrawn !== waiting.html || !place.hasChildNodes()) put(place, (waitsDrawn = waiting.html));
@@ -97,7 +100,7 @@ async function showHits(line, before, signal) {
   put(part, html);
   page.append(part);
   document.title = "Search · AI-Rails";
-  say(`Search: ${line}`);
+  say(`These are the newest records for: ${line}`);
 }
 
 async function showSession(id, seq, signal) {
@@ -179,7 +182,7 @@ function renew(id, signal) {
 
 function draw(part, fresh) {
   put(document.getElementById("head"), part.head);
-  live.totals(part.step, part.meter);
+  live.totals(part.step, part.meter, part.bars);
   const news = fresh || shown.running !== part.running;
   shown = part;
   const waits = document.title.startsWith("✋") ? "✋ " : "";
@@ -232,12 +235,13 @@ const keys = {
   G: () => scrollTo({ top: document.body.scrollHeight, behavior: "instant" }),
   f: () => {
     following = !following;
-    say(following ? "Following." : "Not following; f follows again.");
+    say(following ? "What comes is shown as it comes." : "What comes is not shown now; press f to follow again.");
     if (following && shown && stale) renew(shown.session, asked.signal);
   },
   l: () => { location.hash = "#/"; },
   "/": () => search.focus(),
   "?": () => help.showModal(),
+  v: () => say(diffs.toggle()),
   ...reports.keys,
 };
 

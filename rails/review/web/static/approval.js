@@ -1,6 +1,8 @@
 // The approval card. The server draws it; this file arms its keys, gathers edits, and sends one answer with the
 // digest of what is shown. Enter, Space and Escape never approve; nothing does in the first 350 ms of quiet.
 
+import * as notify from "./notify.js";
+
 const QUIET = 350;
 const slot = document.getElementById("asked");
 const alertPlace = document.getElementById("alert");
@@ -45,6 +47,7 @@ export async function refresh(session, signal, full = "") {
   arm();
   waitingButton.hidden = false;
   alertPlace.textContent = "A decision is waiting for you.";
+  notify.asked(session);
   document.title = document.title.startsWith("✋") ? document.title : `✋ ${document.title}`;
   if (document.activeElement === document.body || document.activeElement?.id === "page") goToCard();
 }
@@ -283,7 +286,7 @@ async function send(answer) {
   const asked = shown;
   const buttons = [...slot.querySelectorAll("button")];
   buttons.forEach((button) => (button.disabled = true));
-  tools.say(answer.do === "edit" ? "Your version is being checked." : "Sent.");
+  tools.say(answer.do === "edit" ? "Your version is being checked." : "Your answer is sent.");
   const body = JSON.stringify({ session: asked.session, question: asked.question, digest: asked.digest, ...answer });
   try {
     const reply = await fetch("/api/decide", {

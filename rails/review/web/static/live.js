@@ -5,6 +5,8 @@ const strip = document.getElementById("live");
 const pills = document.getElementById("pills");
 const facts = document.getElementById("live-facts");
 const meter = document.getElementById("live-meter");
+const bars = document.getElementById("live-bars");
+const text = document.getElementById("live-text");
 const said = { step: "", turn: "", attempt: "" };
 
 export async function follow(session, after, token, signal, take, say) {
@@ -87,13 +89,28 @@ export function clear() {
   strip.hidden = true;
   pills.replaceChildren();
   Object.keys(said).forEach((key) => (said[key] = ""));
-  facts.textContent = meter.textContent = "";
+  facts.textContent = meter.textContent = text.textContent = "";
+  text.hidden = true;
+  bars.replaceChildren();
+}
+
+// How much of each bound of the budget is used.
+function budget(shares) {
+  if (bars.children.length !== shares.length) bars.replaceChildren(...shares.map(() => document.createElement("label")));
+  shares.forEach(([name, share], at) => {
+    const label = bars.children[at];
+    if (!label.children.length) label.append(`${name} `, document.createElement("progress"));
+    label.lastChild.max = 1;
+    label.lastChild.value = share;
+    label.lastChild.classList.toggle("near", share > 0.8);
+  });
 }
 
 // What a window knows of the whole session: its step of the plan, and what it has used.
-export function totals(step, used) {
+export function totals(step, used, shares) {
   said.step = step;
   meter.textContent = used;
+  budget(shares);
   tell();
 }
 
@@ -106,9 +123,16 @@ export function draw(kind, data) {
   } else if (kind === "agent") said.turn = `${data.agent} starts: ${data.words}`;
   else if (kind === "attempt") said.attempt = data.words;
   else if (kind === "cost") said.turn = said.turn.replace(": asking ", " · ");
-  else if (kind === "meter") meter.textContent = data.words;
+  else if (kind === "meter") {
+    meter.textContent = data.words;
+    budget(data.bars);
+  } else if (kind === "text") {
+    text.hidden = !data.words;
+    text.textContent = data.words;
+    text.scrollTop = text.scrollHeight;
+  }
   else if (kind === "error") said.attempt = `❌ ${data.words}`;
-  else if (kind === "end") said.turn = `Over: ${data.outcome}`;
+  else if (kind === "end") said.turn = `The session is over: ${data.outcome}`;
   else if (kind.startsWith("json-tool-")) pill(kind, data);
   tell();
 }

@@ -1,0 +1,78 @@
+"""What an agent is writing at the moment, beside the log, for whoever watches from another process.
+
+The log has an answer when it is whole; until then its end stands in a file of its own, private and masked like the
+log, which is gone when the answer is. Nothing reads it but a page: it is no part of what happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from rails.core import atomic_file
+from rails.core.events.record import Record
+from rails.core.events.turn import LlmCall, LlmError, LlmResponse
+from rails.log.writer import SessionLog
+
+_NAME: Final = "live.txt"
+_MOST: Final = 20_000
+_WORD: Final = 400
+#: Between two writings, in seconds: several in the time that a person takes to read a word.
+_PAUSE_S: Final = 0.15
+#: What may be the beginning of a secret of several lines is held back until it is whole and masked.
+_BEGIN: Final = "-----BEGIN"
+
+
+class LiveText:
+    """The file of a session that is running; use it in ``with``."""
+
+    def __init__(self, log: SessionLog, also: Callable[[str], object] = lambda _: None) -> None:
+        self._log, self._also, self._text, self._at = log, also, "", 0.0
+
+    def hear(self, text: str) -> None:
+        """Take in a piece of the answer; ``also`` gets it first."""
+        self._also(text)
+        self._text = (self._text + text)[-_MOST:]
+        if time.monotonic() - self._at >= _PAUSE_S:
+            self._write()
+
+    def note(self, record: Record) -> None:
+        """Begin anew where an answer is whole, failed, or asked for."""
+        if record.kind in (LlmCall, LlmResponse, LlmError) and self._text:
+            self._text = ""
+            self._write()
+
+    def _write(self) -> None:
+        self._at = time.monotonic()
+        # A word that is not whole could be half a secret.
+        ends = [match.end() for match in re.finditer(r"\s", self._text[-_WORD:])]
+        whole = self._text[: max(0, len(self._text) - _WORD) + ends[-1]] if ends else ""
+        shown = self._log.as_kept(whole).partition(_BEGIN)[0]
+        with contextlib.suppress(OSError):
+            atomic_file.replace_file(_file(self._log.state, self._log.session_id), shown.encode(), durable=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(OSError):
+            _file(self._log.state, self._log.session_id).unlink()
+
+
+def _file(state: Path, session_id: str) -> Path:
+    return state / "sessions" / session_id / _NAME
+
+
+def live_text(state: Path, session_id: str) -> str:
+    """Return what the agent of a session has written so far of its answer."""
+    try:
+        return _file(state, session_id).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

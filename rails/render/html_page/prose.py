@@ -1,0 +1,66 @@
+"""Markdown of a model as HTML: a fixed set of elements, made one by one, and every text in them escaped.
+
+HTML in it stays text. A link is its words with the address behind them, because nobody should be led away by what a
+model wrote; a picture is its description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from rails.core import limits
+from rails.render.html_page.markup import Html, el, html_text, join
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_NAMES: Final = {
+    **{name: name for name in ("p", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td")},
+    **{name: name for name in ("strong", "em", "s")},
+    # Below the heading of the turn.
+    **{"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"},
+}
+
+
+def prose_html(text: str) -> Html | None:
+    """Return Markdown as HTML; ``None`` for a text that is too long to be read as Markdown."""
+    if len(text) > limits.FEEDBACK_CHARS:
+        return None
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return _drawn(reader.parse(text))
+
+
+def _drawn(tokens: Sequence[Token]) -> Html:
+    """Return the tokens as elements within each other."""
+    open_: list[tuple[str, str, list[Html]]] = [("", "", [])]
+    for token in tokens:
+        if token.nesting == 1:
+            open_.append((_NAMES.get(token.tag, ""), str(token.attrs.get("href", "")), []))
+        elif token.nesting == -1 and len(open_) > 1:
+            name, href, inside = open_.pop()
+            shown = el(name, inside) if name else join(inside)
+            open_[-1][2].append(join(shown, html_text(f" ({href})")) if href else shown)
+        elif token.nesting == 0:
+            open_[-1][2].append(_leaf(token))
+    return join(open_[0][2])
+
+
+def _leaf(token: Token) -> Html:
+    match token.type:
+        case "inline":
+            return _drawn(token.children or ())
+        case "code_inline":
+            return el("code", html_text(token.content))
+        case "fence" | "code_block":
+            return el("pre", el("code", html_text(token.content)), tabindex=0)
+        case "hardbreak":
+            return el("br")
+        case "hr":
+            return el("hr")
+        case "softbreak":
+            return join(html_text("\n"))
+        case _:
+            return join(html_text(token.content))
