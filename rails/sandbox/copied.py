@@ -33,7 +33,7 @@ class CopyLayer(Layer):
 
     def __init__(self, project: Path, ignored: IgnoredBy = lambda _: (), *, links: bool = False) -> None:
         super().__init__(project, ignored)
-        self.root = self._made("copy")
+        self.root = self.upper = self._made("copy")
         self._copied: dict[str, tuple[int, ...]] = {}
         self._sources: dict[str, tuple[int, ...]] = {}
         try:

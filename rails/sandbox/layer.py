@@ -48,7 +48,10 @@ class LayerChange:
 
 
 class Layer:
-    """What all kinds share, and the kind that nothing can be written to. ``root`` is what is seen as the project."""
+    """What all kinds share, and the kind that nothing can be written to.
+
+    ``root`` is what is seen as the project, ``upper`` where what a command wrote is for us.
+    """
 
     writable = False
 
@@ -59,7 +62,7 @@ class Layer:
         lock.acquire(self._lock)
         self.turn = threading.Lock()
         self.etc, self.output, self.temporary = (self._made(name) for name in ("etc", "output", "tmp"))
-        self.root = project
+        self.root = self.upper = project
         _write_etc(self.etc)
         self._bases: dict[str, str | None] = {}
         # Read-only where the project has them; a new one of git or of ours is a change like any other, and refused.
@@ -162,11 +165,6 @@ class Layer:
             return None
         place = self.upper / name
         return read_bounded(place, most) if place.is_file() else None
-
-    @property
-    def upper(self) -> Path:
-        """Where what a command wrote is, for us."""
-        return self.root
 
     def close(self) -> None:
         """Remove the layer from the disk."""

@@ -34,24 +34,19 @@ class OverlayLayer(Layer):
 
     def __init__(self, project: Path, ignored: IgnoredBy = lambda _: ()) -> None:
         super().__init__(project, ignored)
-        self._upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
+        self.upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
         (self.folder / "lower").symlink_to(project, target_is_directory=True)
-
-    @property
-    def upper(self) -> Path:
-        """The upper side."""
-        return self._upper
 
     def _walk(self) -> Iterator[LayerChange]:
         waiting, seen = [""], 0
         while waiting:
             folders: list[str] = []
             for base in waiting:
-                open_folder(self._upper / base)
-                if _is_opaque(self._upper / base):
-                    there = {entry.name for entry in (self._upper / base).iterdir()}
+                open_folder(self.upper / base)
+                if _is_opaque(self.upper / base):
+                    there = {entry.name for entry in (self.upper / base).iterdir()}
                     yield from self._gone(base, without=there)
-                for entry in os.scandir(self._upper / base):
+                for entry in os.scandir(self.upper / base):
                     seen += 1
                     if seen > MOST_ENTRIES:
                         raise CheckError(f"The command left more than {MOST_ENTRIES} files. Nothing was taken.")
@@ -74,7 +69,7 @@ class OverlayLayer(Layer):
             return
         if (self.project / name).is_dir():
             yield from self._gone(f"{name}/")
-        yield layer_entry(name, self._upper / name, info)
+        yield layer_entry(name, self.upper / name, info)
 
     def _missing(self, name: str) -> Iterator[LayerChange]:
         """Yield what the project has at a name where nothing, or a folder, is now."""
@@ -105,7 +100,7 @@ class OverlayLayer(Layer):
     def put(self, contents: Mapping[str, bytes | None]) -> None:
         """Write them where the project does not show through."""
         for name, data in contents.items():
-            place = real_place(self._upper, name)
+            place = real_place(self.upper, name)
             place.unlink(missing_ok=True)
             if data is not None:
                 place.write_bytes(data)
@@ -118,10 +113,10 @@ class OverlayLayer(Layer):
         """Let the project show through again."""
         names = {one.path for one in self._proposed()} if paths is None else paths
         for name in sorted(names, reverse=True):  # what is in a folder before what the folder stands for
-            remove_entry(real_place(self._upper, name))
+            remove_entry(real_place(self.upper, name))
             for inside in Path(name).parents:
-                if _is_opaque(self._upper / inside):
-                    os.removexattr(self._upper / inside, "user.overlay.opaque", follow_symlinks=False)
+                if _is_opaque(self.upper / inside):
+                    os.removexattr(self.upper / inside, "user.overlay.opaque", follow_symlinks=False)
             self._bases.pop(name, None)
 
 

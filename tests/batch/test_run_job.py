@@ -12,6 +12,7 @@ import pytest
 
 import rails
 from rails.batch.job_spec import JobCheck, JobResult, JobSpec, from_object, schema_of, to_object
+from rails.batch.licences import licence_of
 from rails.batch.run_job import run_job
 from rails.core.errors import UsageError
 from rails.log.reader import read_strict, verify
@@ -196,6 +197,25 @@ def test_the_name_is_of_what_a_job_is_and_not_of_where_it_runs(repository):
     ]
     assert {msgspec.structs.replace(spec, **one).name for one in same} == {spec.name}
     assert len({spec.name, *(msgspec.structs.replace(spec, **one).name for one in other)}) == len(other) + 1
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, ""),
+        (
+            {"pyproject.toml": '[project]\nname = "x"\nlicense = { text = "Apache-2.0" }\n', "LICENSE": "Own"},
+            "Apache-2.0",
+        ),
+        ({"pyproject.toml": 'license = "MIT"\n'}, "MIT"),
+        ({"package.json": '{"license": "ISC"}'}, "ISC"),
+        ({"COPYING": "\n# GNU General Public License\n\nVersion 3\n"}, "GNU General Public License"),
+    ],
+)
+def test_a_licence_is_what_the_repository_states(tmp_path, files, said):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    assert licence_of(tmp_path) == said
 
 
 def test_the_second_run_of_a_name_leaves_the_first_log_alone(job, model, tmp_path):

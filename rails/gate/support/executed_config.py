@@ -121,9 +121,13 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
 
     Raises CheckError.
     """
-    from rails.gate.support.executed_files import digests_of
+    from rails.gate.support.executed_files import TOOLS, digests_of
+    from rails.sandbox.probe import label
+    from rails.sandbox.view import NONE
 
     commands = config.table(config.parse_toml(own, ".rails.toml"), "gate").get("command", [])
     runs = [one.get("run") for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
     words = [run if isinstance(run, list) else [run] for run in runs]
-    return digests_of(project, (*programs(project), *(str(word) for one in words for word in one)))
+    scripts = programs(project)
+    packages = TOOLS if scripts or label().level == NONE else ()
+    return digests_of(project, (*scripts, *(str(word) for one in words for word in one)), packages)

@@ -44,16 +44,16 @@ def digests_of(project: Path, programs: Iterable[str], packages: Iterable[str] =
         name = waiting.pop()
         if name in found or not (project / name).is_file():
             continue
-        found[name], data = _digest(project / name), _read(project / name)
+        found[name], data = _digest(str(project / name)), _read(project / name)
         if name.endswith(_SCRIPTS) and _COMPUTED.search(data):
             waiting += _scripts(project)
             named |= {(project, one.name) for one in _entries(project / "node_modules")}
         named |= {(project, text) for text in quoted_by(name, data) if _PACKAGE.match(text)}
         waiting += [*paths_named(name, data), *(_modules_named(name, data) if name.endswith(".py") else ())]
     for place in sorted(_closure(named)):
-        for file in sorted(_files(place)):
-            found[str(file)] = _digest(file)
-            size += file.stat().st_size
+        for file in _files(place):
+            found[file] = _digest(file)
+            size += _known[file][0][0]
             if len(found) > _FILES or size > _BYTES:
                 raise CheckError(f"what this project would execute has more than {_FILES} files, or {_BYTES} bytes")
     return found
@@ -124,10 +124,10 @@ def _entries(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
 
 
-def _files(place: Path) -> Iterator[Path]:
+def _files(place: Path) -> Iterator[str]:
     for folder, folders, files in os.walk(place):
         folders[:] = [one for one in folders if one != "node_modules"]
-        yield from (file for one in files if (file := Path(folder, one)).is_file())
+        yield from (f"{folder}/{one}" for one in files)
 
 
 def _read(place: Path) -> bytes:
@@ -137,10 +137,14 @@ def _read(place: Path) -> bytes:
         raise CheckError(f"{place.name} cannot be read: {error.strerror}") from error
 
 
-def _digest(place: Path) -> str:
+def _digest(place: str) -> str:
     """Return a file's digest; one that is known by facts that nobody can set back is not read again."""
-    info = place.stat()
-    facts = info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev
-    if _known.get(str(place), ((), ""))[0] != facts:
-        _known[str(place)] = facts, hashlib.sha256(_read(place)).hexdigest()
-    return _known[str(place)][1]
+    try:
+        info = os.stat(place)  # noqa: PTH116 - thousands of them, each time
+    except FileNotFoundError:
+        facts: tuple[int, ...] = (0,)  # a link to nothing
+    else:
+        facts = info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev
+    if place not in _known or _known[place][0] != facts:
+        _known[place] = facts, hashlib.sha256(_read(Path(place))).hexdigest() if len(facts) > 1 else ""
+    return _known[place][1]
