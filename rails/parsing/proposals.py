@@ -18,7 +18,6 @@ from typing import Final, NamedTuple
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.errors import Refusal
-from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column
 from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import ParsedJson, parse_strict
@@ -43,10 +42,10 @@ _CHARS: Final = 2_000_000
 _PIECES: Final = 1_000
 #: Lines above a block in which its file may be named.
 _ABOVE: Final = 4
-_SEARCH: Final = lazy(rf"^{OPENING.pattern}$", re.M)
-_DIFF: Final = lazy(r"^(?:@@ |@@$|diff --git |--- [^\n]+\n\+\+\+ )", re.M)
+_SEARCH: Final = re.compile(rf"^{OPENING.pattern}$", re.M)
+_DIFF: Final = re.compile(r"^(?:@@ |@@$|diff --git |--- [^\n]+\n\+\+\+ )", re.M)
 _GIT_HEAD: Final = r"(?:diff |index |new file|deleted file|old mode|new mode|rename |similarity )[^\n]*\n"
-_DIFF_HEAD: Final = lazy(rf"(?:^|\n)((?:{_GIT_HEAD})*--- [^\n]+\n\+\+\+ [^\n]+\n)\Z")
+_DIFF_HEAD: Final = re.compile(rf"(?:^|\n)((?:{_GIT_HEAD})*--- [^\n]+\n\+\+\+ [^\n]+\n)\Z")
 #: A fence of one of these is a patch or nothing.
 _PATCH_FENCES: Final = frozenset({"diff", "patch", "udiff"})
 #: Where a list of what is read is asked for.

@@ -21,13 +21,12 @@ import re
 from typing import Final
 
 from rails.core import limits
-from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
 from rails.parsing.lenient_json import KnownNames, LenientReader
 from rails.parsing.lenient_tokens import CONFIDENCE, Stop
 
-_ESCAPED_BLOCK: Final = lazy(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
+_ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
 
 
 def repair(

@@ -408,7 +408,7 @@ def test_without_the_sdk_the_line_that_installs_it_is_named(project, monkeypatch
     for name in [one for one in sys.modules if one == "rails.integrations.mcp.server"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
-    with pytest.raises(UsageError, match=r"pip install 'ai-rails\[mcp\]'"):
+    with pytest.raises(UsageError, match=r"This needs mcp_types\. Install it: "):
         verb.run(argparse.Namespace(http=None, agent="coder", project=str(project)))
 
 

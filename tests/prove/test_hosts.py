@@ -20,8 +20,8 @@ from rails.edits.checkpoints import History
 from rails.log.reader import read_lenient
 from rails.testing.server import StubServer, call, says
 
-PACKAGES = {"claude-code": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0"}
-BINARY = {"claude-code": "claude", "codex": "codex"}
+PACKAGES = {"claude-code": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0", "acpx": "acpx@0.1.15"}
+BINARY = {"claude-code": "claude", "codex": "codex", "acpx": "acpx"}
 PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -94,7 +94,7 @@ class Run:
         """Run the host until its model says that it is done; returns the model."""
         with Model(replies) as model:
             if self.host == "codex":
-                words = self.codex(model.url)
+                words, more = self.codex(model.url, more), ()
             else:
                 self.environment |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-test"}
                 words = ["-p", "go", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
@@ -111,12 +111,23 @@ class Run:
             )
         return model
 
-    def codex(self, url):
+    def instead(self, event, command, seconds):
+        """Put a command in the place of our hook at one event, with a limit."""
+        file = self.home / (".codex/hooks.json" if self.host == "codex" else ".claude/settings.json")
+        value = json.loads(file.read_text())
+        for entry in value["hooks"][event]:
+            entry["hooks"] = [{"type": "command", "command": command, "timeout": seconds}]
+        file.write_text(json.dumps(value))
+
+    def sessions(self):
+        return sorted(one.name for one in (self.project / ".rails/sessions").glob(f"{self.host}-*"))
+
+    def codex(self, url, more=()):
         provider = f'[model_providers.stub]\nname = "stub"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
         head = 'model = "gpt-5.5"\nmodel_provider = "stub"\n[analytics]\nenabled = false\n'
         (self.home / ".codex/config.toml").write_text(f'{head}{provider}env_key = "STUB_KEY"\n')
         words = ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
-        return [*words, "-s", "danger-full-access", "-C", str(self.project), "go"]
+        return [*words, "-s", "danger-full-access", "-C", str(self.project), *more, "go"]
 
     def write(self, name, content, number):
         """A reply that writes a new file."""
@@ -218,3 +229,92 @@ def test_without_our_program_the_edit_goes_through_and_nothing_breaks(run):
     run.environment["PATH"] += f":{node}"
     run.go(run.write("b.py", "x = undefined\n", 1), says("done"), says("done"))
     assert (run.project / "b.py").exists()
+
+
+@pytest.mark.parametrize("command", ["sleep 60", "kill -9 $$", "exit 1", "echo '{half'"], ids=lambda word: word[:8])
+def test_a_hook_that_is_too_slow_or_breaks_lets_the_edit_through_and_the_end_catches_it(run, command):
+    run.instead("PreToolUse", command, 2)
+    replies = (run.write("b.py", "x = undefined\n", 1), says("done"), run.shell("echo 'x = 1' > b.py", 2), says("done"))
+    model = run.go(*replies)
+    assert "b.py:1:5 F821" in model.told()
+    assert (run.project / "b.py").read_text() == "x = 1\n"
+
+
+def test_a_session_that_is_resumed_goes_on_in_our_log(run):
+    run.go(run.write("b.py", "x = 1\n", 1), says("done"))
+    before = run.sessions()
+    run.go(
+        run.write("c.py", "x = undefined\n", 2), run.write("c.py", "x = 2\n", 3), says("done"), more=RESUME[run.host]
+    )
+    assert (run.project / "c.py").read_text() == "x = 2\n"
+    assert run.sessions() == before
+    assert run.verdicts().count("fail") == 1
+
+
+RESUME = {"claude-code": ["--continue"], "codex": ["resume", "--last"]}
+
+
+@pytest.fixture
+def claude(hosts, tmp_path):
+    made = Run("claude-code", hosts, tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_notebook_s_cell_is_refused_corrected_and_written(claude):
+    place = claude.project / "n.ipynb"
+    cell = {
+        "cell_type": "code",
+        "id": "c1",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+        "source": ["a = 1\n"],
+    }
+    notebook = {"cells": [cell], "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5}
+    place.write_text(json.dumps(notebook, indent=1) + "\n")
+
+    def edit(source, number):
+        given = {"notebook_path": str(place), "cell_id": "c1", "new_source": source}
+        return call("NotebookEdit", json.dumps(given), call_id=f"toolu_{number}")
+
+    read = call("Read", json.dumps({"file_path": str(place)}), call_id="toolu_0")
+    model = claude.go(read, edit("a = gone\n", 1), edit("a = 2\n", 2), says("done"))
+    assert "F821" in model.told()
+    assert "a = 2" in "".join(json.loads(place.read_text())["cells"][0]["source"])
+
+
+def test_claude_code_calls_our_mcp_server(claude):
+    (claude.project / ".mcp.json").write_text(
+        json.dumps({"mcpServers": {"rails": {"command": PROGRAM, "args": ["mcp", "--approve", "policy"]}}})
+    )
+    folder = claude.home / ".config/ai-rails"
+    folder.mkdir(parents=True)
+    (folder / "policy.toml").write_text('[[rule]]\ndecision = "allow"\ntool = "write_file"\npath = "**"\n')
+
+    def propose(content, number):
+        given = {"edits": [{"file_path": "m.py", "content": content}]}
+        return call("mcp__rails__propose_changes", json.dumps(given), call_id=f"toolu_{number}")
+
+    allowed = ["--mcp-config", ".mcp.json", "--allowedTools", "mcp__rails__propose_changes"]
+    model = claude.go(propose("x = undefined\n", 1), propose("x  =  1\n", 2), says("done"), more=allowed)
+    assert "Your code failed linting" in model.told()
+    assert "Created m.py" in model.told()
+    assert (claude.project / "m.py").read_text() == "x = 1\n"
+
+
+@pytest.mark.parametrize(("choice", "left"), [("--approve-all", "a = 3\n"), ("--deny-all", "a = 1\n")])
+def test_acpx_drives_our_agent(hosts, tmp_path, choice, left):
+    """A client of the Agent Client Protocol by other people, in another language."""
+    (tmp_path / "ruff.toml").write_text("line-length = 100\n")
+    (tmp_path / "a.py").write_text("a = 1\n")
+    edit = call("edit_file", json.dumps({"file_path": "a.py", "old_string": "a = 1", "new_string": "a  =  3"}))
+    with StubServer([edit, says("done")]) as model:
+        agent = f"{PROGRAM} acp --model openai:stub --base-url {model.url}/v1"
+        words = [choice, "--format", "json", "--cwd", str(tmp_path), "--agent", agent, "exec", "go"]
+        environment = {**os.environ, "OPENAI_API_KEY": "x", "HOME": str(tmp_path)}
+        ran = subprocess.run(
+            [str(hosts / "acpx"), *words], env=environment, capture_output=True, text=True, timeout=170, check=False
+        )
+    assert "end_turn" in ran.stdout, ran.stdout + ran.stderr
+    assert (tmp_path / "a.py").read_text() == left

@@ -93,12 +93,21 @@ class Conversation:
         if self.working:
             self._words.put(words)
         else:
-            opened = await asyncio.to_thread(open_session, "" if resumed else words)
+            try:
+                opened = await asyncio.to_thread(open_session, "" if resumed else words)
+            except RailsError:
+                self._turn = None
+                raise
             self.working = True
             if resumed:
                 self._words.put(words)
             threading.Thread(target=self._run, args=opened, daemon=True, name=self.session_id).start()
         return await self._turn
+
+    @property
+    def busy(self) -> bool:
+        """Whether a prompt has no end yet."""
+        return self._turn is not None and not self._turn.done()
 
     def stop(self) -> None:
         """Let the agent stop; what it was asked about is answered by nobody."""
@@ -117,7 +126,7 @@ class Conversation:
             with session.log:
                 self.tell(plan_update(session.job.tasks, done=False))
                 ending = session.run(standing)
-        except (RailsError, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt) as error:  # a prompt always has an end
             ending = Ending("internal_error", str(error) or "The session was stopped.")
         self.working = False
         self._over(ending)
@@ -241,6 +250,8 @@ class RailsAgent:
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:  # noqa: ANN401
         """Let the agent work on what the person says."""
         talk = self._conversation(session_id)
+        if talk.busy:
+            raise acp.RequestError(_INVALID, "The agent is at work. Stop it, or wait for its answer.")
         resumed = session_id in self._resumed
 
         with _as_protocol_error():

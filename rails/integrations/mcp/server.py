@@ -47,11 +47,12 @@ _INSTRUCTIONS: Final = (
 class _Call:
     """A call at work in a thread of its own: what it asks, then its result, come out one after the other."""
 
-    def __init__(self, work: Callable[[], McpResult], *, can_ask: bool) -> None:
+    def __init__(self, work: Callable[[], McpResult], working: set[_Call], *, can_ask: bool) -> None:
         self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
         self.answers = Answers()
         self._can_ask, self._number = can_ask, 0
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._working = asyncio.get_running_loop(), working
+        working.add(self)
         threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
 
     @property
@@ -74,6 +75,8 @@ class _Call:
         except Exception as error:  # a fault of ours is an answer, too
             result = McpResult(f"AI-Rails itself failed: {type(error).__name__}. See ai-rails review.", ok=False)
         self._say(result)
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._working.discard, self)
 
     def _say(self, what: ClientQuestion | McpResult) -> None:
         with contextlib.suppress(RuntimeError):  # the server has ended
@@ -106,7 +109,9 @@ class McpService:
     ) -> types.CallToolResult | types.InputRequiredResult:
         call = self._resumed(params) if params.request_state else self._begun(context, params)
         if call is None:
-            return _told(McpResult("This question is not open any more. Nothing was done; call again.", ok=False))
+            return _told(
+                McpResult("This question is not open any more; ai-rails review says what became of it.", ok=False)
+            )
         try:
             return await self._outcome(context, call)
         except asyncio.CancelledError:
@@ -118,9 +123,7 @@ class McpService:
             raise MCPError(types.INTERNAL_ERROR, f"{_AT_ONCE} calls are at work. Wait for one of them.")
         given, client = dict(params.arguments or {}), context.session.client_params
         self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}" if client else self._tools.client
-        call = _Call(lambda: self._tools.call(params.name, given), can_ask=_can_ask(context))
-        self._working.add(call)
-        return call
+        return _Call(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
     def _resumed(self, params: types.CallToolRequestParams) -> _Call | None:
         """Return the call whose question this answers; the client calls again with what it was given."""
@@ -148,18 +151,19 @@ class McpService:
             finally:
                 asked.cancel()
                 more.cancel()
-        self._working.discard(call)
         return _told(said)
 
     def _input_required(self, call: _Call, question: ClientQuestion) -> types.InputRequiredResult:
         state = secrets.token_urlsafe(32)
         self._waiting[state] = call
+        if len(self._waiting) > _AT_ONCE:  # the client of the oldest has not come back
+            del self._waiting[next(iter(self._waiting))]
         request = types.ElicitRequest(params=_form(question))
         return types.InputRequiredResult(input_requests={str(question.number): request}, request_state=state)
 
     def close(self) -> None:
         """Take every call back, and end the session."""
-        for call in self._working:
+        for call in tuple(self._working):
             call.answers.abandon()
         self._tools.close()
 

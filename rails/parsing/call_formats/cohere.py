@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import Cursor, FormCall, json_calls
 
-_OPENING: Final = lazy(r"\s*(?:<\|START_ACTION\|>|<\|tool_calls?\|?>)\s*", re.IGNORECASE)
-_CLOSING: Final = lazy(
+_OPENING: Final = re.compile(r"\s*(?:<\|START_ACTION\|>|<\|tool_calls?\|?>)\s*", re.IGNORECASE)
+_CLOSING: Final = re.compile(
     r"\s*(?:<\|END_ACTION\|>|<\|/tool_calls?\|>|</tool_calls?\|>|<tool_calls?\|>|</?\|(?:end|end_of_text)\|>)?\s*\Z",
     re.IGNORECASE,
 )

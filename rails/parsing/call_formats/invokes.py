@@ -11,14 +11,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, json_calls, tagged_values
 
-_OPENING: Final = lazy(r"\s*<(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*", re.IGNORECASE)
-_CLOSING: Final = lazy(r"\s*(?:</(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*)?\Z", re.IGNORECASE)
-_INVOKE: Final = lazy(rf"\s*<((?:[\w-]+:)?)invoke name=[\"']?{NAME}[\"']?>\s*")
-_INVOKE_END: Final = lazy(r"\s*</(?:[\w-]+:)?invoke>\s*")
-_PARAMETER: Final = lazy(r"<(?:[\w-]+:)?parameter name=[\"']?([^\"'<>\n]{1,100})[\"']?>")
+_OPENING: Final = re.compile(r"\s*<(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*", re.IGNORECASE)
+_CLOSING: Final = re.compile(r"\s*(?:</(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*)?\Z", re.IGNORECASE)
+_INVOKE: Final = re.compile(rf"\s*<((?:[\w-]+:)?)invoke name=[\"']?{NAME}[\"']?>\s*")
+_INVOKE_END: Final = re.compile(r"\s*</(?:[\w-]+:)?invoke>\s*")
+_PARAMETER: Final = re.compile(r"<(?:[\w-]+:)?parameter name=[\"']?([^\"'<>\n]{1,100})[\"']?>")
 
 
 def read(text: str) -> Sequence[FormCall]:

@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats import pythonic, qwen
 from rails.parsing.call_formats.form import SPACE, Cursor, FormCall, json_calls
 
-_OPENING: Final = lazy(r"\s*<\|python_tag\|>\s*")
-_CLOSING: Final = lazy(r"\s*<\|(?:eom_id|eot_id|end_of_text)\|>\s*\Z")
-_BETWEEN: Final = lazy(r"\s*;\s*")
-_BARE: Final = lazy(r"\s*(?:\{\s*\"(?:name|type|function)\"|\[\s*(?:\{\s*\"(?:name|type)\"|[A-Za-z_]\w*\())")
+_OPENING: Final = re.compile(r"\s*<\|python_tag\|>\s*")
+_CLOSING: Final = re.compile(r"\s*<\|(?:eom_id|eot_id|end_of_text)\|>\s*\Z")
+_BETWEEN: Final = re.compile(r"\s*;\s*")
+_BARE: Final = re.compile(r"\s*(?:\{\s*\"(?:name|type|function)\"|\[\s*(?:\{\s*\"(?:name|type)\"|[A-Za-z_]\w*\())")
 
 
 def read(text: str) -> Sequence[FormCall]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.builtin_tools import WRITE_FILE
-from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.proposed import (
     NotRead,
     Outcome,
@@ -18,12 +17,12 @@ from rails.parsing.call_formats.proposed import (
 )
 
 #: Languages of commands and of what is printed: a file with another ending is not what such a fence holds.
-_TALK: Final = lazy(
+_TALK: Final = re.compile(
     r"(?:bash|sh|shell|zsh|fish|console|shell-?session|terminal|powershell|cmd|output|log|ansi)\b", re.I
 )
-_SCRIPT: Final = lazy(r"(?:\.(?:sh|bash|zsh|fish|ps1|bat|cmd|log|txt)|/[^.]+|\A[^.]+)\Z")
+_SCRIPT: Final = re.compile(r"(?:\.(?:sh|bash|zsh|fish|ps1|bat|cmd|log|txt)|/[^.]+|\A[^.]+)\Z")
 #: What must be the first thing in its file, so that a comment above it is only a label.
-_FIRST: Final = lazy(r"#!|<\?(?:xml|php)|<!doctype|\s*[{\[]", re.I)
+_FIRST: Final = re.compile(r"#!|<\?(?:xml|php)|<!doctype|\s*[{\[]", re.I)
 
 
 def named_file(info: str, body: Sequence[str], above: str) -> Iterator[Outcome]:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
-from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
 
@@ -35,21 +34,21 @@ Outcome: TypeAlias = Proposed | NotRead
 _PATH: Final = r"(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@.+-]+"
 #: Names without an ending that are surely files.
 _BARE: Final = r"(?:Makefile|Dockerfile|Containerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|LICENSE|\.\w[\w.-]*)"
-_FILE: Final = lazy(rf"(?:{_PATH}/)?{_BARE}|{_PATH}\.[A-Za-z]\w{{0,11}}|(?:[\w@.+-]+/)+[\w@.+-]+")
+_FILE: Final = re.compile(rf"(?:{_PATH}/)?{_BARE}|{_PATH}\.[A-Za-z]\w{{0,11}}|(?:[\w@.+-]+/)+[\w@.+-]+")
 #: A line that is nothing but the name of a file.
-_HEADING: Final = lazy(
+_HEADING: Final = re.compile(
     r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+)?(?:(?:step[ \t]*)?\d{1,3}[.):][ \t]*)?(?:\*\*|__)?"
     r"(?:(?:new |created? |updated? |modify |modified |edit )*(?:file ?(?:name|path)?|path)?[ \t]*:?[ \t]*)?"
     r"(?:\*\*|__)?[ \t]*[`\"']?(?P<path>[^\s`\"'*]+?)[`\"']?(?:\*\*|__)?[ \t]*"
     r"(?:\((?:new|updated?|modified|changed|created?|full|complete)[^()]*\))?[ \t]*:?(?:\*\*|__)?[ \t]*",
     re.IGNORECASE,
 )
-_COMMENT: Final = lazy(
+_COMMENT: Final = re.compile(
     r"[ \t]*(?:#|//|--|;|%|/\*+|<!--|\"\"\")[ \t]*(?:file ?(?:name|path)?[ \t]*:[ \t]*)?(?P<path>[^\s:*]+?)[ \t]*"
     r"(?:\*/|-->|\"\"\")?[ \t\r]*",
     re.IGNORECASE,
 )
-_KEYED: Final = lazy(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?([^\s\"'}]+)", re.I)
+_KEYED: Final = re.compile(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?([^\s\"'}]+)", re.I)
 
 
 def is_file(text: str) -> bool:

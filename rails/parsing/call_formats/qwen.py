@@ -6,15 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.parsing.call_formats.form import NAME, SPACE, Cursor, FormCall, bare_name, json_calls, tagged_values
 
-_OPENING: Final = lazy(r"\s*<(?:tool_call|function_call)>\s*", re.IGNORECASE)
-_CLOSING: Final = lazy(r"\s*</(?:tool_call|function_call)>\s*\Z", re.IGNORECASE)
-_FUNCTION: Final = lazy(rf"<function=\"?{NAME}\"?>\s*")
-_PARAMETER: Final = lazy(r"<parameter=\"?([^<>\"\n]{1,100}?)\"?>")
-_END: Final = lazy(r"\s*</function>\s*")
+_OPENING: Final = re.compile(r"\s*<(?:tool_call|function_call)>\s*", re.IGNORECASE)
+_CLOSING: Final = re.compile(r"\s*</(?:tool_call|function_call)>\s*\Z", re.IGNORECASE)
+_FUNCTION: Final = re.compile(rf"<function=\"?{NAME}\"?>\s*")
+_PARAMETER: Final = re.compile(r"<parameter=\"?([^<>\"\n]{1,100}?)\"?>")
+_END: Final = re.compile(r"\s*</function>\s*")
 
 
 def read(text: str) -> Sequence[FormCall]:

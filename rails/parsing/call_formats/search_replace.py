@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.proposed import NotRead, Outcome, edit_of, name_in_heading, new_file
 
-OPENING: Final = lazy(r"[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)|-{5,9} ?SEARCH)>?[ \t\r]*")
-_MIDDLE: Final = lazy(r"={5,9}[ \t\r]*")
-_CLOSING: Final = lazy(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REPLACE)<?[ \t\r]*")
-_START_LINE: Final = lazy(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
+OPENING: Final = re.compile(r"[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)|-{5,9} ?SEARCH)>?[ \t\r]*")
+_MIDDLE: Final = re.compile(r"={5,9}[ \t\r]*")
+_CLOSING: Final = re.compile(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REPLACE)<?[ \t\r]*")
+_START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
 #: Lines above a block in which its file is named: the name, and a fence.
 _ABOVE: Final = 3
 

@@ -139,5 +139,5 @@ class Sessions(Page):
             self._marked = ""
         else:
             self._marked = "" if self._marked == chosen else chosen
-            self.say("Marked. x on another session compares the two." if self._marked else "")
+            self.say("This session is marked; press x on another one to compare the two." if self._marked else "")
         self.rows.refresh()

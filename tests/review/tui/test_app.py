@@ -143,7 +143,7 @@ def test_the_list_is_filtered_and_a_filter_that_means_nothing_is_said(state, rev
 def test_two_marked_sessions_are_compared(state, review, settled):
     async def steps(pilot):
         await pilot.press("x")
-        assert "Marked." in status(pilot)
+        assert "This session is marked" in status(pilot)
         await pilot.press("x", "x", "j", "x")
         await pilot.pause()
         await settled(pilot)

@@ -100,7 +100,7 @@ async function showHits(line, before, signal) {
   put(part, html);
   page.append(part);
   document.title = "Search · AI-Rails";
-  say(`Search: ${line}`);
+  say(`These are the newest records for: ${line}`);
 }
 
 async function showSession(id, seq, signal) {
@@ -235,7 +235,7 @@ const keys = {
   G: () => scrollTo({ top: document.body.scrollHeight, behavior: "instant" }),
   f: () => {
     following = !following;
-    say(following ? "Following." : "Not following; f follows again.");
+    say(following ? "What comes is shown as it comes." : "What comes is not shown now; press f to follow again.");
     if (following && shown && stale) renew(shown.session, asked.signal);
   },
   l: () => { location.hash = "#/"; },

@@ -286,7 +286,7 @@ async function send(answer) {
   const asked = shown;
   const buttons = [...slot.querySelectorAll("button")];
   buttons.forEach((button) => (button.disabled = true));
-  tools.say(answer.do === "edit" ? "Your version is being checked." : "Sent.");
+  tools.say(answer.do === "edit" ? "Your version is being checked." : "Your answer is sent.");
   const body = JSON.stringify({ session: asked.session, question: asked.question, digest: asked.digest, ...answer });
   try {
     const reply = await fetch("/api/decide", {

@@ -132,7 +132,7 @@ export function draw(kind, data) {
     text.scrollTop = text.scrollHeight;
   }
   else if (kind === "error") said.attempt = `❌ ${data.words}`;
-  else if (kind === "end") said.turn = `Over: ${data.outcome}`;
+  else if (kind === "end") said.turn = `The session is over: ${data.outcome}`;
   else if (kind.startsWith("json-tool-")) pill(kind, data);
   tell();
 }

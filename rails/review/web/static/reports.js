@@ -52,7 +52,7 @@ function mark() {
   }
   marked = marked === id ? "" : id;
   card.classList.toggle("marked", marked === id);
-  document.getElementById("status").textContent = marked ? "Marked. x on another session compares the two." : "";
+  document.getElementById("status").textContent = marked ? "This session is marked; press x on another one to compare the two." : "No session is marked.";
 }
 
 document.addEventListener("submit", (event) => {
