@@ -1,7 +1,7 @@
 """Who runs jobs: the protocol of an engine, and a pool of processes, the one that is always there.
 
 A worker loads everything once and stays warm. It ends with the process that started it, also when that is killed; one
-that dies with a job in hand is replaced and the job is tried again.
+that dies is replaced, and what ran is tried again, alone.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
-from typing import Final, Protocol
+from typing import Protocol
 
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.run_job import run_job
 from rails.batch.store import work
 
-#: So often a job is begun whose worker dies.
-_TRIES: Final = 3
 JobFunction = Callable[[JobSpec], JobResult]
 
 
@@ -53,7 +52,8 @@ class PoolEngine:
         self._place, self._workers, self._run = place, workers, run
         self._before = {*multiprocessing.active_children()}
         self._running: dict[Future[JobResult], JobSpec] = {}
-        self._tries: dict[str, int] = {}
+        self._suspects: deque[JobSpec] = deque()
+        self._alone = False
         self._pool = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
@@ -63,12 +63,11 @@ class PoolEngine:
 
     @property
     def free(self) -> int:
-        """How many workers have nothing to do."""
-        return self._workers - len(self._running)
+        """How many workers have nothing to do; none while it is found out whose job ends its worker."""
+        return 0 if self._suspects or self._alone else self._workers - len(self._running)
 
     def submit(self, spec: JobSpec) -> None:
         """Give a job to a worker."""
-        self._tries[spec.name] = self._tries.get(spec.name, 0) + 1
         try:
             future = self._pool.submit(work, self._place, spec, self._run)
         except BrokenProcessPool:
@@ -77,22 +76,24 @@ class PoolEngine:
         self._running[future] = spec
 
     def finished(self, seconds: float) -> Sequence[JobResult]:
-        """Return results as they come."""
+        """Return results as they come. When a worker dies, all that ran go again, one by one: one of them did it."""
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
-        found, again = [], []
+        found = []
         for future in done:
             spec = self._running.pop(future)
             try:
                 found.append(future.result())
             except BrokenProcessPool:
-                if self._tries[spec.name] < _TRIES:
-                    again.append(spec)
+                if self._alone:
+                    found.append(JobResult.of(spec, "its worker process died, also when it ran alone"))
                 else:
-                    found.append(JobResult.of(spec, f"its worker process died {_TRIES} times"))
+                    self._suspects.append(spec)
             except Exception as error:
                 found.append(JobResult.of(spec, f"its result could not be kept: {error}"))
-        for spec in again:
-            self.submit(spec)
+        if not self._running:
+            self._alone = bool(self._suspects)
+            if self._suspects:
+                self.submit(self._suspects.popleft())
         return found
 
     def close(self, *, at_once: bool = False) -> None:

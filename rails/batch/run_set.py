@@ -15,7 +15,7 @@ from rails.core.dataclass import dataclass, field
 _RENEW_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 1.0
 #: How long another's jobs are waited for between two looks.
-_OTHERS_SECONDS: Final = 2.0
+_OTHERS_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from rails.core.changes import ChangeSet
+from rails.edits import rollback
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
-from rails.edits.journal import decode_journal, encode_journal, for_changes, next_id
+from rails.edits.journal import Entry, decode_journal, encode_journal, for_changes, next_id
 
 from .helpers import at, change, save, tree
 
@@ -159,3 +160,44 @@ def test_what_lies_under_the_bytes_of_somebody_else_is_kept_for_a_person(tmp_pat
     assert (tmp_path / ".rails/recovered" / kept).read_bytes() == b"old"
     assert (tmp_path / ".rails/recovered" / kept).stat().st_mode & 0o777 == 0o600
     assert recover(tmp_path) == ()
+
+
+# What is at the name now, what waits in the slot, for a file that changes ("b" to "a") and one that is new:
+# ours is there, somebody else's is there, ours was there before, ours lies over somebody else's.
+STATES = [
+    ("b", "a", "a", "b", (True, False, False, False)),
+    ("b", "a", "a", "", (True, False, False, False)),
+    ("b", "a", "a", "a", (True, False, False, False)),
+    ("b", "a", "a", "x", (True, False, False, True)),
+    ("b", "a", "b", "a", (False, False, False, False)),
+    ("b", "a", "b", "x", (False, False, False, False)),
+    ("b", "a", "x", "", (False, True, True, False)),
+    ("b", "a", "x", "b", (False, True, True, False)),
+    ("b", "a", "x", "a", (False, True, False, False)),
+    ("b", "a", None, "b", (False, True, True, False)),
+    ("b", "a", None, "a", (False, True, False, False)),
+    (None, "a", "a", "a", (True, False, False, False)),
+    (None, "a", "x", "x", (False, True, True, False)),
+    (None, "a", "x", "", (False, True, True, False)),
+    (None, "a", "x", "a", (False, True, False, False)),
+    (None, "a", None, "a", (False, False, False, False)),
+    ("b", None, None, "b", (True, False, False, False)),
+    ("b", None, "x", "b", (False, True, True, False)),
+    ("b", "b", "x", "b", (False, True, False, False)),
+    ("b", "b", "x", "", (False, True, True, False)),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "now", "slot", "expected"), STATES)
+def test_whose_bytes_are_there_is_told_from_the_name_and_its_slot(before, after, now, slot, expected):
+    data = before.encode() if before else None
+    entry = Entry(at("a.txt"), 0o644, data, before, after, ".slot", 0o644)
+    state = rollback._State(entry, 3, now, 0o644, slot)
+    assert (state.is_after, state.is_foreign, state.was_after, state.holds_foreign) == expected
+
+
+def test_a_change_of_the_mode_alone_is_there_once_the_mode_is():
+    entry = Entry(at("a.txt"), 0o755, b"b", "b", "b", ".slot", 0o644)
+    assert not rollback._State(entry, 3, "b", 0o644, "").is_after
+    assert rollback._State(entry, 3, "b", 0o755, "").is_after
+    assert not rollback._State(entry, 3, "x", 0o755, "").is_after

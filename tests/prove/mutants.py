@@ -263,7 +263,7 @@ def main(words=None):
     parser.add_argument("--seed", default="1")
     parser.add_argument("--together", action="store_true", help="all of them at once")
     parser.add_argument("--list", action="store_true", help="name the mutants and stop")
-    parser.add_argument("--seconds", type=float, default=60, help="so long, traced, may the tests of one mutant take")
+    parser.add_argument("--seconds", type=float, default=120, help="so long, traced, may the tests of one mutant take")
     parser.add_argument("--verbose", action="store_true", help="name those that are noticed, too, and by which test")
     parser.add_argument("--cache", type=Path, help="keep there which tests reach which lines")
     options = parser.parse_args(words)

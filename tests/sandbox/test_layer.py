@@ -161,6 +161,26 @@ def test_version_control_and_our_own_state_are_no_part_of_a_layer(project):
         assert told(layer) == ({}, ())
 
 
+@pytest.mark.parametrize("name", ["node_modules", ".venv"])
+def test_what_is_installed_is_left_alone_at_the_top_and_is_a_file_like_others_below(project, name):
+    for folder in ("", "src/"):
+        (project / folder / name).mkdir()
+        (project / folder / name / "x.js").write_text("old")
+    with CopyLayer(project) as layer:
+        assert not (layer.root / name).exists()
+        assert (layer.root / "src" / name / "x.js").read_text() == "old"
+        layer.put({f"{name}/x.js": b"new", f"src/{name}/x.js": b"new", f"src/{name}/y.js": b"new"})
+        assert told(layer)[0] == {
+            f"src/{name}/x.js": (b"old", b"new", 0o644),
+            f"src/{name}/y.js": (None, b"new", 0o644),
+        }
+        layer.drop([f"src/{name}/y.js"])
+        assert list(told(layer)[0]) == [f"src/{name}/x.js"]
+        layer.drop()
+        assert told(layer) == ({}, ())
+        assert layer._bases == {}
+
+
 def test_what_a_killed_owner_left_is_removed_and_what_is_held_is_not(project):
     with Layer(project) as held:
         left = CopyLayer(project)
