@@ -25,6 +25,8 @@ from rails.core.conversation import NativeCall
 from rails.testing import Reply, StubServer, says
 
 PEERS = {"aider": "aider-chat", "mini": "mini-swe-agent"}
+#: What a peer needs besides, and does not say.
+ALSO = {"mini": ["mcp"]}
 POLICY = '[[rule]]\ndecision = "allow"\ntool = ["*"]\npath = "**"\n'
 MINI_DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
@@ -140,7 +142,9 @@ def installed(folder: Path, name: str) -> Path:
     program = folder / name / "bin" / name
     if not program.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
-        subprocess.run([str(folder / name / "bin/pip"), "install", "--quiet", PEERS[name]], check=True)
+        subprocess.run(
+            [str(folder / name / "bin/pip"), "install", "--quiet", PEERS[name], *ALSO.get(name, [])], check=True
+        )
     return program
 
 

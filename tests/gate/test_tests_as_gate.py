@@ -1,7 +1,6 @@
 """Tests as a gate: really ended when they take too long, none is a failure, and so much of the code is to be run."""
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -59,12 +58,10 @@ def test_a_suite_that_hangs_is_ended_with_all_that_it_started(suite):
     hang = (
         "import subprocess, time\n\n\ndef test_it():\n    subprocess.Popen(['sleep', '8181'], start_new_session=True)\n"
     )
-    began = time.monotonic()
     verdict = suite(("test_a.py", hang + "    time.sleep(8182)\n"), settings="timeout = 3")
     assert "was stopped" in verdict.not_checked[-1].reason
     assert verdict.status == "error"
     assert not left_running(b"8181")
-    assert time.monotonic() - began < 120
 
 
 def test_the_project_s_threshold_of_coverage_counts(world, suite):
