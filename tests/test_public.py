@@ -34,7 +34,7 @@ SIGNATURES = {
     "Gate.check_files": (
         "(self, paths: 'Sequence[WorkspacePath]', *, base: 'str | None' = None, fix: 'bool' = False, "
         "unsafe_fixes: 'bool' = False, staged: 'bool' = False, deleted: 'Sequence[WorkspacePath]' = (), "
-        "missed: 'Sequence[NotChecked]' = ()) -> 'Verdict'"
+        "missed: 'Sequence[NotChecked]' = (), executing: 'bool' = True) -> 'Verdict'"
     ),
     "Gate.judge": "(self, changes: 'ChangeSet', *, agent: 'str' = '') -> 'Verdict'",
     "AppliedAnswer": (

@@ -171,7 +171,7 @@ def _number(value: Json) -> float:
 
 
 def _true(value: Json) -> bool:
-    return value is True or str(value).strip().lower() in ("true", "1", "yes", "on")
+    return str(value).strip().lower() in ("true", "1", "yes", "on")
 
 
 def _items(value: Json) -> set[str]:

@@ -137,6 +137,8 @@ def test_as_many_as_were_there_may_stay_and_move_and_each_more_is_told():
     old = b"a = 1  # noqa\nb = 2  # noqa: E501\n"
     moved = b"b = 3  #noqa:  E501\nc = 1\na = 1  # NOQA\n"
     assert new_ones("a.py", old, moved) == []
+    other = new_ones("a.py", old, old.replace(b"E501", b"F401"))
+    assert [(found.line, found.message[-12:]) for found in other] == [(2, "# noqa: F401")], "one for another"
     more = new_ones("a.py", old, moved + b"d = 1  # noqa\ne = 1  # noqa: E501\n")
     assert [found.line for found in more] == [4, 5]
     assert [found.line for found in new_ones("a.py", None, old)] == [1, 2]

@@ -71,6 +71,8 @@ def test_what_no_change_may_hold_is_left_out_in_words(project):
         (layer.root / "linked").unlink()
         (layer.root / "linked").mkdir()
         (layer.root / "linked/a.py").write_text("x")
+        (layer.root / "linked/deep/er").mkdir(parents=True)
+        (layer.root / "linked/deep/er/b.py").write_text("x")
         found, left_out = told(layer)
     assert found == {}
     assert list(left_out) == [
@@ -79,9 +81,10 @@ def test_what_no_change_may_hold_is_left_out_in_words(project):
         "link was left out: it is a link.",
         "linked was left out: it was a link, and is gone.",
         "linked/a.py was left out: one of its folders is a link in the project.",
+        "linked/deep/er/b.py was left out: one of its folders is a link in the project.",
         "pipe was left out: it is a pipe.",
     ]
-    assert len(left_out) == 6
+    assert len(left_out) == 7
 
 
 def test_no_more_is_told_as_left_out_than_twenty(project):
