@@ -1,11 +1,13 @@
-"""Anthropic's Messages API, and every local server that speaks it, without an SDK.
+"""Anthropic's Messages API, and every local server that speaks it, through the official SDK.
 
-The SDK takes 1.3 s of processor time and 3,400 modules to import, and its lenient parser turns a tool call that was cut
-off into a shorter, valid-looking one. Here each call's ``partial_json`` is joined and handed on as text; parsing it
-strictly is intake's work.
+Raw stream events are read (``messages.create(stream=True)``), not the SDK's accumulated message: its
+lenient parser turns a tool call that was cut off into a shorter, valid-looking one, takes duplicate
+keys and NaN, and throws earlier text away when a call is not JSON. Here each call's ``partial_json`` is
+joined and handed on as text; parsing it strictly is intake's work. A server that answers the whole message as one JSON
+object, although a stream was asked for, is understood.
 
 Not sent: sampling settings, which the API refuses, and forced tool choice, which current models refuse.
-Retrying is the session's work, so that it is bounded, visible and logged.
+Retrying is the session's work, so that it is bounded, visible and logged; the SDK's own is switched off.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from rails.core import limits
 from rails.core.conversation import (
@@ -31,15 +34,25 @@ from rails.core.conversation import (
     Usage,
 )
 from rails.core.dataclass import dataclass, field
-from rails.core.errors import ModelError
+from rails.core.errors import ModelError, ModelRetryable
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.models.http import ModelServer, echo_arguments, encodable
+from rails.models.http import (
+    ErrorEventError,
+    echo_arguments,
+    encodable,
+    event_status,
+    events_of,
+    status_error,
+    unreached,
+)
 from rails.models.structured_output import ANTHROPIC, Strictness, strict_tools
+
+if TYPE_CHECKING:
+    import anthropic
 
 PROVIDER: Final = "anthropic"
 DEFAULT_URL: Final = "https://api.anthropic.com"
-_VERSION: Final = "2026-10-21"
 
 _STOPS: Final[Mapping[str, tuple[StopReason, str]]] = {
     "end_turn": ("end_turn", ""),
@@ -105,15 +118,52 @@ class AnthropicModel:
         return self.strictness.asked(answer, own_server=self.base_url.rstrip("/") == DEFAULT_URL)
 
     def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
+        import anthropic
+
         reading = _Reading(self.name, self.max_tokens)
-        headers = {"anthropic-version": _VERSION, "x-api-key": self.api_key, "Authorization": f"Bearer {self.api_key}"}
-        server = ModelServer(self.base_url.rstrip("/"), headers, self.silence_s)
-        with server.faults_in_words():
-            for event in server.events("/v1/messages", {**body, "stream": True}):
-                yield from reading.take(event)
-                if reading.ended:
-                    break
+        client = anthropic.Anthropic(
+            api_key=self.api_key,
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=anthropic.Timeout(self.silence_s, connect=limits.MODEL_CONNECT_SECONDS),
+        )
+        with client, self._faults_in_words():
+            answered = client.messages.with_raw_response.create(**body, stream=True)
+            with closing(answered.http_response):
+                for event in events_of(answered.http_response.iter_bytes()):
+                    yield from reading.take(event)
+                    if reading.ended:
+                        break
         yield reading.answer()
+
+    @contextmanager
+    def _faults_in_words(self) -> Iterator[None]:
+        import anthropic
+        import httpx2
+
+        who = f"The model server {self.base_url}"
+        try:
+            yield
+        except ErrorEventError as error:
+            raise status_error(who, error.status, error.detail) from error
+        except anthropic.APITimeoutError as error:
+            raise ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.") from error
+        except anthropic.APIStatusError as error:
+            raise _status_error(who, error) from error
+        except anthropic.APIConnectionError as error:
+            raise unreached(self.base_url, error.__cause__ or error) from error
+        except httpx2.TimeoutException as error:
+            raise ModelRetryable(f"{who} fell silent for {self.silence_s:g} s in the middle of its answer.") from error
+        except httpx2.HTTPError as error:
+            raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(str(error))}") from error
+        except (ValueError, KeyError, TypeError, AttributeError, anthropic.AnthropicError) as error:
+            # The SDK builds events without checking them, so a wrong one shows up where it is read.
+            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+
+
+def _status_error(who: str, error: anthropic.APIStatusError) -> ModelError:
+    status = error.status_code if error.status_code >= 400 else event_status(error.type)
+    return status_error(who, status, error.api_message or error.message, error.response.headers.get("retry-after"))
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ import re
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, Final, NoReturn
 
@@ -81,7 +81,7 @@ class ModelServer:
         Raises ModelError, whatever fails, also in who reads the events within ``faults_in_words``.
         """
         with closing(self._open(path, json.dumps(body).encode(), self.silence_s)) as response:
-            yield from _events(response)
+            yield from events_of(_pieces(response))
 
     def document(self, path: str) -> Any:  # noqa: ANN401 - whatever the server says
         """Return the JSON document at ``path``. Raises OSError, HTTPException or ValueError."""
@@ -108,21 +108,22 @@ class ModelServer:
         except TimeoutError as error:
             raise silent from error
         except urllib.error.URLError as error:
-            raise silent if isinstance(error.reason, TimeoutError) else self._unreached(who, error.reason) from error
+            raise silent if isinstance(error.reason, TimeoutError) else unreached(self.url, error.reason) from error
         except (OSError, http.client.HTTPException) as error:
             raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(repr(error))}") from error
-        except _ErrorEventError as error:
+        except ErrorEventError as error:
             raise status_error(who, error.status, error.detail) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
 
-    def _unreached(self, who: str, reason: object) -> ModelError:
-        """Return the error for a server that could not be reached; one of this machine that is not there stays so."""
-        said = f"{who} could not be reached: {one_line(str(reason))}"
-        here = urllib.parse.urlsplit(self.url).hostname in _LOOPBACK
-        if here and isinstance(reason, ConnectionRefusedError):
-            return ModelError(f"{said}. Nothing listens there: start the server, or correct the base URL.")
-        return ModelRetryable(said)
+
+def unreached(url: str, reason: object) -> ModelError:
+    """Return the error for a server that could not be reached; one of this machine that is not there stays so."""
+    said = f"The model server {url} could not be reached: {one_line(str(reason))}"
+    here = urllib.parse.urlsplit(url).hostname in _LOOPBACK
+    if here and (isinstance(reason, ConnectionRefusedError) or "refused" in str(reason)):
+        return ModelError(f"{said}. Nothing listens there: start the server, or correct the base URL.")
+    return ModelRetryable(said)
 
 
 def _opener() -> urllib.request.OpenerDirector:
@@ -152,7 +153,7 @@ def _opener() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(Plain, Secure, NoRedirect)
 
 
-class _ErrorEventError(Exception):
+class ErrorEventError(Exception):
     """An error object inside the stream."""
 
     def __init__(self, error: object) -> None:
@@ -163,10 +164,13 @@ class _ErrorEventError(Exception):
         self.detail = str(facts.get("message", ""))
 
 
-def _events(response: http.client.HTTPResponse) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of the ``data:`` lines, up to ``[DONE]`` or the end; or the one of the body."""
+def events_of(body: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of the ``data:`` lines, up to ``[DONE]`` or the end; or the one that the body is.
+
+    ``body`` comes in pieces of any size. Raises ErrorEventError for an error object, ValueError for what is no JSON.
+    """
     whole: list[bytes] = []
-    for line in _lines(response):
+    for line in _lines(body):
         name, _, data = line.strip().partition(b":")
         if whole or line.lstrip()[:1] == b"{":
             whole.append(line)
@@ -182,16 +186,21 @@ def _events(response: http.client.HTTPResponse) -> Iterator[Mapping[str, Any]]:
 def _event(data: bytes) -> Mapping[str, Any]:
     event = json.loads(data)
     if event.get("error"):
-        raise _ErrorEventError(event["error"])
+        raise ErrorEventError(event["error"])
     found: Mapping[str, Any] = event
     return found
 
 
-def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """Yield the body's lines as they come. ``readline`` would take a lost connection for the end of the body."""
+def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """Yield the body as it comes. ``readline`` would take a lost connection for the end of the body."""
+    while piece := response.read1(1 << 16):
+        yield piece
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     rest: list[bytes] = []
     size = 0
-    while piece := response.read1(1 << 16):
+    for piece in pieces:
         *lines, last = piece.split(b"\n")
         for line in lines:
             yield b"".join((*rest, line))
