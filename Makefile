@@ -27,7 +27,7 @@ $(READY): $(BASE)
 # Real ESLint, Prettier and Biome for the tests of the gate; without Node.js those tests say that they were skipped.
 $(JS): $(READY) rails/commands/doctor.py
 	@if command -v npm >/dev/null; then $(BIN)/ai-rails doctor --install javascript --into $(VENV)/javascript >/dev/null \
-	  && npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/javascript @biomejs/biome@2.6.8 && touch $@; \
+	  && npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/javascript @biomejs/biome@2.6.8 axe-core@4.14.1 && touch $@; \
 	else echo "npm is missing: the JavaScript checks are NOT tested"; fi
 
 # What contains commands best on Linux; without it the tests of the sandbox say so, and fail where CI is set.

@@ -208,12 +208,6 @@ INSIDE = {
         {"model"},
     ],
 }
-# Imports that still break this. The list may only shrink.
-INSIDE_EXCEPTIONS = {
-    ("gate.support.settings", "gate.command_checks"),
-    ("gate.support.settings", "gate.languages"),
-    ("gate.support.executed_config", "gate.languages"),
-}
 
 
 def inner_imports(package):
@@ -236,7 +230,7 @@ def test_imports_inside_a_package_run_one_way(package):
         assert own in levels, f"{name}: say in INSIDE where it stands"
         if own != other and levels[other] <= levels[own]:
             broken.add((name, f"{package}.{other}"))
-    assert broken == {pair for pair in INSIDE_EXCEPTIONS if pair[0].startswith(f"{package}.")}
+    assert broken == set()
 
 
 def calls_of(name):

@@ -35,9 +35,10 @@ from rails.core.paths import WorkspacePath, parse_path
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line
 from rails.core.verdict import Finding, NotChecked, Verdict
-from rails.gate import command_checks
-from rails.gate.command_checks import CheckCommand, CommandFailedError, run_check_command
+from rails.gate.command_checks import CommandFailedError, run_check_command
 from rails.gate.gate import Gate
+from rails.gate.support import check_command
+from rails.gate.support.check_command import CheckCommand
 from rails.gate.support.warm_processes import PythonPool
 from rails.git import revisions
 from rails.git.worktrees import JobTree, work_tree
@@ -285,14 +286,14 @@ def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult
 
 
 def _command(check: str | JobCheck, tree: Path) -> CheckCommand:
-    if isinstance(check, str) and check in command_checks.SHIPPED:
-        return command_checks.SHIPPED[check](command_checks.program("python", tree))
+    if isinstance(check, str) and check in check_command.SHIPPED:
+        return check_command.SHIPPED[check](check_command.program("python", tree))
     if isinstance(check, str):
         words = shlex.split(check)
         check = JobCheck(one_line(check, 60), tuple(words))
     if not check.argv:
         raise CheckError("a check has no command")
-    argv = (command_checks.program(check.argv[0], tree), *check.argv[1:])
+    argv = (check_command.program(check.argv[0], tree), *check.argv[1:])
     usual = CheckCommand(check.name, argv, check.reads, report=check.report, timeout_s=check.seconds)
     codes = frozenset(range(126)) if check.reads == "exit" else usual.ok_codes
     return replace(usual, ok_codes=codes, pattern=check.pattern or usual.pattern)

@@ -204,11 +204,10 @@ def _trust(project: Path) -> None:
     """Say what of the project may run from now on, and record that the person agrees."""
     import shlex
 
-    from rails.gate.languages.python import config
-    from rails.gate.support import executed_config
+    from rails.gate.support import config_files, executed_config
     from rails.gate.support import settings as gate_options
 
-    own = config.read_config_file(project / gate_options.PROJECT_FILE)
+    own = config_files.read_config_file(project / gate_options.PROJECT_FILE)
     commands = gate_options.commands_of(project)
     executed_config.agree(project, own)
     for command in commands:

@@ -17,7 +17,7 @@ from typing import Final
 
 from rails.core.dataclass import dataclass
 from rails.core.scratch import kept_folder
-from rails.gate.languages.python.config import read_config_file
+from rails.gate.support.config_files import read_config_file
 from rails.gate.support.executed_config import named_by
 from rails.git import listing, revisions
 

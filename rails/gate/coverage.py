@@ -14,7 +14,7 @@ from typing import Final
 
 from rails.core.diff import line_diff
 from rails.core.errors import CheckError
-from rails.gate.languages.python.config import read_config_file
+from rails.gate.support.config_files import read_config_file
 
 RULE: Final = "coverage"
 REPORT: Final = ".rails-coverage.json"

@@ -33,8 +33,8 @@ from rails.gate.support.read_file import Overlay, read_from_disk
 from rails.gate.support.warm_processes import PythonPool
 
 if TYPE_CHECKING:
-    from rails.gate.command_checks import CheckCommand
     from rails.gate.languages.python.ruff_client import Ruff
+    from rails.gate.support.check_command import CheckCommand
 
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
 

@@ -17,7 +17,7 @@ from rails.core.text import one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
-from rails.gate.languages.python import config
+from rails.gate.support import config_files
 
 _TOOLS: Final = (
     "ruff",
@@ -116,7 +116,7 @@ def _gate_settings(path: str, before: bytes | None, after: bytes | None) -> Iter
 
 def _gate_entries(data: bytes | None) -> set[tuple[str, str, bool]]:
     """Return the entries of ``[gate]``: kind, content, and whether it lets something through."""
-    gate = config.table(config.parse_toml(data or b"", ".rails.toml"), "gate")
+    gate = config_files.table(config_files.parse_toml(data or b"", ".rails.toml"), "gate")
     found = set()
     for kind, entries in gate.items():
         for entry in entries if isinstance(entries, list) else [entries]:
@@ -185,12 +185,12 @@ def _options(name: str, data: bytes | None) -> Flat:
     if not data:
         return {}
     if name == "pyproject.toml":
-        tool = config.table(config.parse_toml(data, name), "tool")
+        tool = config_files.table(config_files.parse_toml(data, name), "tool")
         return {key: value for tool_name in _TOOLS for key, value in _flat(tool_name, tool.get(tool_name))}
     if name == "package.json":
         return _package(json.loads(data))
     if name in ("ruff.toml", ".ruff.toml"):
-        return dict(_flat("ruff", dict(config.parse_toml(data, name))))
+        return dict(_flat("ruff", dict(config_files.parse_toml(data, name))))
     if name in _INI:
         import configparser
 
@@ -208,7 +208,7 @@ def _package(value: Json) -> Flat:
     """Return what a package's manifest says of linters and formatters, and which of them it asks for."""
     package = value if isinstance(value, dict) else {}
     own = ((key.removesuffix("Config"), package.get(key)) for key in ("eslintConfig", "prettier"))
-    wanted = {name for key in ("dependencies", "devDependencies") for name in config.table(package, key)}
+    wanted = {name for key in ("dependencies", "devDependencies") for name in config_files.table(package, key)}
     found = {key: setting for name, one in own for key, setting in _flat(name, one)}
     return {**found, **{f"{name}.installed": True for name in ("eslint", "prettier") if name in wanted}}
 

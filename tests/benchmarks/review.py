@@ -215,7 +215,7 @@ def terminal_figures(state, session_id):
     try:
         import textual  # noqa: F401
     except ImportError:
-        print("terminal application: not measured, Textual is not installed (pip install 'ai-rails[tui]')")
+        print("terminal application: not measured, Textual is not installed (pip install '.[tui]')")
         return
     code = "import time; t = time.perf_counter(); import rails.review.tui.app; print(time.perf_counter() - t)"
     imports = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)

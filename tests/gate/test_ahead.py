@@ -5,8 +5,8 @@ import time
 import pytest
 
 from rails.core import limits
-from rails.gate.command_checks import CheckCommand
 from rails.gate.gate import Gate
+from rails.gate.support.check_command import CheckCommand
 
 BLACK = "[tool.ruff.lint]\nselect = ['F']\n[tool.black]\nline-length = 88\n"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate.command_checks import CheckCommand, mypy
-from rails.gate.command_checks import pytest as suite_of
 from rails.gate.gate import Gate
+from rails.gate.support.check_command import CheckCommand, mypy
+from rails.gate.support.check_command import pytest as suite_of
 
 LINTER = """
 import pathlib, sys

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rails.gate import command_checks
-from rails.gate.command_checks import pytest as suite_of
 from rails.gate.gate import Gate
 from rails.gate.support import executed_config
+from rails.gate.support.check_command import pytest as suite_of
 from rails.sandbox.view import NONE, Label
 
 CODE = "def sign(x):\n    if x < 0:\n        return -1\n    return 1\n"

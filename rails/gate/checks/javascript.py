@@ -8,8 +8,7 @@ from rails.core.verdict import CheckRun
 from rails.gate.languages.javascript import config as jssettings
 from rails.gate.languages.javascript.biome import BiomeTools
 from rails.gate.languages.javascript.node_tools import NodeTools
-from rails.gate.languages.python import config as settings
-from rails.gate.support import executed_config
+from rails.gate.support import config_files, executed_config
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport
 from rails.gate.support.fix_and_lint import FixAndLint
 from rails.gate.support.settings import PROJECT_FILE
@@ -21,7 +20,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
     config = jssettings.read_script_settings(context.project)
     if not context.trusted and (config.eslint_code or label().level == NONE):
-        own_file = settings.read_config_file(context.project / PROJECT_FILE)
+        own_file = config_files.read_config_file(context.project / PROJECT_FILE)
         context.trusted = bool(executed_config.may_execute(context.project, own_file, context.home))
     tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
     clocks: dict[str, list[float]] = {}

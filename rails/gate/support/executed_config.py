@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError, UsageError
-from rails.gate.languages.python import config
+from rails.gate.support import config_files
 from rails.trust import gate as consent
 
 #: Configuration of JavaScript tools that is executed when it is used.
@@ -47,7 +47,7 @@ _ENDINGS: Final = (
 
 def programs(project: Path) -> dict[str, bytes]:
     """The configuration files at the top of the project that are programs, with their content."""
-    return {name: data for name in _PROGRAMS if (data := config.read_config_file(project / name))}
+    return {name: data for name in _PROGRAMS if (data := config_files.read_config_file(project / name))}
 
 
 def named_by(name: str, data: bytes) -> Iterator[str]:
@@ -110,7 +110,7 @@ def digest_of(project: Path, own: bytes = b"") -> str:
     """
     import hashlib
 
-    commands = config.table(config.parse_toml(own, ".rails.toml"), "gate").get("command", [])
+    commands = config_files.table(config_files.parse_toml(own, ".rails.toml"), "gate").get("command", [])
     seen = hashlib.sha256(json.dumps(commands, sort_keys=True, default=str).encode())
     seen.update(json.dumps(executed(project, own), sort_keys=True).encode())
     return seen.hexdigest()
@@ -125,7 +125,7 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
     from rails.sandbox.probe import label
     from rails.sandbox.view import NONE
 
-    commands = config.table(config.parse_toml(own, ".rails.toml"), "gate").get("command", [])
+    commands = config_files.table(config_files.parse_toml(own, ".rails.toml"), "gate").get("command", [])
     runs = [one.get("run") for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
     words = [run if isinstance(run, list) else [run] for run in runs]
     scripts = programs(project)

@@ -40,8 +40,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
-from rails.gate.languages.python import config
-from rails.gate.support import executed_config
+from rails.gate.support import config_files, executed_config
 
 if TYPE_CHECKING:
     from rails.config.settings_file import SettingsFile
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
         UserGateTables,
     )
     from rails.core.verdict import Finding
-    from rails.gate.command_checks import CheckCommand
+    from rails.gate.support.check_command import CheckCommand
     from rails.n8n.account import N8nAccount
 
 PROJECT_FILE: Final = ".rails.toml"
@@ -135,8 +134,8 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
     ``home`` is the project where ``folder`` only stands for it: a person's own settings and agreements name that.
     """
     project = home or folder
-    own = config.read_config_file(folder / PROJECT_FILE)
-    users = config.read_config_file(config_folder() / USER_FILE)
+    own = config_files.read_config_file(folder / PROJECT_FILE)
+    users = config_files.read_config_file(config_folder() / USER_FILE)
     if not own and not users:
         return _NOTHING
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
@@ -153,7 +152,7 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
 
 def commands_of(project: Path) -> tuple[CheckCommand, ...]:
     """Return the commands of the project's own file, agreed to or not. Raises CheckError."""
-    return _parsed(config.read_config_file(project / PROJECT_FILE), PROJECT_FILE, str(project)).commands
+    return _parsed(config_files.read_config_file(project / PROJECT_FILE), PROJECT_FILE, str(project)).commands
 
 
 @lru_cache(maxsize=32)
@@ -238,15 +237,15 @@ def _headings(table: HeadingsTable) -> Headings:
 
 
 def _command(table: CommandTable, project: Path) -> CheckCommand:
-    from rails.gate import command_checks
+    from rails.gate.support import check_command
 
     run = _words(table.run)
     if run:
-        command = command_checks.CheckCommand(table.name, (command_checks.program(run[0], project), *run[1:]))
-    elif table.name in command_checks.SHIPPED:
-        command = command_checks.SHIPPED[table.name](command_checks.program("python", project))
+        command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))
+    elif table.name in check_command.SHIPPED:
+        command = check_command.SHIPPED[table.name](check_command.program("python", project))
     else:
-        raise _Mistake(f"it needs run; without it there are {', '.join(command_checks.SHIPPED)}")
+        raise _Mistake(f"it needs run; without it there are {', '.join(check_command.SHIPPED)}")
     if (table.changed or table.coverage is not None) and (run or table.name != "pytest"):
         raise _Mistake("changed and coverage are for the command pytest, without a run of its own")
     return replace(

@@ -24,8 +24,8 @@ from rails.core.text import one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools
-from rails.gate.languages.python import config
 from rails.gate.languages.python.syntax import RULE
+from rails.gate.support import config_files
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause
@@ -71,7 +71,7 @@ class BiomeTools(NodeTools):
     @cached_property
     def _version(self) -> str:
         try:
-            manifest = json.loads(config.read_config_file(self._packages / "biome" / "package.json") or b"{}")
+            manifest = json.loads(config_files.read_config_file(self._packages / "biome" / "package.json") or b"{}")
         except ValueError:
             return ""
         return str(manifest.get("version", "")) if isinstance(manifest, dict) else ""
@@ -155,12 +155,12 @@ class BiomeTools(NodeTools):
         """Biome's configuration at the top of the project and what it names, with their content."""
         found: dict[str, bytes] = {}
         for name in (*_CONFIGS, *_BESIDE):
-            if data := config.read_config_file(self.context.project / name):
+            if data := config_files.read_config_file(self.context.project / name):
                 found[name] = data
         for name in [name for name in found if name in _CONFIGS]:
             for other in _NAMED.findall(found[name].decode(errors="replace")):
                 place = (self.context.project / other).resolve()
-                if self.context.project in place.parents and (data := config.read_config_file(place)):
+                if self.context.project in place.parents and (data := config_files.read_config_file(place)):
                     found.setdefault(place.relative_to(self.context.project).as_posix(), data)
         return tuple(sorted(found.items()))
 
@@ -170,7 +170,7 @@ class BiomeTools(NodeTools):
         for count in range(1, len(parts) + 1):
             folder = "/".join(parts[:count])
             for name in _CONFIGS:
-                if data := config.read_config_file(self.context.project / folder / name):
+                if data := config_files.read_config_file(self.context.project / folder / name):
                     yield f"{folder}/{name}", data
 
     def _reported(self, path: str, data: bytes) -> list[tuple[Diagnostic, str]]:

@@ -13,7 +13,7 @@ from typing import Final
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
-from rails.gate.languages.python import config as settings
+from rails.gate.support import config_files
 
 _ESLINT: Final = re.compile(r"eslint\.config\.[cm]?[jt]s|\.eslintrc(?:\.\w+)?")
 #: What Prettier reads in a folder, in its order: the first that is there counts.
@@ -99,8 +99,8 @@ def read_script_settings(project: Path) -> ScriptSettings:
         names = sorted(entry.name for entry in project.iterdir())
     except OSError as error:
         raise CheckError(f"The project folder cannot be read: {error.strerror}.") from error
-    package = _object(settings.read_config_file(project / "package.json"), "package.json")
-    wanted = {name for key in ("dependencies", "devDependencies") for name in settings.table(package, key)}
+    package = _object(config_files.read_config_file(project / "package.json"), "package.json")
+    wanted = {name for key in ("dependencies", "devDependencies") for name in config_files.table(package, key)}
     eslint_code = next((name for name in names if _ESLINT.fullmatch(name)), "")
     return ScriptSettings(
         project,
@@ -113,13 +113,13 @@ def read_script_settings(project: Path) -> ScriptSettings:
 
 def _prettier_in(folder: Path, name: str) -> Json:
     """Return what one of Prettier's files says: an object, or something else where it is or names a program."""
-    data = settings.read_config_file(folder / name)
+    data = config_files.read_config_file(folder / name)
     if not data:
         return None
     if name.endswith(_PROGRAMS):
         return name
     if name.endswith(".toml"):
-        return dict(settings.parse_toml(data, name))
+        return dict(config_files.parse_toml(data, name))
     return _object(data, name).get("prettier") if name.startswith("package") else _read(data, name)
 
 
@@ -149,7 +149,9 @@ def _editorconfig(project: Path, path: str) -> dict[str, Json]:
     options: dict[str, Json] = {}
     for folder in _folders(path):
         applies = False
-        for raw in settings.read_config_file(project / folder / ".editorconfig").decode(errors="replace").splitlines():
+        for raw in (
+            config_files.read_config_file(project / folder / ".editorconfig").decode(errors="replace").splitlines()
+        ):
             line = raw.strip()
             if line.startswith("["):
                 applies = _matches(path.removeprefix(folder), line.strip("[]").removeprefix("/"))

@@ -7,22 +7,19 @@ options that don't contradict each other.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
+from rails.gate.support.config_files import parse_toml, read_config_file, table
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
-#: A configuration file. Larger ones are not configuration.
-_BYTES: Final = 1_000_000
 _TABLES: Final = ("ruff", "black", "flake8", "isort", "pylint", "yapf", "autopep8", "pycodestyle")
 _SECTIONS: Final = ("flake8", "pycodestyle", "pylint", "isort", "yapf")
 _HOOK: Final = r"^\s*-?\s*id:\s*['\"]?([\w-]+)"
@@ -355,37 +352,8 @@ def _hooks(data: bytes) -> set[str]:
     return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
 
 
-def read_config_file(path: Path) -> bytes:
-    """Return a configuration file's bytes, none if it is missing or too large to be one."""
-    try:
-        if not path.is_file() or path.stat().st_size > _BYTES:
-            return b""
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
 def _toml_file(path: Path) -> Mapping[str, Json]:
     return parse_toml(read_config_file(path), path.name)
-
-
-@lru_cache(maxsize=16)
-def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
-    """Parse a configuration file; the result is shared, so nobody changes it. Raises CheckError."""
-    if not data.strip():
-        return {}
-    import tomllib
-
-    try:
-        return tomllib.loads(data.removeprefix(codecs.BOM_UTF8).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CheckError(f"{name} is not valid TOML: {error}") from error
-
-
-def table(value: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    """Return the table called ``key``, an empty one if there is none."""
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _joined(value: Json) -> str:

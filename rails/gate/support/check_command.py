@@ -1,0 +1,81 @@
+"""What a command that checks the project is: its arguments, and how its output is read. Nothing is run here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from rails.core.dataclass import dataclass, field
+
+OutputFormat = Literal["regex", "sarif", "junit", "exit"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCommand:
+    """A command that checks the project.
+
+    ``argv`` starts with an absolute path. ``reads`` says how its output becomes findings: "regex" (each
+    match of ``pattern``, with the groups path, line, column, rule, message), "sarif" or "junit" (the file
+    ``report`` in the copy, or standard output), or "exit" (any code but 0 is one finding). ``ok_codes`` are exit codes
+    of a run that worked, with or without findings; any other is a crash. ``endings`` limits it to changes of such
+    files ("" for all).
+    ``blocking`` is whether its new findings fail the verdict. ``measures`` is whether it is pytest, whose coverage can
+    be judged: by the project's own threshold or, with ``changed``, by the lines that a change wrote; ``coverage`` is
+    the percentage that is wanted of these.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    reads: OutputFormat = "regex"
+    pattern: str = r"(?P<path>[^\s:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<message>.+)"
+    report: str = ""
+    ok_codes: frozenset[int] = frozenset({0, 1})
+    endings: tuple[str, ...] = ("",)
+    blocking: bool = True
+    timeout_s: float = 120.0
+    environment: Mapping[str, str] = field(default_factory=dict)
+    measures: bool = False
+    changed: bool = False
+    coverage: float | None = None
+
+
+def mypy(python: str) -> CheckCommand:
+    """Return mypy, run by ``python``, without the project's plugins."""
+    flags = ("--no-error-summary", "--show-column-numbers", "--show-error-codes", "--config-file=", "--no-incremental")
+    pattern = (
+        r"(?m)^(?P<path>[^\n:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<message>.+?)(?:  \[(?P<rule>[\w-]+)\])?$"
+    )
+    return CheckCommand("mypy", (python, "-I", "-m", "mypy", *flags, "."), pattern=pattern, endings=(".py", ".pyi"))
+
+
+def pytest(python: str) -> CheckCommand:
+    """Return the project's tests, run by ``python``. No test that ran is a finding too."""
+    argv = (python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=.rails-junit.xml")
+    codes = frozenset({0, 1, 2, 5})
+    return CheckCommand(
+        "pytest", argv, reads="junit", report=".rails-junit.xml", ok_codes=codes, endings=(".py",), measures=True
+    )
+
+
+#: The commands that need no more than their name in the settings.
+SHIPPED: Final[Mapping[str, Callable[[str], CheckCommand]]] = {"mypy": mypy, "pytest": pytest}
+
+
+def program(name: str, project: Path) -> str:
+    """Return a program by absolute path: "python" is the project's own where it has one, else ours.
+
+    Other names are looked up in the user's ``PATH`` without what lies in the project; a name that is not
+    found comes back as it is, and is refused when it is to run.
+    """
+    if name in ("python", "python3"):
+        places = (project / folder / "bin" / "python" for folder in (".venv", "venv"))
+        return next((str(place) for place in places if os.access(place, os.X_OK)), sys.executable)
+    if "/" in name:
+        return name
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    safe = [one for one in folders if Path(one).is_absolute() and project not in Path(one, "x").resolve().parents]
+    return shutil.which(name, path=os.pathsep.join(safe)) or name

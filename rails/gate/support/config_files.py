@@ -1,0 +1,44 @@
+"""Configuration files as bytes and tables: read within a bound, parsed once. No tool's meaning is in here."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from rails.core.errors import CheckError
+from rails.core.tool_request import Json
+
+#: A configuration file. Larger ones are not configuration.
+_BYTES: Final = 1_000_000
+
+
+def read_config_file(path: Path) -> bytes:
+    """Return a configuration file's bytes, none if it is missing or too large to be one."""
+    try:
+        if not path.is_file() or path.stat().st_size > _BYTES:
+            return b""
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@lru_cache(maxsize=16)
+def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
+    """Parse a configuration file; the result is shared, so nobody changes it. Raises CheckError."""
+    if not data.strip():
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(data.removeprefix(codecs.BOM_UTF8).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CheckError(f"{name} is not valid TOML: {error}") from error
+
+
+def table(value: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+    """Return the table called ``key``, an empty one if there is none."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
