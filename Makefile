@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 BASE   := $(VENV)/.installed
 READY  := $(VENV)/.ready
 JS     := $(VENV)/javascript/.ready
+PROVE  := $(VENV)/prove
 BWRAP  := $(VENV)/.bubblewrap
 SHELL  := /bin/bash
 
@@ -42,8 +43,15 @@ demo: $(BASE) ## the shipped example, end to end; INTERACTIVE=1 to answer yourse
 test: $(READY) $(JS) $(BWRAP) ## the whole suite
 	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -n 2 --dist loadgroup -q $(ARGS)
 
-prove: $(READY) $(JS) $(BWRAP) ## the slow proofs: fuzzing, a thousand kills; minutes to an hour
-	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -q tests/prove $(ARGS)
+# Ray, Dask and Inspect (700 MB) stay out of the environment that the suite runs in.
+$(PROVE)/.ready: $(READY)
+	@$(BIN)/python -m venv $(PROVE)
+	@echo "Installing what the slow proofs need (once)"
+	@$(PROVE)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,prove]'
+	@touch $@
+
+prove: $(PROVE)/.ready $(JS) $(BWRAP) ## the slow proofs: fuzzing, kills, mutants, Ray; minutes to an hour
+	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(PROVE)/bin/python -m pytest -q tests/prove $(ARGS)
 
 hosts: $(READY) ## the hooks in the real Claude Code and Codex, from npm, with a scripted model on loopback
 	@$(BIN)/python -m pytest -q tests/prove/test_hosts.py $(ARGS)

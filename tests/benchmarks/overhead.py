@@ -5,7 +5,7 @@
 A run of one answer is the start; what a run of more answers costs beyond that, by answer, is the turn. Processor time
 of whole process trees, medians; the rows take turns, so that a busy machine slows all of them alike. ``--peers``: the
 folder of virtual environments ``aider`` (aider-chat) and ``mini`` (mini-swe-agent), made and filled where they are
-missing, which takes minutes; without it only AI-Rails is measured.
+missing, which takes minutes; without it only AI-Rails is measured. ``nan``: the peer did not ask as often as it was to.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def ours(wire: str) -> Callable[[Path, int], float]:
                 "--max-turns",
                 "99",
             ]
-            return cpu([str(Path(sys.executable).with_name("ai-rails")), *words, "--plain"], place)
+            return asked(stub, turns, cpu([str(Path(sys.executable).with_name("ai-rails")), *words, "--plain"], place))
 
     return run
 
@@ -62,7 +62,7 @@ def aider(program: Path, wire: str) -> Callable[[Path, int], float]:
             lines = "".join(f"look again {n}\n" for n in range(turns)) + "/exit\n"
             words = ["--model", f"{wire}/stub", "--no-git", "--yes-always", "--no-auto-lint", "--no-check-update"]
             words += ["--no-show-model-warnings", "--no-pretty", "--analytics-disable", "--map-tokens", "0"]
-            return cpu([str(program), *words], place, lines, server(stub))
+            return asked(stub, turns, cpu([str(program), *words], place, lines, server(stub)))
 
     return run
 
@@ -83,6 +83,11 @@ def mini(program: Path, wire: str) -> Callable[[Path, int], float]:
             )
 
     return run
+
+
+def asked(stub: StubServer, turns: int, seconds: float) -> float:
+    """Return the seconds, or nothing where the program has asked less often than it should have."""
+    return seconds if len(stub.requests) >= turns else float("nan")
 
 
 def whole(wire: str, number: str, tool: str, parameters: dict[str, str]) -> Reply:
