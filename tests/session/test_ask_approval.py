@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rails.approval.decision import Decision, request_for_changes, sign, sign_tool
+from rails.approval.decision import Decision, RuleBook, request_for_changes, sign, sign_tool
 from rails.approval.terminal.batch import MOST, digest_of_all
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
@@ -78,6 +78,9 @@ class Rules(Human):
     def keeps_back(self, agent, path, tools):
         return f"{agent} {' '.join(tools)}" if path == self.hidden else ""
 
+    def shows_secrets(self, agent, tool, path):
+        return (agent, tool, path) == ("coder", "read_file", "a.txt")
+
     def with_rules(self, request):
         return replace(request, risks=("a rule", *request.risks)) if request.tools[0] in self.tight else request
 
@@ -136,6 +139,11 @@ def test_what_has_to_be_asked(tool, asks, echo, expected):
     context = asked_by(Rules(), echo=lambda request: echo)
     context.registry = dict.fromkeys(("run_tests", "contained", "read_file"), "it")
     assert ask_approval.has_to_ask(context, run_of(1, tool, asks)) is expected
+
+
+def test_the_rule_book_of_these_tests_is_one():
+    assert isinstance(Rules(), RuleBook)
+    assert not isinstance(Human(), RuleBook)
 
 
 def test_without_a_rule_book_nothing_more_is_asked_or_kept_back():
