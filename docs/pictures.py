@@ -1,4 +1,4 @@
-"""Write docs/terminal.svg: what the demo prints at a terminal, its middle, as a picture that loads nothing.
+"""Write docs/terminal.svg, the middle of what the demo prints at a terminal, and docs/page.png, a question on the page.
 
 python docs/pictures.py
 """
@@ -7,7 +7,10 @@ import contextlib
 import io
 import os
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -67,4 +70,8 @@ def picture(text: str) -> str:
 
 if __name__ == "__main__":
     (DOCS / "terminal.svg").write_text(picture(shown(printed())), "utf-8")
-    print(f"wrote {DOCS / 'terminal.svg'}", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:  # Chromium draws the page, and much else that nobody needs here
+        script = DOCS.parent / "tests/benchmarks/screenshots.py"
+        subprocess.run([sys.executable, script, folder], check=True)
+        shutil.copy(Path(folder, "page-card-1366-light.png"), DOCS / "page.png")
+    print(f"wrote {DOCS / 'terminal.svg'} and {DOCS / 'page.png'}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """The architecture holds: imports only go down, nothing heavy or loud at start-up, proofs are made in one place."""
 
 import ast
+import contextlib
 import functools
 import subprocess
 import sys
@@ -74,10 +75,18 @@ class Facts:
     public: list = field(default_factory=list)
 
 
+def parsed(text):
+    """Return the tree of a module. Python 3.11 may fail to build one while another thread builds one, too."""
+    for _ in range(20):
+        with contextlib.suppress(SystemError):
+            return ast.parse(text)
+    return ast.parse(text)
+
+
 @functools.cache
 def facts_of(path):
     """Every test of this file reads a module through this, so each is parsed once."""
-    facts, tree = Facts(), ast.parse(path.read_text(encoding="utf-8"))
+    facts, tree = Facts(), parsed(path.read_text(encoding="utf-8"))
     facts.statements = len(tree.body)
     facts.public = list(public_names(tree))
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

@@ -34,8 +34,7 @@ examples:
   ai-rails undo                                    take the last step back
 
 in other words:
-  execute AGENT  run --agent AGENT      check    gate
-  status         review                 archive  log export SESSION --format html
+  "execute AGENT" is run --agent AGENT, "check" is gate, "status" is review, "archive" is log export SESSION
 
 exit codes:
   0  done, or passed

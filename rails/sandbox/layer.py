@@ -214,13 +214,16 @@ def _remove_all(folder: Path) -> None:
 
 
 def force_removal(function: Callable[..., object], path: str, _: object) -> None:
-    """Make a folder that its owner shut writable and remove it; what cannot be removed is left to the system."""
+    """Make a folder that its owner shut writable and remove it; what cannot be removed is left to the system.
+
+    What is gone already was removed by another process that found the folder abandoned.
+    """
     with contextlib.suppress(OSError):
         os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120
         if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
             os.chmod(path, 0o700)  # noqa: PTH101
             shutil.rmtree(path, onerror=force_removal)
-        else:
+        elif function in (os.unlink, os.rmdir):
             function(path)
 
 

@@ -25,7 +25,7 @@ from rails.approval.terminal.screen import Look, draw_request  # noqa: E402
 from rails.core.changes import ChangeSet, FileChange  # noqa: E402
 from rails.core.events.base import UnknownEvent  # noqa: E402
 from rails.core.paths import WorkspacePath  # noqa: E402
-from rails.core.verdict import Verdict  # noqa: E402
+from rails.core.verdict import CheckRun, Verdict  # noqa: E402
 from rails.log.writer import SessionLog  # noqa: E402
 from rails.review.session_list import SessionList  # noqa: E402
 from rails.review.web.server import ReviewServer  # noqa: E402
@@ -48,7 +48,8 @@ AFTER = BEFORE.replace(b"import sys\n\n\n", b"").replace(b"result += item", b"re
 
 def question():
     change = FileChange(WorkspacePath("src/shop/totals.py"), BEFORE, AFTER)
-    return request_for_changes("t1.1", "coder", (), Verdict("pass", ChangeSet((change,))))
+    checks = (CheckRun("ruff", "0.17.6", 9.0), CheckRun("black", "26.10.1", 21.0))
+    return request_for_changes("t1.1", "coder", (), Verdict("pass", ChangeSet((change,)), checks=checks))
 
 
 def waiting(state):

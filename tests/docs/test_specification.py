@@ -1,7 +1,7 @@
 """The specification, line by line: every line has its tests, every test is there, and what lacks is said."""
 
-import ast
 import functools
+import re
 import tomllib
 
 import pytest
@@ -15,8 +15,8 @@ LACKING = 28
 
 @functools.cache
 def functions_of(file):
-    tree = ast.parse((ROOT / "tests" / file).read_text("utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    text = (ROOT / "tests" / file).read_text("utf-8")
+    return set(re.findall(r"^ *(?:async )?def (\w+)", text, re.MULTILINE))
 
 
 def test_no_line_is_left_out():

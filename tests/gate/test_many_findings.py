@@ -16,8 +16,12 @@ from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 with Gate(Path(sys.argv[1])) as gate:
     verdict = gate.check_files([WorkspacePath("a.py")])
-sides = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-peak = sum(one.ru_maxrss for one in sides) // (1024 if sys.platform == "linux" else 1_000_000)
+children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+if sys.platform == "linux":  # ru_maxrss of a process begins with what the process had that started it
+    own = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+    peak = (int(own.split()[1]) + children) // 1024
+else:
+    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + children) // 1_000_000
 found = verdict.findings
 print(json.dumps([verdict.status, len(found), found[-1].message, found[0].message, peak]))
 """

@@ -159,7 +159,8 @@ def test_whatever_is_done_to_a_text_the_compiler_agrees():
                 known = found
                 for border in chance.sample(known.starts, min(2, len(known.starts))):
                     for piece in pieces(new, border):
-                        ast.parse(piece)
+                        with warnings.catch_warnings(action="ignore"):  # of an escape in what was cut out of a text
+                            ast.parse(piece)
             elif whole:
                 known = Compiled(new.encode())
     assert sound > 100

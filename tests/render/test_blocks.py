@@ -88,7 +88,9 @@ def test_no_text_becomes_markup_or_moves_the_cursor(text):
 
 
 TAGS = "a code dd del details div dl dt h2 ins li mark ol p pre q rect section span summary svg table tbody td th"
-HTML_TAGS = frozenset(f"{TAGS} thead tr ul".split(" "))
+#: What an answer's Markdown may become.
+PROSE = "blockquote br em h3 h4 h5 h6 hr s strong"
+HTML_TAGS = frozenset(f"{TAGS} {PROSE} thead tr ul".split(" "))
 
 
 def test_a_section_says_what_it_is_and_how_it_went():

@@ -25,7 +25,7 @@ from rails.testing import ScriptedModel
 from rails.tools.loader import load_definitions
 from rails.tools.mcp_import import import_server
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/tools.md").read_text("utf-8")
 COUNT = {
     "tool_name": "count_lines",
     "description": "Count the lines of a text file.",
@@ -94,7 +94,7 @@ def test_three_tools_by_three_files_each_refused_once_and_corrected(serving, tmp
     assert [(one.method, one.path) for one in seen] == [("POST", "/weather/Bad%20T%C3%B6lz")]
     assert seen[0].json() == {"unit": "celsius"}
     printed = [without_times(line) for line in screen.splitlines()]
-    shown = README.partition("each one file:\n\n```text\n")[2].partition("```")[0].splitlines()
+    shown = PAGE.partition("each one file:\n\n```text\n")[2].partition("```")[0].splitlines()
     assert len(shown) > 20
     for line in shown:
         assert without_times(line) in printed, f"the story does not print this line: {line}"
