@@ -17,8 +17,10 @@ _REPORT: Final = "Set AI_RAILS_DEBUG=1 to see where it happened, and report that
 def console() -> NoReturn:
     """Run the command of this process's own command line and end the process with its exit code."""
     code = main()
+    leave = importlib.import_module("rails.commands.leave")
     if sys.argv[1:2] == ["gate"]:  # hooks wait for it
-        importlib.import_module("rails.commands.leave").end_process(code)
+        leave.end_process(code)
+    leave.settle_streams()
     sys.exit(code)
 
 

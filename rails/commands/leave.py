@@ -25,3 +25,16 @@ def end_process(code: int) -> None:
     except Exception:  # the interpreter's own end says what is wrong
         return
     os._exit(code)
+
+
+def settle_streams() -> None:
+    """Give out what is still held, so that its failing at the very end cannot replace the exit code by Python's 120.
+
+    An interrupt may have come while a spinner's stand-in was in the place of a stream.
+    """
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -94,6 +94,19 @@ def test_a_session_that_a_signal_ends_says_how_to_go_on(tmp_path, environment, n
         assert words in terminal.seen, words
 
 
+STAND_IN = "type('Gone', (), {'flush': lambda self: 1 / 0, 'write': len})()"
+CLOSED = "open('/dev/full', 'w')"
+
+
+@pytest.mark.parametrize("stream", [STAND_IN, CLOSED])
+def test_what_cannot_be_printed_at_the_end_does_not_change_the_exit_code(stream):
+    """Python itself ends with 120 where a stream cannot be flushed."""
+    held = "sys.stdout.write('held'); sys.__stdout__ = sys.stdout\n" if stream == CLOSED else ""
+    code = f"import sys\nfrom rails import cli\nsys.stdout = {stream}\n{held}cli.main = lambda: 129\ncli.console()\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    assert done.returncode == 129, done.stderr
+
+
 def began(project, environment, url):
     """A session that was interrupted by a kill, with a model and a server named."""
     words = ("run", "x", "--model", "anthropic:claude-test", "--base-url", url, "--correction", "model")
