@@ -31,7 +31,8 @@ class Terminal:
     def __init__(self, project, environment, *words):
         self.master, slave = pty.openpty()
         command = [sys.executable, "-m", "rails", *words]
-        code = "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        code = "import fcntl, os, signal, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        code += "signal.signal(signal.SIGHUP, signal.SIG_DFL); "  # the suite itself may run under nohup
         code += "os.execv(sys.argv[1], sys.argv[1:])"
         starter = [sys.executable, "-c", code, *command]
         self.process = subprocess.Popen(starter, cwd=project, env=environment, stdin=slave, stdout=slave, stderr=slave)
