@@ -141,7 +141,7 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
         question = 'Type the whole word "trust" to let it run as its access_control says: '
         answer = input(question).strip() if sys.stdin.isatty() else ""
         if answer != "trust":
-            print("Not trusted; it asks before every use.")
+            print("Not trusted; no agent is told of it.")
             return EXIT_FINDINGS
         accept_definition(item.definition, trust)
         print(f"{item.definition.tool_name} is trusted as it is now.")
@@ -228,7 +228,7 @@ def _import(options: argparse.Namespace, project: Path) -> int:
         for note in imported.notes:
             print(f"note: {one_line(note, 300)}")
     if written:
-        print("Each asks before every use. Read them, change what you like, then: ai-rails tools trust")
+        print("No agent is told of them yet. Read them, change what you like, then: ai-rails tools trust")
     return code
 
 

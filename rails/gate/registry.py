@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rails.gate.support.check import Check
-from rails.gate.support.read_file import run_by_python
+from rails.gate.support.read_file import SHELLS, interpreter_of, run_by_python
 
 #: Every check: the module of this folder and the endings of the files it wants, in the order of running.
 CHECKS: Final[Mapping[str, frozenset[str]]] = {
@@ -51,6 +51,8 @@ def checks_for(path: str, data: bytes = b"") -> list[str]:
     suffix = f".{ending.lower()}" if dot and stem else ""
     if not suffix and run_by_python(data):
         return ["python"]
+    if not suffix and interpreter_of(data) in SHELLS:
+        return ["shell"]
     return [name for name, suffixes in CHECKS.items() if suffix in suffixes] or [FALLBACK]
 
 

@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-_FILE = re.compile(r"`([\w./-]+)`[^`]*:$", re.DOTALL)
+_FILE = re.compile(r"`([\w~./-]+)`[^`]*:$", re.DOTALL)
 _EXIT = re.compile(r"<!-- exit (\d+) -->")
 _NOT_RUN = re.compile(r"<!-- not run: (.{10,}?) -->", re.DOTALL)
 _PROJECT = re.compile(r"<!-- project: (\w+) -->")

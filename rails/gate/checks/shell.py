@@ -13,6 +13,7 @@ from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.checks.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.read_file import SHELLS, interpreter_of
 from rails.processes.programs import run_tool
 
 _PLACES: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
@@ -30,28 +31,32 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 
 
 def _outcome(job: CheckJob, bash: str) -> CheckResult:
+    program = interpreter_of(job.after)
+    why = "bash is not installed" if not bash else ""
+    if program and program not in SHELLS:
+        why = f"it is run by {one_line(program, 40)}"
+    if why:
+        return CheckResult(job.path, job.after, not_checked=(NotChecked(job.path, "shell", why, False),))
     try:
-        if not bash:
-            raise CheckError("bash is not installed")
         old = tuple(_findings(job.path, job.before, bash)) if job.before is not None else ()
         broken = any(finding.rule == "syntax-error" for finding in old)
         return CheckResult(job.path, job.after, tuple(_findings(job.path, job.after, bash)), old, broken)
     except CheckError as error:
-        return CheckResult(job.path, job.after, not_checked=(NotChecked(job.path, "shell", str(error), False),))
+        return CheckResult(job.path, job.after, not_checked=(NotChecked(job.path, "shell", str(error)),))
 
 
 def _findings(path: str, data: bytes, bash: str) -> Iterator[Finding]:
-    """Yield bash's first complaint, and what belongs in no text. Raises CheckError."""
-    text = plain_text(data)
-    if text is None:
-        raise CheckError("it is not UTF-8 text")
-    yield from marker_findings(path, text)
-    ran = run_tool([bash, "-n", "/dev/stdin"], data=data)
-    if ran.code == 0:
+    """Yield what belongs in no text, and bash's first complaint. Raises CheckError."""
+    if (text := plain_text(data)) is not None:
+        yield from marker_findings(path, text)
+    # Whether patterns like !(a|b) are read is switched while a script runs: a text is broken if it is so either way.
+    runs = (run_tool([bash, *options, "-n", "/dev/stdin"], data=data) for options in ((), ("-O", "extglob")))
+    failed = [ran for ran in runs if ran.code]
+    if len(failed) < 2:
         return
-    said = _SAID.search(ran.err.decode("utf-8", "replace"))
+    said = _SAID.search(failed[0].err.decode("utf-8", "replace"))
     if said is None:
-        raise CheckError(f"bash ended with code {ran.code}: {one_line(ran.complaint, 200)}")
+        raise CheckError(f"bash ended with code {failed[0].code}: {failed[0].complaint}")
     words = f"bash cannot parse this: {one_line(said[2], 200)}."
     remedy = "Close the quote, bracket or block that is open."
     yield Finding(path, int(said[1]), 1, "syntax-error", words, "bash", end_line=int(said[1]), remedy=remedy)

@@ -14,6 +14,9 @@ from rails.core.paths import WorkspacePath
 from rails.core.scratch import kept_folder
 
 _RUN_BY_PYTHON: Final = re.compile(rb"\b(?:python[0-9.]*|pypy[0-9.]*|uv run)\b")
+_PROGRAM: Final = re.compile(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?(?:\w+=\S*\s+)*)?(\S+)")
+#: The programs that read what bash reads.
+SHELLS: Final = frozenset({"sh", "bash", "dash"})
 _LINE: Final = 300
 
 
@@ -40,6 +43,14 @@ def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | st
 def run_by_python(data: bytes) -> bool:
     """Whether the first line of a file says that Python runs it."""
     return data.startswith(b"#!") and _RUN_BY_PYTHON.search(data[:_LINE].split(b"\n", 1)[0]) is not None
+
+
+def interpreter_of(data: bytes) -> str:
+    """Return the name of the program that the first line of a file says runs it (``#!/usr/bin/env -S bash`` too), or
+    an empty one.
+    """
+    match = _PROGRAM.match(data[:_LINE].split(b"\n", 1)[0])
+    return match[1].rpartition(b"/")[2].decode("utf-8", "replace") if match else ""
 
 
 class Overlay:

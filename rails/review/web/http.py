@@ -215,9 +215,9 @@ class _Connection(H11Protocol):
             self._expect()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, if the connection is kept."""
+        """Wait for the next request, or for the other side's end; whoever waits may have to make room."""
         super().on_response_complete()
-        if not self.transport.is_closing() and self.cycle.response_complete:
+        if self.cycle.response_complete:
             self.config.room.wait(self, 0)
 
     def pause_writing(self) -> None:

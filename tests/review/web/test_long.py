@@ -136,6 +136,25 @@ class TestInABrowser:
         opened.keyboard.press("p")
         opened.wait_for_selector("section.current #turn-601")
 
+    @pytest.mark.parametrize("delay", [0, 30, 150])
+    def test_keys_that_come_faster_than_the_server_answers_are_taken_one_after_the_other(
+        self, page, long, served, delay
+    ):
+        page.add_init_script(f"""{{
+            const real = window.fetch;
+            window.fetch = async (...asked) => {{
+                await new Promise((done) => setTimeout(done, Math.random() * {delay}));
+                return real(...asked);
+            }};
+        }}""")
+        page.goto(f"{served.server.url}&s={long}")
+        page.wait_for_selector("#turn-1")
+        for keys, led in (("jjnnnn", 1200), ("ppkkk", 597), ("jjjn", 601), ("np", 601)):
+            page.keyboard.type(keys)
+            page.evaluate("scrollBy({top: 40000 * (Math.random() - 0.5), behavior: 'instant'})")
+            page.wait_for_selector(f"section.current #turn-{led}")
+        assert page.problems == []
+
     def test_what_is_read_stays_in_place_while_more_comes_above_it(self, page, long, served):
         page.goto(f"{served.server.url}&s={long}")
         page.wait_for_selector("#turn-1")

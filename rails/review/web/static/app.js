@@ -192,8 +192,8 @@ function draw(part, fresh) {
 }
 
 function goTo(element) {
-  page.querySelector(".current")?.classList.remove("current");
   if (!element) return;
+  page.querySelector(".current")?.classList.remove("current");
   element.classList.add("current");
   // Far away, without passing what lies between.
   const far = Math.abs(element.getBoundingClientRect().top) > 2 * innerHeight;
@@ -203,6 +203,7 @@ function goTo(element) {
 }
 
 async function step(selector, by) {
+  if (shown) await turns.idle();
   const items = [...page.querySelectorAll(selector)];
   const current = page.querySelector(".current");
   let at = items.indexOf(current);
@@ -216,6 +217,7 @@ async function step(selector, by) {
 
 // The next failed turn of those in the page, or of the session where they have no other.
 async function failure(by) {
+  await turns.idle();
   const before = page.querySelector(".current");
   await step("section.turn.bad", by);
   if (!shown || page.querySelector(".current") !== before) return;
@@ -226,11 +228,17 @@ async function failure(by) {
   else say("There is no other failure in this direction.");
 }
 
+// One movement after the other: the next one starts where the one before has led, however long that took.
+let moved = Promise.resolve();
+function move(act) {
+  moved = moved.then(act).catch((error) => say(error.message));
+}
+
 const keys = {
-  j: () => step(shown ? "section.turn" : ".wait, .card, .hits a", 1),
-  k: () => step(shown ? "section.turn" : ".wait, .card, .hits a", -1),
-  n: () => failure(1),
-  p: () => failure(-1),
+  j: () => move(() => step(shown ? "section.turn" : ".wait, .card, .hits a", 1)),
+  k: () => move(() => step(shown ? "section.turn" : ".wait, .card, .hits a", -1)),
+  n: () => move(() => failure(1)),
+  p: () => move(() => failure(-1)),
   g: () => scrollTo({ top: 0, behavior: "instant" }),
   G: () => scrollTo({ top: document.body.scrollHeight, behavior: "instant" }),
   f: () => {

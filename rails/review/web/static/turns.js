@@ -6,7 +6,9 @@ const TALLEST = 8e6; // pixels; browsers stop at about twice as many
 const drawn = new Map(); // turn number → its markup
 let place, above, below, ask, put;
 let unit = 0; // pixels for a record that is not in the page; stays, so that the scroll bar does
-let busy = false;
+let busy = 0; // requests under way; who was overtaken by another is not the one that is waited for
+const waiters = []; // who goes on when none is
+let missed = false; // a look that was wanted meanwhile
 let moves = 0; // what was asked for before the list was drawn anew is not taken in
 export let part = null; // {session, first, last, total}: what is in the page
 
@@ -74,9 +76,25 @@ export function grow(newer) {
   });
 }
 
+function begun() {
+  busy += 1;
+}
+
+function done() {
+  busy -= 1;
+  if (busy) return;
+  waiters.splice(0).forEach((go) => go());
+  if (missed) soon();
+}
+
+// Ends when nothing is being fetched.
+export async function idle() {
+  while (busy) await new Promise((go) => waiters.push(go));
+}
+
 export async function more(by) {
   if (busy || !part || (by > 0 ? part.last >= part.total : part.first <= 1)) return false;
-  busy = true;
+  begun();
   const mine = moves;
   try {
     const found = await ask(by > 0 ? `first=${part.last + 1}` : `before=${part.first}`);
@@ -98,15 +116,15 @@ export async function more(by) {
     });
     return true;
   } finally {
-    busy = false;
+    done();
   }
 }
 
-// Returns the turn of a record, after it was fetched if need be.
+// Returns the turn of a record, after it was fetched if need be; nothing where a later call overtook this one.
 export async function at(record) {
   if (!part) return null;
   if (record < part.first || record > part.last) {
-    busy = true;
+    begun();
     const mine = ++moves;
     try {
       const found = await ask(`first=${record}`);
@@ -116,7 +134,7 @@ export async function at(record) {
       found.turns.forEach((turn) => set(turn, null));
       space();
     } finally {
-      busy = false;
+      done();
     }
   }
   return all().find((turn) => Number(turn.dataset.last) >= record) ?? all().at(-1);
@@ -124,6 +142,7 @@ export async function at(record) {
 
 // Fetches what is looked at, and what will be next.
 export async function look() {
+  missed = busy > 0;
   if (busy || !part) return;
   const top = above.getBoundingClientRect().bottom;
   const bottom = below.getBoundingClientRect().top;
@@ -135,13 +154,15 @@ export async function look() {
 
 async function jump(record) {
   const turn = await at(Math.max(1, Math.min(part.total, Math.round(record))));
-  turn?.scrollIntoView({ block: "start", behavior: "instant" });
+  if (!turn) return;
+  turn.scrollIntoView({ block: "start", behavior: "instant" });
   await look();
 }
 
 let waiting = false;
-addEventListener("scroll", () => {
+function soon() {
   if (waiting) return;
   waiting = true;
   setTimeout(() => { waiting = false; look().catch(() => {}); }, 60);
-}, { passive: true });
+}
+addEventListener("scroll", soon, { passive: true });
