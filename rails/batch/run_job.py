@@ -37,10 +37,10 @@ from rails.core.text import one_line
 from rails.core.verdict import Finding, NotChecked, Verdict
 from rails.gate.command_checks import CommandFailedError, run_check_command
 from rails.gate.gate import Gate
-from rails.gate.weakened_tests import Author
 from rails.gate.support import check_command
 from rails.gate.support.check_command import CheckCommand
 from rails.gate.support.warm_processes import PythonPool
+from rails.gate.weakened_tests import Author
 from rails.git import revisions
 from rails.git.worktrees import JobTree, work_tree
 from rails.log.writer import SessionLog
