@@ -59,7 +59,7 @@ def run_mcp_tool(request: ToolRequest, definition: Definition, project: Path) ->
     changed: list[ChangeSet] = []
 
     async def call(client: Client) -> dict[str, Json]:
-        return plain(await client.call_tool(transport.tool, dict(request.parameters)))
+        return _plain(await client.call_tool(transport.tool, dict(request.parameters)))
 
     try:
         result = _talk(call, transport, project, definition.timeout_s, secrets, changed=changed.append)
@@ -76,7 +76,7 @@ def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) 
         cursor: str | None = None
         for _ in range(_PAGES):
             page = await client.list_tools(cursor=cursor)
-            found.extend(plain(tool) for tool in page.tools)
+            found.extend(_plain(tool) for tool in page.tools)
             cursor = page.next_cursor
             if not cursor:
                 return True
@@ -87,7 +87,7 @@ def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) 
     return found
 
 
-def plain(value: BaseModel) -> dict[str, Json]:
+def _plain(value: BaseModel) -> dict[str, Json]:
     """Return a value of the SDK as the server sent it."""
     return value.model_dump(by_alias=True, mode="json", exclude_none=True)
 
