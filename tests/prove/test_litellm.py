@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import random
+import secrets
 import socket
 import string
 import subprocess
@@ -51,8 +52,9 @@ def program():
 @pytest.fixture
 def proxy(program, tmp_path, monkeypatch):
     """Start the proxy in front of a stub; yields its address and the stub."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    key = f"sk-{secrets.token_hex(32)}"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     with StubServer([call("read_file", '{"file_path": "a.txt"}'), says("Done.")]) as stub, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -67,6 +69,7 @@ def proxy(program, tmp_path, monkeypatch):
         config = tmp_path / "config.yaml"
         config.write_text(json.dumps({"model_list": models}))
         environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
+        environment["LITELLM_MASTER_KEY"] = key
         words = [str(program), "--config", str(config), "--host", "127.0.0.1", "--port", str(port)]
         log = (tmp_path / "proxy.log").open("w")
         process = subprocess.Popen(words, stdout=log, stderr=log, env=environment, cwd=tmp_path)
