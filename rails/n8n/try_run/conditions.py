@@ -21,10 +21,10 @@ from rails.n8n.try_run.values import (
 )
 
 #: Asks the JavaScript engine for one of its functions for models.
-Call = Callable[..., Value]
+AskEngine = Callable[..., Value]
 
 
-def holds(call: Call, given: Value, index: int) -> bool:
+def holds(call: AskEngine, given: Value, index: int) -> bool:
     """Return whether an evaluated filter is true for the item ``index``. Raises NodeFault where n8n does."""
     if not isinstance(given, dict) or not isinstance(given.get("conditions"), list):
         return True
@@ -33,7 +33,9 @@ def holds(call: Call, given: Value, index: int) -> bool:
     return any(results) if given.get("combinator") == "or" else all(results)
 
 
-def _condition(call: Call, one: Mapping[str, Value], options: Mapping[str, Value], number: int, index: int) -> bool:
+def _condition(
+    call: AskEngine, one: Mapping[str, Value], options: Mapping[str, Value], number: int, index: int
+) -> bool:
     sign = one.get("operator") or {}
     kind, name = sign.get("type"), sign.get("operation")
     place = f"[condition {number}, item {index}]"
@@ -58,7 +60,7 @@ def _condition(call: Call, one: Mapping[str, Value], options: Mapping[str, Value
     return _ordered(str(kind), left, right, str(name))
 
 
-def _string(call: Call, left: Value, right: Value, name: str, *, ignore_case: bool) -> bool:
+def _string(call: AskEngine, left: Value, right: Value, name: str, *, ignore_case: bool) -> bool:
     first, second = ("" if one in values.NOTHING else to_text(one) for one in (left, right))
     if ignore_case:
         first = first.lower()
@@ -118,7 +120,7 @@ def _ordered(kind: str, left: Value, right: Value, name: str) -> bool:
     return _ORDER[name](to_number(left), to_number(right))
 
 
-def _typed(call: Call, value: Value, kind: Value, options: Mapping[str, Value], place: str) -> Value:
+def _typed(call: AskEngine, value: Value, kind: Value, options: Mapping[str, Value], place: str) -> Value:
     """Return a value as a comparison of its type takes it. Raises NodeFault where it cannot."""
     strict, version = options["typeValidation"] == "strict", options["version"]
     if value in values.NOTHING or kind == "any":
@@ -146,7 +148,7 @@ def _a(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
-def converted(call: Call, value: Value, kind: str, *, strict: bool = False, date: str = "date") -> Value:
+def converted(call: AskEngine, value: Value, kind: str, *, strict: bool = False, date: str = "date") -> Value:
     """Return a value as a field of a type holds it. Raises ValueError for one that cannot be."""
     if strict and not _IS.get(kind, lambda _: True)(value):
         raise ValueError(kind)
@@ -196,13 +198,13 @@ def _parsed(value: Value, wanted: type) -> Value:
     text = to_text(value)
     for one in (text, text.replace("'", '"')) if wanted is list else (text,):
         with contextlib.suppress(ValueError):
-            made = values.read_json(one)
+            made = values.json_of(one)
             if isinstance(made, wanted):
                 return made
     raise ValueError(value)
 
 
-def old_conditions_hold(call: Call, given: Value, combined: str) -> bool:
+def old_conditions_hold(call: AskEngine, given: Value, combined: str) -> bool:
     """Return whether evaluated conditions of version 1 are true."""
     groups = given.items() if isinstance(given, dict) else ()
     results = [_old(call, kind, one) for kind, rows in groups for one in (rows if isinstance(rows, list) else ())]
@@ -230,7 +232,7 @@ _OLD: Final[Mapping[str, Callable[[Value, Value], bool]]] = {
 _OLD_DEFAULT: Final = {"number": "smaller", "dateTime": "after"}
 
 
-def _old(call: Call, kind: str, one: Mapping[str, Value]) -> bool:
+def _old(call: AskEngine, kind: str, one: Mapping[str, Value]) -> bool:
     name = str(one.get("operation") or _OLD_DEFAULT.get(kind, "equal"))
     left, right = one.get("value1", ""), one.get("value2", "")
     if kind == "dateTime" and name in {"after", "before"}:

@@ -21,7 +21,7 @@ from rails.n8n.try_run.data_nodes import DATA
 from rails.n8n.try_run.expressions import Evaluator
 from rails.n8n.try_run.flow_nodes import FLOW
 from rails.n8n.try_run.items import Item, NodeRun, Outputs, given_items
-from rails.n8n.try_run.javascript import Asked, Engine
+from rails.n8n.try_run.javascript import Engine, Questions
 from rails.n8n.try_run.values import BoundReached, NodeFault, NotModelled, OverBudget, Value
 
 _BASE: Final = "n8n-nodes-base."
@@ -130,7 +130,9 @@ class _Run:
         data = {} if outer else setting.data
         self._pinned: dict[str, Value] = {**(pinned if isinstance(pinned, dict) else {}), **data}
         limits = setting.limits
-        self._asked: Asked = outer._asked if outer else Asked(setting.engine, setting.now, limits.expression_seconds)
+        self._asked: Questions = (
+            outer._asked if outer else Questions(setting.engine, setting.now, limits.expression_seconds)
+        )
         stand_ins = {name: given_items(held) for name, held in self._pinned.items()}
         self._evaluator = Evaluator(self._asked, self._zone, workflow, stand_ins)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.model import Workflow
 from rails.n8n.try_run.items import Item, NodeRun
-from rails.n8n.try_run.javascript import Asked
+from rails.n8n.try_run.javascript import Questions
 from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Value
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SHOWN: Final = ("currentRunIndex", "maxRunIndex", "noItemsLeft")
 class Evaluator:
     """Evaluates the parameters of one workflow's nodes."""
 
-    def __init__(self, asked: Asked, zone: str, workflow: Workflow, pinned: Mapping[str, Sequence[Item]]) -> None:
+    def __init__(self, asked: Questions, zone: str, workflow: Workflow, pinned: Mapping[str, Sequence[Item]]) -> None:
         self._asked, self._world = asked, asked.worlds
         asked.worlds += 1
         described = {**_described(workflow, pinned), "world": self._world, "zone": zone}

@@ -39,7 +39,7 @@ class Engine:
     luxon: str = ""
 
 
-class Asked:
+class Questions:
     """The questions of one dry run. ``seconds`` is the processor time that they took."""
 
     def __init__(self, engine: Engine, now: float, seconds: float) -> None:
