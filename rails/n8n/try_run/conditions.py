@@ -198,7 +198,7 @@ def _parsed(value: Value, wanted: type) -> Value:
     text = to_text(value)
     for one in (text, text.replace("'", '"')) if wanted is list else (text,):
         with contextlib.suppress(ValueError):
-            made = values.json_in_text(one)
+            made = values.value_of_json(one)
             if isinstance(made, wanted):
                 return made
     raise ValueError(value)

@@ -94,7 +94,7 @@ def _json_fields(context: NodeContext, index: int) -> dict[str, Value]:
     if text != raw:
         text = context.evaluator.evaluate(f"={text}", context.run, index, "json")
     try:
-        made = values.json_in_text(text)
+        made = values.value_of_json(text)
     except ValueError:
         raise NotModelled(f"the repair of the JSON in item {index}, which does not parse as it is") from None
     if not isinstance(made, dict):

@@ -183,7 +183,7 @@ def _numbers(written: str) -> str:
     return re.sub(r"(?<=[:\[, ])(-?\d+(?:\.\d+)?)e([+-])0*(\d+)(?=[,\]}\s]|$)", r"\1e\2\3", written)
 
 
-def json_in_text(text: str) -> Value:
+def value_of_json(text: str) -> Value:
     """Return what JSON holds. Raises ValueError."""
 
     def refuse(name: str) -> Value:
