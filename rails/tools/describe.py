@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.tools.loader import read_definition
 from rails.sandbox.functions import function_of
+from rails.tools.loader import read_definition
 from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Transport
 
 _ACCESS = {"free": "runs without asking", "ask": "asks a human", "none": "may not use it"}
