@@ -129,9 +129,10 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
 
     commands = config_files.table(config_files.parse_toml(own, ".rails.toml"), "gate").get("command", [])
     tables = [one for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
-    runs = [one.get("run") for one in tables]
-    words = [run if isinstance(run, list) else [run] for run in runs]
-    words.append([module_file(str(one["function"])) for one in tables if "function" in one])
+    words = [
+        str(word) for run in (one.get("run") for one in tables) for word in (run if isinstance(run, list) else [run])
+    ]
+    words += [module_file(str(one["function"])) for one in tables if "function" in one]
     scripts = programs(project)
     packages = TOOLS if scripts or label().level == NONE else ()
-    return digests_of(project, (*scripts, *(str(word) for one in words for word in one)), packages)
+    return digests_of(project, (*scripts, *words), packages)
