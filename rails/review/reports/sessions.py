@@ -98,6 +98,7 @@ def sessions_table(cards: Sequence[SessionStats]) -> Table:
 def _row(card: SessionStats) -> tuple[Cell, ...]:
     style: CellStyle = "good" if card.outcome == "done" else "open" if card.outcome in ("", "dry_run") else "bad"
     damage = f"; {card.damage} damaged lines" if card.damage else ""
+    damage += f"; {card.newer} lines of a newer AI-Rails" if card.newer else ""
     return cells(
         Cell(card.session_id, "head", session=card.session_id),
         card.started[:16].replace("T", " "),

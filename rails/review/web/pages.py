@@ -27,6 +27,7 @@ from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.log.event_codec import NEWER
 from rails.log.index.index import Index
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
@@ -186,7 +187,9 @@ class Pages:
     def _view(self, card: SessionStats, start: int, stop: int) -> SessionView:
         """Return the view of a session, or of some of its records and its frame where it is too long."""
         name, total = card.session_id, card.records
-        damage = ("The log has lines that cannot be read.",) if card.damage else ()
+        damage = ["The log has lines that cannot be read."] if card.damage else []
+        if card.newer:
+            damage.append(f"{card.newer} lines were {NEWER}, and not read. This version writes nothing to the log.")
         if total > _WHOLE:
             records = self._records(name, start, stop - start + 1)
             last = records[-1].seq if records else start
