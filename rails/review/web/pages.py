@@ -39,7 +39,7 @@ from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import time_text
 from rails.review.html import MOST_STEPS, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
-from rails.review.reports.sessions import outcome_words
+from rails.review.reports.sessions import outcome_words, unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
 from rails.review.web.builder import Builder
 from rails.review.web.search import RECORD_CHIPS, SESSION_CHIPS, chips, hit_html
@@ -341,7 +341,7 @@ def card_html(card: SessionStats, cost: str = "") -> Html:
     mark, kind, words = ended.get(card.outcome, ("✕", "bad", outcome_words(card.outcome)))
     counts = (
         f"{card.turns} turns, {card.requests} requests, {card.refused} refused, "
-        f"{card.approved} approved, {card.denied} denied, {card.records:,} records"
+        f"{card.approved} approved, {card.denied} denied, {card.records:,} records{unread_lines(card)}"
     )
     marks = [_spark(letter) for letter in card.spark]
     return el(
