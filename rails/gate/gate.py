@@ -33,9 +33,12 @@ from rails.gate.support.warm_processes import PythonPool
 if TYPE_CHECKING:
     from rails.gate.languages.python.ruff_client import Ruff
     from rails.gate.support.check_command import CheckCommand
+    from rails.gate.weakened_tests import Author
 
 _UNPARSED: Final = "a file does not parse"
 _GOES_BACK: Final = "it was not run, because the change goes back to the agent anyway"
+#: Endings of the files that tests are written in.
+_CODE: Final = (".py", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
 
 
@@ -81,10 +84,11 @@ class Gate:
         if ruff is not None:
             self._context.resources["ruff"] = ruff
 
-    def judge(self, changes: ChangeSet, *, agent: str = "") -> Verdict:
+    def judge(self, changes: ChangeSet, *, agent: str = "", author: Author | None = None) -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.
 
-        ``agent`` is the role that proposes them: how much a finding counts may depend on it.
+        ``agent`` is the role that proposes them: how much a finding counts may depend on it. ``author`` says more of
+        whom the change is by: what it was asked for, and what it was shown.
         """
         files = [
             File(str(change.path), change, before, change.after, change.mode)
@@ -95,7 +99,7 @@ class Gate:
         with self._turn:
             self._context.fix = self._context.exclusions_stand = True
             self._context.unsafe_fixes = False
-            verdict = self._verdict(files, gone, agent=agent, goes_back=not self._waits)
+            verdict = self._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
@@ -270,6 +274,7 @@ class Gate:
         not_checked: Sequence[NotChecked] = (),
         *,
         agent: str = "",
+        author: Author | None = None,
         executing: bool = True,
         goes_back: bool = False,
     ) -> Verdict:
@@ -287,7 +292,7 @@ class Gate:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
-        findings += taken_away(gone)
+        findings += [*taken_away(gone), *self._of_tests(files, gone, author)]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         if executing:
             held = _UNPARSED if any(found.new and _weight(found) == 0 for found in findings) else ""
@@ -311,6 +316,16 @@ class Gate:
             tuple(runs),
             evidence=tuple(Evidence(file.path, tuple(file.looked)) for file in files),
         )
+
+    def _of_tests(self, files: Sequence[File], gone: Sequence[FileChange], author: Author | None) -> Sequence[Finding]:
+        sides: list[tuple[str, bytes | None, bytes | None]]
+        sides = [(file.path, file.before, file.after) for file in files if file.compared]
+        sides += [(str(change.path), change.before, None) for change in gone]
+        if not any(path.endswith(_CODE) for path, _, _ in sides):
+            return ()
+        from rails.gate import weakened_tests
+
+        return weakened_tests.findings(self._context.home or self.project, sides, author or weakened_tests.Author())
 
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""
