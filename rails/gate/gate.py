@@ -78,7 +78,7 @@ class Gate:
         self._trusted = trusted
         self._waits = wait
         self._approved: Mapping[str, bytes | None] = {}
-        self._begun: set[tuple[str, str | None]] = set()
+        self._begun: set[int] = set()  # hashes: a long session writes many files
         self._modes = Modes()
         self._context = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
         if ruff is not None:
@@ -229,8 +229,8 @@ class Gate:
         with its answer; this takes none of ours.
         """
         parsed = parse_path(path)
-        if isinstance(parsed, WorkspacePath) and (path, content) not in self._begun:
-            self._begun.add((path, content))
+        if isinstance(parsed, WorkspacePath) and (begun := hash((path, content))) not in self._begun:
+            self._begun.add(begun)
             job = (parsed, None if content is None else content.encode(errors="replace"))
             threading.Thread(target=self._prefetch, args=job, daemon=True, name="the gate, ahead").start()
 
