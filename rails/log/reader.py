@@ -101,7 +101,7 @@ class Verification:
         verdict = "whole" if self.ok else "NEWER" if len(newer) == len(self.damage) else "DAMAGED"
         lines = [f"{verdict}: {self.records} records, the last has the hash {self.end.hash or 'none'}"]
         lines += [f"damage at {item}" for item in self.damage if not item.is_newer]
-        lines += in_words(newer)
+        lines += damage_in_words(newer)
         lines += [f"torn by a crash and marked as such: {item}" for item in self.recovered]
         if self.in_flight:
             lines.append(
@@ -234,7 +234,7 @@ def unexplained(records: Sequence[Record], damage: Sequence[Damage]) -> tuple[Da
     return tuple(item for item in damage if (item.offset, item.length, item.sha256) not in known)
 
 
-def in_words(damages: Sequence[Damage]) -> tuple[str, ...]:
+def damage_in_words(damages: Sequence[Damage]) -> tuple[str, ...]:
     """Return what is wrong with a log in sentences; the lines of a newer version have one together."""
     newer = [item for item in damages if item.is_newer]
     told = tuple(str(item) for item in damages if not item.is_newer)
