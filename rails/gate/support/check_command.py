@@ -46,7 +46,7 @@ class CheckCommand:
     coverage: float | None = None
 
 
-def function(name: str, module_and_name: str, python: str) -> CheckCommand:
+def python_function(name: str, module_and_name: str, python: str) -> CheckCommand:
     """Return a Python function of the project as a check."""
     argv = function_argv(python, module_and_name, name)
     return CheckCommand(name, argv, pattern=PATTERN, ok_codes=frozenset({0}), takes_paths=True)

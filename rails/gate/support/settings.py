@@ -247,7 +247,7 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
     if table.function:
         if not FUNCTION.fullmatch(table.function):
             raise _Mistake(f"{one_line(table.function, 60)!r} is no function: write package.module:function")
-        command = check_command.function(table.name, table.function, check_command.program("python", project))
+        command = check_command.python_function(table.name, table.function, check_command.program("python", project))
     elif run:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))
     elif table.name in check_command.SHIPPED:
