@@ -182,8 +182,7 @@ def _redo(talk: Talk, session: Session | None) -> None:
 
 def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
     """Take a step back or forth, log it where it belongs, and say whose it was."""
-    from rails.commands.undo import say_moved
-    from rails.core.events.changes import Undo
+    from rails.commands.undo import say_moved, undo_event
     from rails.edits.checkpoints import History
     from rails.log.writer import SessionLog
     from rails.session.project import state_of
@@ -191,7 +190,7 @@ def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
     history = History(talk.project)
     one = history.redo() if redo else history.undo()
     say_moved(one, redo=redo)
-    event = Undo(one.step, tuple(str(change.path) for change in one.changes.changes), redo, one.changes.files())
+    event = undo_event(one, redo=redo)
     if session and one.session == session.log.session_id:
         session.publish(event)
         return

@@ -36,10 +36,9 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
         print(one_line(note, 400))
     for one in _moved(History(project), options, redo=redo):
         say_moved(one, redo=redo)
-        paths = tuple(str(change.path) for change in one.changes.changes)
         if not is_fix_run(one.session):  # which has no log
             with SessionLog.reopen(state_of(project), one.session) as log:
-                log.append(Undo(one.step, paths, redo, one.changes.files()))
+                log.append(undo_event(one, redo=redo))
     return EXIT_OK
 
 
@@ -59,6 +58,11 @@ def _moved(history: History, options: argparse.Namespace, *, redo: bool) -> tupl
     if options.all:
         return history.undo_session(session)
     return (history.undo(session, options.step),)
+
+
+def undo_event(one: Undone, *, redo: bool) -> Undo:
+    """Return what the log is told of a step that was moved."""
+    return Undo(one.step, tuple(str(change.path) for change in one.changes.changes), redo, one.changes.files())
 
 
 def say_moved(one: Undone, *, redo: bool) -> None:
