@@ -46,8 +46,9 @@ PATH_DEPTH: Final = 32
 FEEDBACK_CHARS: Final = 20_000
 #: What of a project's AGENTS.md is in the prompt of every agent.
 INSTRUCTION_CHARS: Final = 24_000
-#: The map of the project in an agent's first message: about 1,500 tokens.
-MAP_CHARS: Final = 4_500
+#: The map of the project in an agent's first message, in UTF-8: 1,500 tokens at 1.4 bytes each, which is less than real
+#: tokenizers take for names of hashes, of random letters, in Chinese or in Arabic (1.47 is the least that was counted).
+MAP_BYTES: Final = 2_100
 #: What is kept of one tool result.
 RESULT_CHARS: Final = 400_000
 #: All results of one answer together; those beyond are told to be asked for again.

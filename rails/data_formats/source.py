@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 from rails.data_formats.strict_json import JsonFault, parse_strict
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def _torn_string(root: Node) -> bool:
 
 
 #: Nodes whose line ends are part of a text.
-_STRING_NODE: Final = re.compile(r"string|template|comment|regex|jsx_text")
+_STRING_NODE: Final = lazy(r"string|template|comment|regex|jsx_text")
 _STRINGS: Final[dict[str, Callable[[str], list[tuple[int, int]]]]] = {
     "python": _python_strings,
     "json": lambda _: [],  # no text of JSON runs over a line end

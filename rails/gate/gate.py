@@ -35,7 +35,10 @@ from rails.gate.support.warm_processes import PythonPool
 if TYPE_CHECKING:
     from rails.gate.languages.python.ruff_client import Ruff
     from rails.gate.support.check_command import CheckCommand
+    from rails.gate.weakened_tests import Author
 
+#: Endings of the files that tests are written in.
+_CODE: Final = (".py", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
 
 
@@ -75,16 +78,17 @@ class Gate:
         self._trusted = trusted
         self._waits = wait
         self._approved: Mapping[str, bytes | None] = {}
-        self._begun: set[tuple[str, str | None]] = set()
+        self._begun: set[int] = set()  # hashes: a long session writes many files
         self._modes = Modes()
         self._context = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
         if ruff is not None:
             self._context.resources["ruff"] = ruff
 
-    def judge(self, changes: ChangeSet, *, agent: str = "") -> Verdict:
+    def judge(self, changes: ChangeSet, *, agent: str = "", author: Author | None = None) -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.
 
-        ``agent`` is the role that proposes them: how much a finding counts may depend on it.
+        ``agent`` is the role that proposes them: how much a finding counts may depend on it. ``author`` says more of
+        whom the change is by: what it was asked for, and what it was shown.
         """
         files = [
             File(str(change.path), change, before, change.after, change.mode)
@@ -96,11 +100,11 @@ class Gate:
             self._context.fix = self._context.exclusions_stand = True
             self._context.unsafe_fixes = False
             self._context.deadline = Deadline(limited=not self._waits)
-            verdict = self._verdict(fresh(files), gone, agent=agent)
+            verdict = self._verdict(fresh(files), gone, agent=agent, author=author)
             if verdict.status != "fail" and any(miss.reason == PENDING for miss in verdict.not_checked):
                 # Nothing goes back after all (a mode excuses it), so a human is asked: that waits for everything.
                 self._context.deadline = Deadline()
-                verdict = self._verdict(fresh(files), gone, agent=agent)
+                verdict = self._verdict(fresh(files), gone, agent=agent, author=author)
             verdict = self._modes.attempted(verdict, agent)
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
@@ -231,8 +235,8 @@ class Gate:
         with its answer; this takes none of ours.
         """
         parsed = parse_path(path)
-        if isinstance(parsed, WorkspacePath) and (path, content) not in self._begun:
-            self._begun.add((path, content))
+        if isinstance(parsed, WorkspacePath) and (begun := hash((path, content))) not in self._begun:
+            self._begun.add(begun)
             job = (parsed, None if content is None else content.encode(errors="replace"))
             threading.Thread(target=self._prefetch, args=job, daemon=True, name="the gate, ahead").start()
 
@@ -276,6 +280,7 @@ class Gate:
         not_checked: Sequence[NotChecked] = (),
         *,
         agent: str = "",
+        author: Author | None = None,
         executing: bool = True,
     ) -> Verdict:
         runs: list[CheckRun] = []
@@ -292,7 +297,7 @@ class Gate:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
-        findings += taken_away(gone)
+        findings += [*taken_away(gone), *self._of_tests(files, gone, author)]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         executed, unable, more = self._execute(files, gone, findings) if executing else ([], [], [])
         findings += executed
@@ -312,6 +317,16 @@ class Gate:
             tuple(runs),
             evidence=tuple(Evidence(file.path, tuple(file.looked)) for file in files),
         )
+
+    def _of_tests(self, files: Sequence[File], gone: Sequence[FileChange], author: Author | None) -> Sequence[Finding]:
+        sides: list[tuple[str, bytes | None, bytes | None]]
+        sides = [(file.path, file.before, file.after) for file in files if file.compared]
+        sides += [(str(change.path), change.before, None) for change in gone]
+        if not any(path.endswith(_CODE) for path, _, _ in sides):
+            return ()
+        from rails.gate import weakened_tests
+
+        return weakened_tests.findings(self._context.home or self.project, sides, author or weakened_tests.Author())
 
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""

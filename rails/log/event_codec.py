@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from rails.core.events.record import FORMAT_VERSION, Record
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
 _HEAD_FIELDS: Final = ("timestamp", "session_id", "agent_role", "llm_model_used", "event_type", "message", "prev")
@@ -33,7 +33,7 @@ NEWER: Final = "it was written by a newer version of AI-Rails"
 _HASH: Final = b',"hash":"'
 _TAIL_LENGTH: Final = len(_HASH) + 64 + 2
 # DEL and C1 controls, line and paragraph separators, bidirectional marks, byte-order mark, lone surrogates.
-_ESCAPED: Final = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_ESCAPED: Final = lazy("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 _plain_json: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeGuard
 
 from rails.core.builtin_tools import BUILTIN_TOOLS
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
@@ -24,8 +25,8 @@ _TRANSPORT_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "mcp-stdio": frozenset({"type", "command", "args", "env", "tool", "idempotent", "contained", "network"}),
 }
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
-_SERVER_TOOL: Final = re.compile(r"[A-Za-z0-9._/-]{1,128}", re.ASCII)
+_PLACEHOLDER: Final = lazy(r"\{\{|\}\}|\{([^{}]*)\}")
+_SERVER_TOOL: Final = lazy(r"[A-Za-z0-9._/-]{1,128}", re.ASCII)
 _LIST_FIX: Final = 'Write ["program", "argument", "{parameter}"]; there is no shell.'
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError, UsageError
+from rails.core.lazy_pattern import lazy
 from rails.gate.support import config_files
 from rails.trust import gate as consent
 
@@ -28,7 +29,7 @@ _PROGRAMS: Final = tuple(
 
 _IN_ANY: Final = frozenset(_PROGRAMS)
 #: What a program or a configuration file quotes and what may be the name of a file.
-_QUOTED: Final = re.compile(rb"""["'`]([\w@$.][^"'`\s\\]{0,300})["'`]""")
+_QUOTED: Final = lazy(rb"""["'`]([\w@$.][^"'`\s\\]{0,300})["'`]""")
 #: How a file may end whose name leaves that out.
 _ENDINGS: Final = (
     "",
