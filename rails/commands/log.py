@@ -96,10 +96,10 @@ def _delete(options: argparse.Namespace, project: Path) -> int:
     state, days = state_of(project), options.older_than or keep_days(config_folder())
     if options.words and options.older_than:
         raise UsageError("Name sessions, or say --older-than DAYS, not both. Nothing was deleted.")
-    if not options.words and not days:
-        raise UsageError("Which sessions? Name them, or say --older-than DAYS. Nothing was deleted.")
     named = (word if is_fix_run(word) else chosen_session(state, word).session_id for word in options.words)
-    names = tuple(dict.fromkeys(named)) if options.words else older_than(project, days)
+    names = tuple(dict.fromkeys(named)) or (older_than(project, days) if days else ())
+    if not (names or days):
+        raise UsageError("Which sessions? Name them, or say --older-than DAYS. Nothing was deleted.")
     if not names:
         print(f"No session is older than {days} days; nothing was deleted.")
         return EXIT_OK
