@@ -183,13 +183,13 @@ def _queue_behind(approver: object) -> ApprovalQueue | None:
 
 def views_of(state: Path) -> list[SessionView]:
     """Return every session of a project as people see it."""
-    from rails.log.reader import full, read_lenient, sessions
+    from rails.log.reader import damage_in_words, full, read_lenient, sessions
     from rails.projections.session import session_view
 
     views = []
     for session in sessions(state):
         records, damages = read_lenient(session.path)
-        views.append(session_view(records, damages, load=lambda record: full(record, state)))
+        views.append(session_view(records, damage_in_words(damages), load=lambda record: full(record, state)))
     return views
 
 

@@ -13,7 +13,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.events.record import Record
 from rails.core.text import one_line, printable
 from rails.log.index.index import Index
-from rails.log.reader import SessionSummary, full, read_lenient, sessions, verify
+from rails.log.reader import SessionSummary, damage_in_words, full, read_lenient, sessions, verify
 from rails.review.export.formats import FORMATS
 from rails.session.project import state_of
 
@@ -51,8 +51,8 @@ def _export(state: Path, chosen: SessionSummary, form: str) -> int:
         raise UsageError(f"--format takes one of {', '.join(sorted(formats))}, not {one_line(form)!r}.")
     records, damages = read_lenient(chosen.path)
     print(formats[form]([full(record, state) for record in records]), end="")
-    for damage in damages:
-        print(f"Not in the export: {one_line(str(damage), 300)}", file=sys.stderr)
+    for words in damage_in_words(damages):
+        print(f"Not in the export: {one_line(words, 300)}", file=sys.stderr)
     return EXIT_OK
 
 

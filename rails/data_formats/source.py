@@ -9,7 +9,6 @@ import ast
 import importlib
 import itertools
 import re
-import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
+from rails.data_formats.python_code import parse_tree
 from rails.data_formats.strict_json import JsonFault, parse_strict
 
 if TYPE_CHECKING:
@@ -83,10 +83,7 @@ def symbols(text: str, language: str) -> tuple[Symbol, ...]:
 
 
 def _python_symbols(text: str) -> Iterator[tuple[str, int, int]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        body = ast.parse(text).body
-    waiting: list[tuple[str, ast.stmt]] = [("", one) for one in reversed(body)]
+    waiting: list[tuple[str, ast.stmt]] = [("", one) for one in reversed(parse_tree(text).body)]
     while waiting:
         inside, node = waiting.pop()
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -217,12 +214,10 @@ def _depth(text: str) -> int:
 
 
 def _python(text: str) -> bool | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError):
-            return False
+    try:
+        tree = parse_tree(text)
+    except (SyntaxError, ValueError):
+        return False
     return True if any(_says_something(one) for one in tree.body) or not text.strip() else None
 
 

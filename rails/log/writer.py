@@ -209,7 +209,7 @@ class SessionLog:
     def _recover(self) -> None:
         """Find the end of the log; end and mark what a crash tore. Raises LogError for damage further up."""
         found = verify(self.path)
-        if newer := next((item for item in found.damage if item.reason.startswith(event_codec.NEWER)), None):
+        if newer := next((item for item in found.damage if item.is_newer), None):
             raise LogError(
                 f"The session log {self.path} is only read, not written: {newer}. Nothing was changed. "
                 "Go on with the version of AI-Rails that wrote it, or start a new session."

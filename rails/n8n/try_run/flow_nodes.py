@@ -25,9 +25,9 @@ def passed_on(context: NodeContext) -> Outputs:
 def _passes(context: NodeContext, index: int) -> bool:
     try:
         if context.version >= 2:
-            return holds(context.parameter("conditions", index, {}), index)
+            return holds(context.call, context.parameter("conditions", index, {}), index)
         combined = context.parameter("combineConditions", index, context.parameter("combineOperation", index, "all"))
-        return old_conditions_hold(context.parameter("conditions", index, {}), to_text(combined))
+        return old_conditions_hold(context.call, context.parameter("conditions", index, {}), to_text(combined))
     except NodeFault:
         if context.continues:
             return False
@@ -59,7 +59,9 @@ def switch(context: NodeContext) -> Outputs:
     sides: Outputs = [[] for _ in range(count + (fallback == "extra"))]
     for index, item in enumerate(context.items):
         matching = [
-            n for n in range(count) if holds(context.parameter(f"rules.values[{n}].conditions", index, {}), index)
+            n
+            for n in range(count)
+            if holds(context.call, context.parameter(f"rules.values[{n}].conditions", index, {}), index)
         ]
         if not matching and fallback != "none" and sides:
             matching = [len(sides) - 1 if fallback == "extra" else int(fallback)]

@@ -27,6 +27,7 @@ from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.log.event_codec import NEWER
 from rails.log.index.index import Index
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
@@ -38,7 +39,7 @@ from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import time_text
 from rails.review.html import MOST_STEPS, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
-from rails.review.reports.sessions import outcome_words
+from rails.review.reports.sessions import outcome_words, unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
 from rails.review.web.builder import Builder
 from rails.review.web.search import RECORD_CHIPS, SESSION_CHIPS, chips, hit_html
@@ -186,7 +187,9 @@ class Pages:
     def _view(self, card: SessionStats, start: int, stop: int) -> SessionView:
         """Return the view of a session, or of some of its records and its frame where it is too long."""
         name, total = card.session_id, card.records
-        damage = ("The log has lines that cannot be read.",) if card.damage else ()
+        damage = ["The log has lines that cannot be read."] if card.damage else []
+        if card.newer:
+            damage.append(f"{card.newer} lines were {NEWER}, and not read. This version writes nothing to the log.")
         if total > _WHOLE:
             records = self._records(name, start, stop - start + 1)
             last = records[-1].seq if records else start
@@ -338,7 +341,7 @@ def card_html(card: SessionStats, cost: str = "") -> Html:
     mark, kind, words = ended.get(card.outcome, ("✕", "bad", outcome_words(card.outcome)))
     counts = (
         f"{card.turns} turns, {card.requests} requests, {card.refused} refused, "
-        f"{card.approved} approved, {card.denied} denied, {card.records:,} records"
+        f"{card.approved} approved, {card.denied} denied, {card.records:,} records{unread_lines(card)}"
     )
     marks = [_spark(letter) for letter in card.spark]
     return el(
