@@ -73,6 +73,7 @@ class CommandTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Word
     run: OneOrMore = []
+    function: Word = ""
     reads: Literal["regex", "sarif", "junit"] | None = None
     pattern: str | None = None
     report: str | None = None
