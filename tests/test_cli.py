@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -572,6 +573,15 @@ def test_c5_10_a_run_as_events_leaves_standard_output_to_the_protocol(rails):
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"json-tool-status", "json-tool-block", "text-delta", "end", "done"} <= {event["type"] for event in events}
     assert "Created hello.txt" in done.stderr
+
+
+def test_c14_04_the_answers_of_a_session_are_written_as_files_and_never_over_others(rails, project):
+    with StubServer([says(f"I write.\n{WRITE}"), says("Done.")]) as stub:
+        rails("run", "write hello", "--model", "anthropic:m", "--base-url", stub.url, "--approve", "policy", code=0)
+    named = rails("log", "export", "--format", "answers", code=0).stdout.splitlines()
+    assert [(project / name).read_text("utf-8") for name in named] == [f"I write.\n{WRITE}", "Done."]
+    assert all(re.fullmatch(r"answers/coder_output_\d{8}_\d{6}(_2)?\.md", name) for name in named)
+    assert "is there already" in rails("log", "export", "--format", "answers", code=2).stderr
 
 
 def test_a_line_tells_which_edit_made_it(rails, project):

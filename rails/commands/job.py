@@ -91,8 +91,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         (*loaded.left_out.values(), *registry.notes, trust.offer_instructions(project, options.events)),
         "yellow",
     )
-    live, events = LiveText(log, screen.hear), EventStream(sys.stdout, options.events) if options.events else None
-    watch: Callable[[Record], object] = both(screen, events) if events else screen
+    live, events, watch = _listeners(log, screen, options)
     if plan and plan.kind:
         watch = both(watch, _keeping_plan(plan, screen))
     session = Session(
@@ -120,6 +119,15 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     finally:
         if events:
             events.close()
+
+
+def _listeners(
+    log: SessionLog, screen: ProgressScreen, options: argparse.Namespace
+) -> tuple[LiveText, EventStream | None, Callable[[Record], object]]:
+    """Return who hears an answer as it comes, the stream for another program, and who is shown the records."""
+    events = EventStream(sys.stdout, options.events) if options.events else None
+    live = LiveText(log, screen.hear, events.partly if events else None)
+    return live, events, both(screen, events) if events else screen
 
 
 def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
