@@ -1,11 +1,13 @@
 """A thread that swaps folders and files for links while we work never gets a byte written outside."""
 
+import itertools
 import os
 import random
 import shutil
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 
 import pytest
@@ -18,6 +20,15 @@ from .helpers import at, change, save, tree
 
 RACES = 1000
 pytestmark = pytest.mark.usefixtures("quick_disk")
+
+
+def races(seen, most_s=60):
+    """Count to as many races as are wanted, and on while a busy machine has not let both sides win once."""
+    end = time.monotonic() + most_s
+    for number in itertools.count():
+        if number >= RACES and (seen() or time.monotonic() > end):
+            return
+        yield number
 
 
 class Swapper(threading.Thread):
@@ -46,7 +57,7 @@ def test_a_thousand_races_with_a_swapped_folder_write_nothing_outside(tmp_path):
     swapper = Swapper(project, outside)
     swapper.start()
     written, refused, last = 0, 0, b"0"
-    for number in range(RACES):
+    for number in races(lambda: written and refused and swapper.swaps > 100):
         now = None
         with suppress(WorkspaceError):
             now = read_file(project, at("sub/a.txt"))
@@ -66,7 +77,7 @@ def test_a_thousand_races_with_a_swapped_folder_write_nothing_outside(tmp_path):
     recover(project)
     assert tree(outside) == {"a.txt": (b"precious", 0o644)}
     assert os.listdir(outside) == ["a.txt"]
-    assert written + refused == RACES
+    assert written + refused >= RACES
     assert swapper.swaps > 100
     assert written > 0
     assert refused > 0
