@@ -11,13 +11,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import DefinitionError
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
 if TYPE_CHECKING:
     import yaml
 
 #: A key and words that hold no sign of YAML's.
-_PLAIN_LINE: Final = re.compile(r"(  )?([A-Za-z][\w-]*):(?: ([A-Za-z0-9][\w .,/()+'-]*))?", re.ASCII)
+_PLAIN_LINE: Final = lazy(r"(  )?([A-Za-z][\w-]*):(?: ([A-Za-z0-9][\w .,/()+'-]*))?", re.ASCII)
 
 
 def split_front_matter(text: str, source: str) -> tuple[str, str]:

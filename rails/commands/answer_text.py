@@ -5,17 +5,17 @@ What the model writes is data: it is made printable first, HTML in it stays text
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from rails.core.lazy_pattern import lazy
 from rails.core.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 #: How a line begins that may be a call; from there on nothing is shown before the whole answer was read.
-_MAY_BE_CALL: Final = re.compile(r"\s*(```|~~~|<|\{|\[)")
+_MAY_BE_CALL: Final = lazy(r"\s*(```|~~~|<|\{|\[)")
 
 
 class AnswerText:

@@ -78,17 +78,20 @@ def approver_of(
     Without a terminal and without ``--web`` there is nobody to ask, and what would be asked is denied.
     """
     from rails.approval.policy.policy import PolicyApprover, load_policy
-    from rails.approval.terminal.approver import Choices, TerminalApprover
-    from rails.review.reports.dry_run import rule_in_words
 
     web, minutes = getattr(options, "web", False), getattr(options, "answer_within", None)
+    keyboard, by_policy = _keyboard(), options.approve == "policy"
+    if not (keyboard or web):
+        return PolicyApprover(load_policy(project), None, grants_of(project), decides=by_policy)
     queue = queue_of(project, registry, gate, page_waits=web, minutes=minutes)
-    grants, keyboard = queue.grants, _keyboard()
     if keyboard:
+        from rails.approval.terminal.approver import Choices, TerminalApprover
+        from rails.review.reports.dry_run import rule_in_words
+
         choices = Choices(
             judge=gate.judge,
             revalidate=lambda request, text: revalidated(request, text, registry),
-            grants=grants,
+            grants=queue.grants,
             dry_run=lambda rule: rule_in_words(rule, views_of(state_of(project))),
             from_project=untrusted(registry),
         )
@@ -100,8 +103,7 @@ def approver_of(
             choices=choices,
             elsewhere=queue.answered_elsewhere,
         )
-    fallback = queue if keyboard or web else None
-    return PolicyApprover(load_policy(project), fallback, grants, decides=options.approve == "policy")
+    return PolicyApprover(load_policy(project), queue, queue.grants, decides=by_policy)
 
 
 def queue_of(
@@ -181,13 +183,13 @@ def _queue_behind(approver: object) -> ApprovalQueue | None:
 
 def views_of(state: Path) -> list[SessionView]:
     """Return every session of a project as people see it."""
-    from rails.log.reader import full, read_lenient, sessions
+    from rails.log.reader import damage_in_words, full, read_lenient, sessions
     from rails.projections.session import session_view
 
     views = []
     for session in sessions(state):
         records, damages = read_lenient(session.path)
-        views.append(session_view(records, damages, load=lambda record: full(record, state)))
+        views.append(session_view(records, damage_in_words(damages), load=lambda record: full(record, state)))
     return views
 
 
@@ -211,6 +213,17 @@ def width_of(stream: TextIO) -> int:
     import shutil
 
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
+
+
+def typed(word: str, what: str) -> bool:
+    """Whether a person at a terminal types the whole word, asked to do so to ``what``; without one the answer is no."""
+    sys.stdout.flush()
+    if not sys.stdin.isatty():
+        return False
+    try:
+        return input(f'Type the whole word "{word}" to {what}: ').strip() == word
+    except EOFError:
+        return False
 
 
 def read_input(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The end of a process that a hook waits for."""
+"""The end of a process that another program waits for."""
 
 from __future__ import annotations
 

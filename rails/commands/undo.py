@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 from rails.commands import common
 from rails.commands.options import add_project
@@ -34,24 +36,38 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     project = common.project_of(options)
     for note in recover(project):
         print(one_line(note, 400))
-    for one in _moved(History(project), options, redo=redo):
-        say_moved(one, redo=redo)
-        paths = tuple(str(change.path) for change in one.changes.changes)
-        if not is_fix_run(one.session):  # which has no log
-            with SessionLog.reopen(state_of(project), one.session) as log:
-                log.append(Undo(one.step, paths, redo, one.changes.files()))
+    history = History(project)
+    session = session_to_move(history, options.session, redo=redo)
+    with log_of(project, session) as log:
+        for one in _moved(history, session, options, redo=redo):
+            say_moved(one, redo=redo)
+            if log is not None:
+                log.append(undo_event(one, redo=redo))
     return EXIT_OK
 
 
-def _moved(history: History, options: argparse.Namespace, *, redo: bool) -> tuple[Undone, ...]:
-    """Do what the command line asks for. Raises UsageError where there is nothing to do."""
-    fitting = in_effect(history.steps(options.session), undone=redo)
+def session_to_move(history: History, session: str | None, *, redo: bool) -> str:
+    """Return whose step is the next to go. Raises UsageError where there is none."""
+    fitting = in_effect(history.steps(session), undone=redo)
     if not fitting:
-        where = f"session {one_line(options.session)!r}" if options.session else str(history.project)
+        where = f"session {one_line(session)!r}" if session else str(history.project)
         raise UsageError(
             f"There is nothing to {'redo' if redo else 'undo'} in {where}. ai-rails review lists the sessions."
         )
-    session = options.session or fitting[-1].session
+    return session or fitting[-1].session
+
+
+def log_of(project: Path, session: str) -> AbstractContextManager[SessionLog | None]:
+    """Open the log that a step back is written to, before it is taken. Raises LogError; nothing is changed then."""
+    return nullcontext() if is_fix_run(session) else SessionLog.reopen(state_of(project), session)
+
+
+def undo_event(one: Undone, *, redo: bool) -> Undo:
+    """Return the event of a step that was taken back, or done again."""
+    return Undo(one.step, tuple(str(change.path) for change in one.changes.changes), redo, one.changes.files())
+
+
+def _moved(history: History, session: str, options: argparse.Namespace, *, redo: bool) -> tuple[Undone, ...]:
     if options.step is None and is_fix_run(session):  # one run of gate --fix, however many steps it was written in
         return history.redo_session(session) if redo else history.undo_session(session)
     if redo:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 
@@ -31,9 +32,9 @@ SCHEMAS: Final[Mapping[SchemaName, str]] = {
     "prices": "prices.toml",
 }
 _FOLDER: Final = Path(__file__).with_name("schemas")
-_TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_TOML_PLACE: Final = lazy(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
-_NEAREST: Final = re.compile(r"^.*? fits none of the \d+ allowed forms; nearest: ", re.DOTALL)
+_NEAREST: Final = lazy(r"^.*? fits none of the \d+ allowed forms; nearest: ", re.DOTALL)
 
 T = TypeVar("T")
 

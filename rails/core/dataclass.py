@@ -13,12 +13,13 @@ The standard library's meaning of all that is accepted; what is not (no ``slots`
 from __future__ import annotations
 
 import itertools
+import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-__all__ = ["dataclass", "field", "replace"]
+__all__ = ["dataclass", "field", "fields_of", "replace"]
 
 _MISSING: Final[Any] = object()
 _PLAN: Final = "__value_plan__"
@@ -26,7 +27,7 @@ _COMPARISONS: Final = {"__lt__": lt, "__le__": le, "__gt__": gt, "__ge__": ge}
 #: So many instances later, what the closures cost is what compiling the methods would have cost.
 _MANY: Final = 2_000
 #: Kinds of fields that are none of ours, as annotations name them.
-_UNKNOWN: Final = ("ClassVar", "InitVar", "KW_ONLY")
+_UNKNOWN: Final = re.compile(r"ClassVar|InitVar|KW_ONLY")
 
 FieldValues = tuple[Any, ...]
 
@@ -77,6 +78,19 @@ class _Plan:
         return values
 
 
+def fields_of(cls: type) -> list[tuple[str, Any]]:
+    """Return the name of each field, and an object with its ``default``, ``default_factory`` and ``repr``.
+
+    Raises TypeError for what is no dataclass, of ours or of the standard library.
+    """
+    plan: _Plan | None = cls.__dict__.get(_PLAN)
+    if plan is not None:
+        return [(name, one) for name, (_, one) in plan.fields.items()]
+    import dataclasses
+
+    return [(one.name, one) for one in dataclasses.fields(cls)]
+
+
 def _field(
     *,
     default: Any = _MISSING,
@@ -119,17 +133,15 @@ def _made(cls: type, flags: Mapping[str, bool]) -> type:
     made.__qualname__ = cls.__qualname__
     if "__init__" not in namespace:
         closures["__init__"] = made.__init__ = _init(plan, made, closures)  # type: ignore[misc]
-    for name in ("__dataclass_fields__", "__dataclass_params__", "__signature__"):
-        setattr(made, name, _Told(name, made, plan))
     return made
 
 
 def _own_fields(cls: type, namespace: dict[str, Any]) -> dict[str, tuple[str, _Field]]:
     """Take the fields' defaults out of the class and return the fields."""
     own: dict[str, tuple[str, _Field]] = {}
+    if unknown := _UNKNOWN.search(annotations := str(cls.__annotations__)):
+        raise TypeError(f"{cls.__name__}: {unknown[0]} is not for a class of rails.core.dataclass: {annotations}")
     for name, annotation in cls.__annotations__.items():
-        if any(word in str(annotation) for word in _UNKNOWN):
-            raise TypeError(f"{cls.__name__}.{name}: {annotation} is not for a class of rails.core.dataclass")
         value = namespace.pop(name, _MISSING)
         one = value if isinstance(value, _Field) else _Field(value, _MISSING, True, True)
         if one.default is not _MISSING and type(one.default).__hash__ is None:
@@ -151,8 +163,8 @@ def _in_order(cls: type, fields: Mapping[str, tuple[str, _Field]]) -> Mapping[st
 
 def _methods(plan: _Plan) -> dict[str, Any]:
     compared = _getter(tuple(name for name, (_, one) in plan.fields.items() if one.compare))
-    found: dict[str, Any] = {_PLAN: plan, "__match_args__": plan.names, "__replace__": _replace}
-    found["__repr__"] = _repr(tuple(name for name, (_, one) in plan.fields.items() if one.repr))
+    found: dict[str, Any] = {_PLAN: plan, "__match_args__": plan.names, "__replace__": _replace, "__repr__": _repr}
+    found |= {name: _Told(plan) for name in ("__dataclass_fields__", "__dataclass_params__", "__signature__")}
     if plan.flags["eq"]:
         found["__eq__"] = _eq(compared)
         found["__hash__"] = _hash(compared) if plan.flags["frozen"] else None
@@ -199,12 +211,11 @@ def _compile(cls: type, plan: _Plan, closures: Mapping[str, object]) -> None:
             setattr(cls, name, twin.__dict__[name])
 
 
-def _repr(names: Sequence[str]) -> Callable[[Any], str]:
-    @reprlib.recursive_repr()
-    def __repr__(self: object) -> str:
-        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
-
-    return __repr__
+@reprlib.recursive_repr()
+def _repr(self: object) -> str:
+    fields = getattr(self, _PLAN).fields
+    shown = (f"{name}={getattr(self, name)!r}" for name, (_, one) in fields.items() if one.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 def _eq(compared: Callable[[Any], FieldValues]) -> Callable[[Any, object], bool]:
@@ -267,8 +278,14 @@ def _replace(self: Any, /, **changes: Any) -> Any:
 class _Told:
     """What the standard library asks of a class: made by itself, from a twin of the class, when it asks."""
 
-    def __init__(self, name: str, cls: type, plan: _Plan) -> None:
-        self.name, self.cls, self.plan = name, cls, plan
+    cls: type
+
+    def __init__(self, plan: _Plan) -> None:
+        self.plan = plan
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take note of where it stands."""
+        self.cls, self.name = owner, name
 
     def __get__(self, instance: object, owner: type) -> Any:
         """Return the class's own fields, parameters or signature."""

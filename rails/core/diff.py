@@ -17,17 +17,17 @@ removed and added), and likeness within a line.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, compress, count, repeat
 from typing import Final, NamedTuple, TypeAlias
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 
 #: The bits of a line stand in whole words.
 _WORD: Final = 64
 #: The lengths that the header of a hunk names; a length of one is left out.
-_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK: Final = lazy(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 _Lines: TypeAlias = Sequence[str | bytes]
 

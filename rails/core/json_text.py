@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import fields_of
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import Json
 
@@ -28,10 +28,11 @@ def to_json(value: object) -> Json:
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return {field.name: to_json(getattr(value, field.name)) for field in fields if field.repr}
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    try:
+        fields = fields_of(type(value))
+    except TypeError as error:
+        raise TypeError(f"{type(value).__name__} has no JSON form") from error
+    return {name: to_json(getattr(value, name)) for name, field in fields if field.repr}
 
 
 def change_json(change: FileChange) -> dict[str, Json]:

@@ -17,14 +17,15 @@ from typing import Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_map
+from rails.core.lazy_pattern import lazy
 from rails.core.likeness import likeness
 from rails.core.text import plain_text
 from rails.core.verdict import Finding
 
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_LINE_END: Final = lazy(r"\r\n|\r|\n")
 #: A number, or a name between quotes: another name is another finding, whatever digits it has.
-_NUMBER: Final = re.compile(r"(`[^`]*`|'[^']*'|\"[^\"]*\")|\d+")
-_HELP_TAIL: Final = re.compile(r"\s*\bhelp: .*", re.S)
+_NUMBER: Final = lazy(r"(`[^`]*`|'[^']*'|\"[^\"]*\")|\d+")
+_HELP_TAIL: Final = lazy(r"\s*\bhelp: .*", re.S)
 #: Below this share of equal characters a changed line is another line, not a touched one.
 _TOUCHED: Final = 0.6
 #: Pairs of lines compared in one file, and characters of a line compared: a rewrite has thousands of both.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.diff import line_map
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import (
@@ -28,7 +28,7 @@ _MOVED: Final = 0.5
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
 #: Rules that count: how complex, how deep, how long, how many. More than before is worse than before.
-_COUNTED: Final = re.compile(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|more-findings|noExcessive")
+_COUNTED: Final = lazy(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|more-findings|noExcessive")
 
 
 @dataclass(slots=True)
@@ -110,11 +110,6 @@ def _count_before(key: tuple[str, str, str], counts: Mapping[tuple[str, str, str
     if same := counts.get(key):
         return same.popleft()
     return max((count for other, left in counts.items() if other[:2] == key[:2] for count in left), default=None)
-
-
-def fresh(files: Sequence[File]) -> list[File]:
-    """Return files about which nothing was said yet."""
-    return [File(file.path, file.change, file.before, file.job.after, file.mode, file.compared) for file in files]
 
 
 def taken_away(gone: Sequence[FileChange]) -> list[Finding]:

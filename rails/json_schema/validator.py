@@ -10,7 +10,6 @@ import functools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rails.core import limits
@@ -21,6 +20,8 @@ from rails.json_schema.explain import SchemaFault, explain_schema_error
 from rails.json_schema.formats import CHECKED
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
@@ -180,4 +181,6 @@ def _multiple_of(_validator: Validator, step: float, instance: Json, _schema: Ma
 
 def _exact(number: float) -> Fraction:
     """Return the number that the digits say: 0.1 is a tenth, not the binary number next to it."""
+    from fractions import Fraction
+
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))

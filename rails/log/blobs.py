@@ -8,19 +8,19 @@ that reading gives back exactly what was written.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from rails.core import atomic_file, limits
 from rails.core.errors import LogError
+from rails.core.lazy_pattern import lazy
 from rails.core.text import sha256
 from rails.core.tool_request import Json
 from rails.log import event_codec, files
 from rails.log.event_codec import dumps
 
-_NAME: Final = re.compile(r"[0-9a-f]{64}")
+_NAME: Final = lazy(r"[0-9a-f]{64}")
 _POINTER: Final = {"blob", "bytes", "head"}
 #: Texts above these sizes leave the record, in this order, until it fits.
 _TEXT_LIMITS: Final = (4_096, 1_024)

@@ -28,27 +28,27 @@ from rails.core.tool_request import Json
 
 # Kind, texts of which one must occur (a quick test), and the shape. A group "secret" is the part to mask.
 _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
-    ("anthropic", ("sk-ant-",), re.compile(r"sk-ant-[A-Za-z0-9_-]{20,}")),
-    ("openai", ("sk-",), re.compile(r"\bsk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}")),
-    ("openrouter", ("sk-or-",), re.compile(r"sk-or-v1-[0-9a-f]{32,}")),
+    ("anthropic", ("sk-ant-",), lazy(r"sk-ant-[A-Za-z0-9_-]{20,}")),
+    ("openai", ("sk-",), lazy(r"\bsk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}")),
+    ("openrouter", ("sk-or-",), lazy(r"sk-or-v1-[0-9a-f]{32,}")),
     (
         "github",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}"),
+        lazy(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}"),
     ),
-    ("gitlab", ("glpat-",), re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}")),
-    ("aws", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("google", ("AIza",), re.compile(r"\bAIza[0-9A-Za-z_-]{35}")),
-    ("slack", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
-    ("stripe", ("k_live_",), re.compile(r"\b[rs]k_live_[A-Za-z0-9]{16,}")),
-    ("npm", ("npm_",), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
-    ("pypi", ("pypi-",), re.compile(r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
-    ("huggingface", ("hf_",), re.compile(r"\bhf_[A-Za-z0-9]{30,}\b")),
-    ("jwt", ("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
+    ("gitlab", ("glpat-",), lazy(r"\bglpat-[A-Za-z0-9_-]{20,}")),
+    ("aws", ("AKIA", "ASIA"), lazy(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("google", ("AIza",), lazy(r"\bAIza[0-9A-Za-z_-]{35}")),
+    ("slack", ("xox",), lazy(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    ("stripe", ("k_live_",), lazy(r"\b[rs]k_live_[A-Za-z0-9]{16,}")),
+    ("npm", ("npm_",), lazy(r"\bnpm_[A-Za-z0-9]{36}\b")),
+    ("pypi", ("pypi-",), lazy(r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
+    ("huggingface", ("hf_",), lazy(r"\bhf_[A-Za-z0-9]{30,}\b")),
+    ("jwt", ("eyJ",), lazy(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
     (
         "private-key",
         ("PRIVATE KEY",),
-        re.compile(
+        lazy(
             r"-----BEGIN (?P<type>[A-Z ]{0,30})PRIVATE KEY-----"
             r"(?:(?:(?!-----)[\s\S]){0,20000}-----END (?P=type)PRIVATE KEY-----|[A-Za-z0-9+/=\s\\]{0,20000})"
         ),
@@ -56,7 +56,7 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     (
         "header",
         ("uthorization", "UTHORIZATION"),
-        re.compile(
+        lazy(
             r"(?i:authorization)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?:(?i:bearer|basic|token)\s+)?"
             r"(?P<secret>[A-Za-z0-9._~+/=-]{8,})"
         ),
@@ -64,15 +64,15 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     (
         "header",
         ("-key", "-Key", "-KEY"),
-        re.compile(r"(?i:x-api-key|api-key)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?P<secret>[A-Za-z0-9._~+/=-]{12,})"),
+        lazy(r"(?i:x-api-key|api-key)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?P<secret>[A-Za-z0-9._~+/=-]{12,})"),
     ),
-    ("password", ("://",), re.compile(r"://[^/\s:@\"']{1,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
+    ("password", ("://",), lazy(r"://[^/\s:@\"']{1,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
 ]
 
 
 #: What a masked secret looks like. Text that holds one is not what was said and must not be carried out.
-MARK: Final = re.compile(r"«secret:[a-z-]+:[0-9a-f]{8}»")
-_SECRET_NAME: Final = re.compile(r"(?i)(?:^|_)(?:key|token|secret|password|passwd|passphrase|pat|credentials?)$")
+MARK: Final = lazy(r"«secret:[a-z-]+:[0-9a-f]{8}»")
+_SECRET_NAME: Final = lazy(r"(?i)(?:^|_)(?:key|token|secret|password|passwd|passphrase|pat|credentials?)$")
 
 
 def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, RawRequest
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
@@ -36,7 +37,7 @@ from rails.parsing.results import (
 from rails.parsing.scanner import Scanner
 from rails.parsing.uncertain_blocks import TornBlockDetector
 
-_ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
+_ACTION: Final = lazy(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2

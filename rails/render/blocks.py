@@ -6,12 +6,12 @@ logged, not yet printable, but for the lines of a diff; whoever draws them passe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from rails.core.change_summary import ChangeSummary
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, printable
 
 DiffStyle = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_remove", "finding", "cut"]
@@ -20,7 +20,7 @@ CellStyle = Literal["", "good", "bad", "open", "dim", "head", "heat-0", "heat-1"
 
 #: Characters of one line of a file that are shown; the end of a longer line is shown too.
 LINE_CHARS: Final = 400
-_SPACE_RUN: Final = re.compile(r" {60,}")
+_SPACE_RUN: Final = lazy(r" {60,}")
 
 
 @dataclass(frozen=True, slots=True)

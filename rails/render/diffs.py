@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 
-_HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK: Final = lazy(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_FILE: Final = "/dev/null"
 #: Lines of one diff that a page shows.
 DIFF_LINES: Final = 2_000

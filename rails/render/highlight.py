@@ -6,18 +6,18 @@ can be taken for code; only colours depend on it. Words are compared where as ma
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from rails.core.diff import line_diff
+from rails.core.lazy_pattern import lazy
 from rails.render.blocks import Diff, DiffLine
 
 #: Diffs with more lines are shown without.
 _MOST: Final = 3_000
-_WORD: Final = re.compile(r"\w+|\s+|.")
+_WORD: Final = lazy(r"\w+|\s+|.")
 #: Pairs of lines of one diff whose words are compared.
 _PAIRS: Final = 300
 #: Languages by the end of a file's name, as Pygments calls them: looking through all that it knows takes longer.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, field
+from rails.core.lazy_pattern import lazy
 
 if TYPE_CHECKING:
     from rails.sandbox.layer import Layer
@@ -102,6 +103,6 @@ class Label:
 
 
 #: A host that a command may reach: ``name``, ``*.name``, with ``:port`` for another than 80 and 443.
-HOST: Final = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,250})(:\d{1,5})?", re.ASCII)
+HOST: Final = lazy(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,250})(:\d{1,5})?", re.ASCII)
 #: No network at all.
 OFFLINE: Final[tuple[str, ...]] = ()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
@@ -46,9 +47,9 @@ _PLAIN: Final = (
 KNOWN_KEYS: Final = frozenset(_PLAIN) | frozenset(name for names in ALIASES.values() for name in names)
 
 #: Names of tools: model providers allow no others.
-NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
+NAME: Final = lazy(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 #: Names of environment variables.
-VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+VARIABLE: Final = lazy(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _TEXT_CHARS: Final = 20_000
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final, get_args
 
 from rails.core import limits
 from rails.core.builtin_tools import BUILTIN_TOOLS
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.tool_request import Effect, Json
 from rails.data_formats.positions import JsonPlace
@@ -23,7 +23,7 @@ _LEVELS: Final[Mapping[Json, Access]] = {
     "permissioned_access": "ask",
     "no_access": "none",
 }
-_ANY_NAME: Final = re.compile(r"[\x21-\x7e]{1,64}")
+_ANY_NAME: Final = lazy(r"[\x21-\x7e]{1,64}")
 _MAX_TIMEOUT: Final = 3_600.0
 
 

@@ -110,8 +110,7 @@ def _port(endpoint: str, variable: str, seconds: float) -> Reached:
 
 
 def _server(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> Reached:
-    from rails.tools.runners.jsonrpc import McpError
-    from rails.tools.runners.mcp import list_tools
+    from rails.tools.runners.mcp import McpError, list_tools
 
     try:
         tools = list_tools(transport, project, seconds, secrets)

@@ -24,8 +24,7 @@ from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import check_parameters, check_schema, resolve_reference
 from rails.tools.loader import load_definitions, place_text, read_definition
 from rails.tools.registry import ROLES, Mcp
-from rails.tools.runners.jsonrpc import McpError
-from rails.tools.runners.mcp import list_tools, server_entry
+from rails.tools.runners.mcp import McpError, list_tools, server_entry
 from rails.tools.runners.secrets import Secrets, secret_references
 
 _SELECTORS: Final = re.compile("[\ufe00-\ufe0f]")

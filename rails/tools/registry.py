@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -35,6 +36,7 @@ ROLES: Final = (
 ANY_ROLE: Final = "*"
 
 
+@cache
 def role_slug(name: str) -> str:
     """Return the short form of a role's name: "Unit Tester Agent" and "unit_tester" give "unit-tester"."""
     words = "".join(char if char.isalnum() else " " for char in name.casefold()).split()

@@ -6,6 +6,7 @@ import pytest
 
 from rails.core.events.changes import CheckpointEvent, GateVerdict
 from rails.core.events.session import WorkflowEnd, WorkflowStart
+from rails.core.verdict import NotChecked, Verdict
 from rails.edits.checkpoints import History
 from rails.integrations.hooks import claude_code
 from rails.log.reader import read_lenient
@@ -254,6 +255,44 @@ def test_a_fault_of_ours_lets_the_edit_through_says_so_and_it_is_judged_at_the_e
     assert "could not judge" in said["systemMessage"]
     (claude.project / "c.py").write_text("y = zz\n")
     assert "c.py:1:5 F821" in claude.call("Stop", stop_hook_active=False)["reason"]
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_an_end_waits_until_it_was_judged_as_often_as_the_budget_says(hooks_of, monkeypatch, host):
+    hooks = hooks_of(host)
+    hooks.call("SessionStart", source="startup")
+    (hooks.project / "c.py").write_text("y = zz\n")
+    with monkeypatch.context() as broken:
+        broken.setattr(hooks.warm.gate, "judge", lambda *_, **__: 1 / 0)
+        said = [hooks.call("Stop", stop_hook_active=number > 0) for number in range(5)]
+    assert [(one or {}).get("decision") for one in said] == ["block"] * 3 + [None] * 2
+    assert "ai-rails hook status" in said[0]["reason"]
+    assert f"ai-rails hook uninstall {host}" in said[0]["reason"]
+    assert "could not judge" in said[3]["systemMessage"]
+    assert "c.py:1:5 F821" in hooks.call("Stop", stop_hook_active=False)["reason"]
+    (hooks.project / "c.py").write_text("y = 1\n")
+    assert hooks.call("Stop", stop_hook_active=True) is None
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_check_that_cannot_run_holds_up_the_end_and_is_told_after_a_tool(hooks_of, monkeypatch, host):
+    def judge(changes, **_):
+        return Verdict("error", changes, not_checked=(NotChecked("l.py", "black", "it is not installed"),))
+
+    hooks = hooks_of(host)
+    monkeypatch.setattr(hooks.warm.gate, "judge", judge)
+    hooks.call("SessionStart", source="startup")
+    (hooks.project / "l.py").write_text("x = 1\n")
+    after = hooks.call("PostToolUse", "Bash", {"command": "true"}, tool_response="")
+    assert (
+        "could not judge what was written: l.py by black (it is not installed)"
+        in after["hookSpecificOutput"]["additionalContext"]
+    )
+    assert "decision" not in after
+    assert hooks.call("PostToolUse", "Bash", {"command": "true"}, tool_response="") is None
+    said = [hooks.call("Stop", stop_hook_active=number > 0) for number in range(4)]
+    assert [one.get("decision") for one in said] == ["block"] * 3 + [None]
+    assert "goes on unjudged after 3 rounds" in said[3]["systemMessage"]
 
 
 def test_strict_denies_what_could_not_be_judged(claude, monkeypatch):

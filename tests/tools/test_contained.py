@@ -31,6 +31,7 @@ for line in sys.stdin:
     }
     open("left.txt", "a").write("x")
     result = {"content": [{"type": "text", "text": json.dumps(said)}], "supportedVersions": ["2026-07-28"]}
+    result |= {"resultType": "complete", "capabilities": {}, "ttlMs": 0, "cacheScope": "private", "tools": []}
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
 

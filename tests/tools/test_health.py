@@ -56,7 +56,9 @@ def test_a_service_without_an_address_names_the_variable(tmp_path):
 def test_a_server_must_have_the_tool(serving, tmp_path):
     def answer(seen):
         message = seen.json()
-        return 200, {}, {"jsonrpc": "2.0", "id": message["id"], "result": {"tools": [{"name": "probe"}]}}
+        facts = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "capabilities": {}}
+        facts |= {"supportedVersions": ["2026-07-28"], "tools": [{"name": "probe", "inputSchema": {"type": "object"}}]}
+        return 200, {}, {"jsonrpc": "2.0", "id": message["id"], "result": facts}
 
     with serving(answer) as server:
         transport = {"type": "mcp-http", "url": server.url}

@@ -2,21 +2,29 @@
 
 import json
 import sys
-import textwrap
 import time
 
 import pytest
 
 from rails.core.errors import UsageError
+from rails.core.extras import install_command
 from rails.core.tool_request import ToolRequest
+from rails.tools import runners
 from rails.tools.loader import check_folder, load_definitions, read_definition
 from rails.tools.mcp_import import define_tools, import_server, server_entries
 from rails.tools.registry import Mcp
-from rails.tools.runners import dispatch, mcp_stdio
-from rails.tools.runners.jsonrpc import McpError
-from rails.tools.runners.mcp import server_entry
+from rails.tools.runners import dispatch
+from rails.tools.runners.mcp import McpError, server_entry
 
 SUM = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+KNOWN = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "x", "version": "1"},
+}
+FORM = {"type": "object", "properties": {}}
+ASKED = {"method": "elicitation/create", "params": {"mode": "form", "message": "Sure?", "requestedSchema": FORM}}
 ADD = {
     "name": "add",
     "description": "Add two numbers.",
@@ -27,21 +35,29 @@ ADD = {
 
 
 def respond(message):
+    """What every fake server here answers, as both eras want it."""
+    answer = say(message)
+    return {"result": {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **answer}}
+
+
+def say(message):
     """What every fake server here answers to ``tools/list`` and ``tools/call``."""
     method, params = message["method"], message.get("params", {})
+    if method == "server/discover":
+        return KNOWN
     if method == "tools/list":
-        return {"result": {"resultType": "complete", "tools": [ADD]}}
+        return {"resultType": "complete", "tools": [ADD]}
     name, arguments = params["name"], params["arguments"]
     if name == "add":
         value = {"sum": arguments["a"] + arguments["b"]}
-        return {"result": {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}}
+        return {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}
     if name == "wrong":
-        return {"result": {"content": [], "structuredContent": {"sum": "many"}}}
+        return {"content": [], "structuredContent": {"sum": "many"}}
     if name == "ask":
-        return {"result": {"resultType": "input_required", "inputRequests": []}}
+        return {"resultType": "input_required", "requestState": "s", "inputRequests": {"q": ASKED}}
     if name == "picture":
-        return {"result": {"content": [{"type": "image", "mimeType": "image/png", "data": "AAAA"}]}}
-    return {"result": {"content": [{"type": "text", "text": "no such thing"}], "isError": True}}
+        return {"content": [{"type": "image", "mimeType": "image/png", "data": "AAAA"}]}
+    return {"content": [{"type": "text", "text": "no such thing"}], "isError": True}
 
 
 def define(transport, tool="add", **fields):
@@ -73,18 +89,19 @@ def stateless(seen):
     message = seen.json()
     assert seen.headers["mcp-protocol-version"] == "2026-07-28"
     assert seen.headers["mcp-method"] == message["method"]
+    if "id" not in message:
+        return 202, {}, b""
     assert message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
     return 200, {}, {"jsonrpc": "2.0", "id": message["id"], **respond(message)}
 
 
 def legacy(seen):
     """A server with sessions that answers in an event stream, as those of 2025 do."""
-    if seen.method == "DELETE":
-        return 200, {}, b""
+    if seen.method in ("GET", "DELETE"):
+        return (405 if seen.method == "GET" else 200), {}, b""
     message = seen.json()
     if message["method"] == "initialize":
-        result = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}
-        return 200, {"Mcp-Session-Id": "s1"}, {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return 200, {"Mcp-Session-Id": "s1"}, {"jsonrpc": "2.0", "id": message["id"], "result": HELLO}
     if seen.headers.get("mcp-session-id") != "s1":
         error = {"code": -32600, "message": "Bad Request: Missing session ID"}
         return 400, {}, {"jsonrpc": "2.0", "id": None, "error": error}
@@ -96,7 +113,7 @@ def legacy(seen):
     return 200, {"Content-Type": "text/event-stream"}, body.encode()
 
 
-@pytest.mark.parametrize(("server_kind", "posts"), [(stateless, 1), (legacy, 4)])
+@pytest.mark.parametrize(("server_kind", "posts"), [(stateless, 3), (legacy, 5)])
 def test_a_tool_is_called_over_http(serving, tmp_path, server_kind, posts):
     with serving(server_kind) as server:
         result = use(define({"type": "mcp-http", "url": f"{server.url}/mcp"}, response_format=SUM), tmp_path, a=1, b=2)
@@ -115,7 +132,7 @@ def test_a_session_is_ended(serving, tmp_path):
     [
         ("unknown", "no such thing"),
         ("wrong", "must be an integer"),
-        ("ask", "wants input from a person"),
+        ("ask", "licitation not supported"),
     ],
 )
 def test_what_a_server_cannot_do_is_a_failed_result(serving, tmp_path, tool, said):
@@ -133,12 +150,14 @@ def test_content_that_is_not_text_is_named(serving, tmp_path):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ((200, {}, b"not json"), "not JSON"),
-        ((200, {}, {"jsonrpc": "2.0", "id": 1}), "neither a result nor an error"),
-        ((200, {}, {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "bad"}}), "bad"),
+        ((200, {}, b"not json"), "parse JSON"),
+        ((200, {}, {"jsonrpc": "2.0", "id": 1}), "parse JSON"),
+        ((200, {"Content-Encoding": "gzip"}, b"x"), "nobody asked for"),
+        ((200, {}, b"x" * 5_000_000), "more than"),
+        ((400, {}, {"jsonrpc": "2.0", "id": None, "error": {"code": -32602, "message": "bad"}}), "bad"),
         ((302, {"Location": "/x"}, b""), "redirects are not followed"),
         ((401, {}, b""), "status 401"),
-        ((200, {"Content-Type": "text/event-stream"}, b"data: {}\n\n"), "without an answer"),
+        ((200, {"Content-Type": "text/event-stream"}, b"data: {}\n\n"), "parse SSE"),
     ],
 )
 def test_an_unusable_answer_is_said(serving, tmp_path, answer, said):
@@ -152,13 +171,25 @@ def test_headers_can_hold_secrets_that_come_back_masked(serving, tmp_path, monke
     monkeypatch.setenv("MCP_TOKEN", "canary-0815")
 
     def echo(seen):
+        message = seen.json()
         content = [{"type": "text", "text": seen.headers["authorization"]}]
-        return 200, {}, {"jsonrpc": "2.0", "id": seen.json()["id"], "result": {"content": content}}
+        said = respond(message)["result"] | ({"content": content} if message["method"] == "tools/call" else {})
+        return 200, {}, {"jsonrpc": "2.0", "id": message["id"], "result": said}
 
     with serving(echo) as server:
         transport = {"type": "mcp-http", "url": server.url, "headers": {"Authorization": "Bearer ${MCP_TOKEN}"}}
-        result = use(define(transport, secrets=["MCP_TOKEN"]), tmp_path)
+        result = use(define(transport, "picture", secrets=["MCP_TOKEN"]), tmp_path)
     assert result.text == "Bearer [secret MCP_TOKEN]"
+
+
+def test_without_the_sdk_a_tool_is_refused_with_the_line_that_installs_it(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "rails.tools.runners.mcp_client", raising=False)
+    monkeypatch.delattr(runners, "mcp_client", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    result = use(define({"type": "mcp-http", "url": "http://127.0.0.1:1/"}), tmp_path)
+    assert not result.ok
+    assert "need mcp" in result.text
+    assert install_command("mcp") in result.text
 
 
 # -- over standard input and output ---------------------------------------------------------------
@@ -166,7 +197,7 @@ def test_headers_can_hold_secrets_that_come_back_masked(serving, tmp_path, monke
 
 SERVER = """
 import json, sys, time
-ADD = {add!r}
+ADD, KNOWN, HELLO, ASKED = {constants!r}
 {respond}
 mode = sys.argv[1]
 ready = mode == "stateless"
@@ -180,23 +211,22 @@ for line in sys.stdin:
         continue
     reply = {{"jsonrpc": "2.0", "id": message["id"]}}
     if method == "initialize":
-        reply["result"] = {{"protocolVersion": "2025-06-18", "capabilities": {{}}}}
+        reply["result"] = HELLO
     elif mode == "mute" and not ready:
         continue
     elif not ready:
         reply["error"] = {{"code": -32602, "message": "received request before initialization"}}
-    elif method == "server/discover":
-        reply["result"] = {{"supportedVersions": ["2026-07-28"]}}
-    elif message["params"].get("name") == "die":
+    elif message.get("params", {{}}).get("name") == "die":
         print("out of memory", file=sys.stderr, flush=True)
         sys.exit(1)
-    elif message["params"].get("name") == "hang":
+    elif message.get("params", {{}}).get("name") == "hang":
         time.sleep(60)
-    elif message["params"].get("name") == "question":
+    elif message.get("params", {{}}).get("name") == "question":
         question = {{"jsonrpc": "2.0", "id": "q", "method": "sampling/createMessage", "params": {{}}}}
         print(json.dumps(question), flush=True)
         answer = json.loads(sys.stdin.readline())
-        reply["result"] = {{"content": [{{"type": "text", "text": json.dumps(answer["error"])}}]}}
+        said = {{"content": [{{"type": "text", "text": json.dumps(answer["error"])}}]}}
+        reply["result"] = respond(message)["result"] | said | {{"isError": False}}
     else:
         reply |= respond(message)
     print(json.dumps(reply), flush=True)
@@ -208,13 +238,15 @@ def program(tmp_path):
     import inspect
 
     file = tmp_path / "server.py"
-    file.write_text(SERVER.format(add=ADD, respond=textwrap.dedent(inspect.getsource(respond))))
+    file.write_text(
+        SERVER.format(constants=(ADD, KNOWN, HELLO, ASKED), respond=inspect.getsource(respond) + inspect.getsource(say))
+    )
     return lambda mode: {"type": "mcp-stdio", "command": sys.executable, "args": [str(file), mode]}
 
 
 @pytest.mark.parametrize("mode", ["stateless", "legacy", "mute"])
 def test_a_tool_is_called_on_standard_input(program, tmp_path, monkeypatch, mode):
-    monkeypatch.setattr(mcp_stdio, "_PROBE_SECONDS", 0.5)
+    monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", 0.5)
     result = use(define(program(mode), response_format=SUM), tmp_path, a=1, b=2)
     assert (result.ok, json.loads(result.text)) == (True, {"sum": 3})
 
@@ -233,7 +265,7 @@ def test_a_server_that_hangs_is_stopped(program, tmp_path):
 
 
 def test_a_question_of_the_server_is_declined(program, tmp_path):
-    assert "not offered by this client" in use(define(program("stateless"), "question"), tmp_path).text
+    assert "Method not found" in use(define(program("stateless"), "question"), tmp_path).text
 
 
 def test_a_server_that_is_not_there_is_said(tmp_path):

@@ -6,7 +6,6 @@ what it cannot say: which keys belong together.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -22,12 +21,13 @@ from rails.approval.policy.rules import (
 )
 from rails.config.settings_file import SettingsError, SettingsFile, parse_settings
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 
 if TYPE_CHECKING:
     from rails.config.tables import ExampleTable, RuleTable
 
-_TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_TIME: Final = lazy(r"([01]\d|2[0-3]):[0-5]\d")
 #: A rule on "anthropic:*" would never match, and a deny that never matches is worse than none.
 _PROVIDERS: Final = ("anthropic:", "openai:")
 #: Keys that only make sense with some decisions, and why.

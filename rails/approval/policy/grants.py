@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -21,10 +20,11 @@ from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.rules import Circumstances, Policy, PolicyRule, items_of
 from rails.core import atomic_file
 from rails.core.dataclass import dataclass, replace
+from rails.core.lazy_pattern import lazy
 
 _MOST_BYTES: Final = 100_000
 _BOARDS: Final = 100
-_LIVE: Final = re.compile(r"[1-9][0-9]{0,8}\.json")
+_LIVE: Final = lazy(r"[1-9][0-9]{0,8}\.json")
 EVERY: Final = "all"
 
 

@@ -25,7 +25,6 @@ nor does an ``allow`` with ``path`` ever let something run. What a tool *returne
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -37,11 +36,12 @@ from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, field
 from rails.core.diff import line_diff
+from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath, parse_path, protected
 from rails.core.tool_request import PATH_KEYS
 from rails.core.verdict import Status
 
-_SPAN: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+_SPAN: Final = lazy(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
 
 @dataclass(frozen=True, slots=True)

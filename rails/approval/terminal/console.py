@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -215,6 +214,8 @@ class Console:
 
     def look(self) -> Look:
         """Return how to draw on this terminal as it is now."""
+        import shutil
+
         width = self._width or shutil.get_terminal_size((100, 24)).columns
         return Look(self._colour, max(40, width), self._plain)
 

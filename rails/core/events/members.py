@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable
 from functools import cache
 from typing import Any, NamedTuple, cast, get_type_hints
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple, cast, get_type_hints
 import msgspec
 
 from rails.core.change_summary import ChangeSummary, SummaryLine
+from rails.core.dataclass import fields_of
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import Json
 
@@ -38,5 +38,6 @@ def _members_of(kind: Any) -> tuple[Member, ...]:  # noqa: ANN401 - a type is no
     if issubclass(kind, msgspec.Struct):
         own = msgspec.structs.fields(kind)
         return tuple(Member(one.name, one.encode_name, one.required, one.default, hints[one.name]) for one in own)
-    fields = dataclasses.fields(kind)
-    return tuple(Member(o.name, o.name, o.default is o.default_factory, o.default, hints[o.name]) for o in fields)
+    return tuple(
+        Member(name, name, o.default is o.default_factory, o.default, hints[name]) for name, o in fields_of(kind)
+    )

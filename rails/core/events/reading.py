@@ -7,7 +7,6 @@ the first of the set. A text that the log keeps elsewhere is read as a :class:`S
 
 from __future__ import annotations
 
-import dataclasses
 import types
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache
@@ -87,7 +86,7 @@ def _reader(hint: Hashable) -> Reader:
         return _array(_reader(args[0]))
     if origin is not None and issubclass(origin, Mapping):
         return _mapping(_reader(args[1]))
-    if isinstance(hint, type) and (issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint)):
+    if isinstance(hint, type) and (issubclass(hint, msgspec.Struct) or hasattr(hint, "__match_args__")):
         return lambda value: read_object(hint, value) if isinstance(value, Mapping) else _ODD
     return lambda value: value
 

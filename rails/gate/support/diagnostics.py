@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -10,6 +9,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Diagnostic:
     remedy: str = ""
 
 
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_LINE_END: Final = lazy(r"\r\n|\r|\n")
 
 
 SYNTAX: Final = "invalid-syntax"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
 from rails.core.scratch import kept_folder
 
-_RUN_BY_PYTHON: Final = re.compile(rb"\b(?:python[0-9.]*|pypy[0-9.]*|uv run)\b")
-_PROGRAM: Final = re.compile(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?(?:\w+=\S*\s+)*)?(\S+)")
+_RUN_BY_PYTHON: Final = lazy(rb"\b(?:python[0-9.]*|pypy[0-9.]*|uv run)\b")
+_PROGRAM: Final = lazy(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?(?:\w+=\S*\s+)*)?(\S+)")
 #: The programs that read what bash reads.
 SHELLS: Final = frozenset({"sh", "bash", "dash"})
 _LINE: Final = 300

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
@@ -26,7 +27,7 @@ _SCRIPT: Final = (
 #: In every other text: what Prettier leaves as it is.
 _ELSEWHERE: Final = r"(?:<!--|#|/\*|\{\{!--|//)\s*prettier-ignore(?:-start|-attribute)?\b"
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
-_FILE_LEVEL: Final = re.compile(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
+_FILE_LEVEL: Final = lazy(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
 
 
 def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:

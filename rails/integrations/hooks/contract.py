@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, field
@@ -23,6 +23,10 @@ from rails.gate.support.read_file import read_from_disk
 #: When a host calls: its session begins, a person has typed, before and after a tool, after all tools of an answer, at
 #: the end of an answer, its session ends.
 HookEvent = Literal["start", "prompt", "before", "after", "batch", "stop", "end"]
+
+
+#: When what was not judged at once is judged.
+LATER: Final = "at the end of the answer, which waits for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +167,28 @@ def as_json(value: Mapping[str, Json]) -> str:
 
 def not_judged(call: HookCall, error: BaseException | str, settings: HookSettings) -> HookResult:
     """Return what is said where the call could not be judged: let through and told, or denied."""
-    known = isinstance(error, str | RailsError | OSError)
-    what = str(error) if known else f"{type(error).__name__}: {error}"
-    why = f"AI-Rails could not judge this: {one_line(what, 300)}."
+    why = could_not(error)
     if settings.strict and call.event == "before":
         return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
-    if call.event == "start" or (call.event == "before" and not call.tool):
+    if call.event == "stop" and not call.again:
+        return HookResult(block=held_up(why, call.host))
+    if call.event in ("start", "stop") or (call.event == "before" and not call.tool):
         return HookResult(notice=why)
-    later = " It goes on unchecked and is judged at the end of the answer." if call.event == "before" else ""
+    later = f" It goes on unchecked and is judged {LATER}." if call.event == "before" else ""
     return HookResult(context=f"{why}{later}", notice=f"{why}{later}")
+
+
+def could_not(error: BaseException | str) -> str:
+    """Return the sentence that a fault of ours is told with."""
+    known = isinstance(error, str | RailsError | OSError)
+    what = str(error) if known else f"{type(error).__name__}: {error}"
+    return f"AI-Rails could not judge this: {one_line(what, 300)}."
+
+
+def held_up(why: str, host: str) -> str:
+    """Return what the host's model is told where an end is held up because something was not judged."""
+    return (
+        f"{why} So this is not the end yet: end your answer again, and it is judged again. Tell the person, if that "
+        f"does not help: ai-rails hook status and ai-rails doctor show what is wrong, and "
+        f"ai-rails hook uninstall {host} takes the hooks away."
+    )

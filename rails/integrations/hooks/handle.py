@@ -1,8 +1,8 @@
 """One call of a host, from its JSON to ours: judge before the write, look after it, hold up an end with findings.
 
 The hosts let an edit through when a hook fails, and so do we by default, but never unseen: the failure is told to the
-model and the person, and what was not judged before it was written is judged after the tool, the batch or at the end.
-``strict`` denies instead.
+model and the person, and what was not judged before it was written is judged after the tool, the batch or at the end,
+which is held up until it was, as often as the budget says. ``strict`` denies before the write instead.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from rails.core.changes import ChangeSet, unified_diff
 from rails.core.text import one_line
 from rails.core.verdict import Verdict
 from rails.integrations.hooks.contract import (
+    LATER,
     HookAnswer,
     HookCall,
     HookResult,
     HookSettings,
     Host,
     Unjudged,
+    could_not,
+    held_up,
     not_judged,
 )
 from rails.session.feedback import HOST_PAGE_CHARS, host_page
 from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
 
-#: How often in a row the end of an answer is held up for findings that stay.
+#: How often in a row the end of an answer is held up for findings that stay, or for what cannot be judged.
 STOPS: Final = 3
 _CLOSING: Final = "Nothing of it was written. Send the edit again, corrected; it is applied to the file as it is now."
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
@@ -89,23 +92,33 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, set
 
 def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
     del host, settings
-    page = _page(session.look(HostCall(call.call_id, call.tool, call.input)))
-    return HookResult(block=page) if page and session.told(page) else HookResult()
+    found = session.look(HostCall(call.call_id, call.tool, call.input))
+    page = _page(found)
+    if page:
+        return HookResult(block=page) if session.told(page) else HookResult()
+    words = _not_judged(found)
+    return HookResult(context=f"{words} It is judged again {LATER}.") if words and session.told(words) else HookResult()
 
 
 def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
-    del host
-    found = session.look()
-    held, page = session.stopped(again=call.again), _page(found)
-    if page and held < STOPS:
-        session.told(page)
-        return HookResult(block=page)
-    if page:
-        return HookResult(notice=f"AI-Rails: findings stay after {held} rounds; see ai-rails review {session.name}.")
-    if found.verdict and found.verdict.status == "error":
-        words = f"AI-Rails could not judge what was written: {_missing(found.verdict)}."
-        return HookResult(block=words) if settings.strict and held < 1 else HookResult(notice=words)
-    return HookResult()
+    """Hold up an end for findings and for what was not judged, at most as often as the budget says."""
+    del host, settings
+    held = session.stopped(again=call.again)
+    try:
+        found = session.look()
+    except Exception as error:
+        if held >= STOPS:
+            raise
+        return HookResult(block=held_up(could_not(error), call.host))
+    page, words = _page(found), _not_judged(found)
+    if not page and not words:
+        return HookResult()
+    if held < STOPS:
+        told = page or held_up(words, call.host)
+        session.told(told)
+        return HookResult(block=told)
+    stay = f"findings stay after {held} rounds" if page else f"{words} It goes on unjudged after {held} rounds"
+    return HookResult(notice=f"AI-Rails: {stay}; see ai-rails review {session.name}.")
 
 
 def _end(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
@@ -133,6 +146,12 @@ def _page(found: FoundOnDisk) -> str:
     count, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
     opening = f"AI-Rails: {count} new finding{'s' * (count != 1)} in {files} file{'s' * (files != 1)} on the disk."
     return host_page(verdict, opening, _WRITTEN)
+
+
+def _not_judged(found: FoundOnDisk) -> str:
+    """Return what is said of files that are written and that no check could judge, "" where there are none."""
+    failed = found.verdict is not None and found.verdict.status == "error"
+    return f"AI-Rails could not judge what was written: {_missing(found.verdict)}." if failed and found.verdict else ""
 
 
 def _missing(verdict: Verdict) -> str:

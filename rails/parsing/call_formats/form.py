@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, read_prefix
 
@@ -74,7 +75,7 @@ class Cursor:
         return repaired.value, repaired.repairs
 
 
-SPACE: Final = re.compile(r"\s*")
+SPACE: Final = lazy(r"\s*")
 NAME: Final = r"([A-Za-z_][\w.-]{0,99})"
 
 

@@ -14,7 +14,7 @@ import ipaddress
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -57,19 +57,15 @@ def exchange(
     body: bytes | None,
     seconds: float,
     allow_private: bool = False,
-    is_enough: Callable[[bytes], bool] | None = None,
 ) -> HttpResponse:
-    """Send one request and return the whole answer. Raises ExchangeError; never retries.
-
-    ``is_enough`` may end the reading of a successful answer early: some streams stay open.
-    """
+    """Send one request and return the whole answer. Raises ExchangeError; never retries."""
     deadline = time.monotonic() + seconds
     parts = _split(url)
     address = _resolve(parts, allow_private=allow_private)
     connection = _connection(parts, address, min(seconds, _CONNECT_SECONDS))
     try:
         _send(connection, method, parts, headers, body)
-        return _receive(connection, deadline, seconds, is_enough)
+        return _receive(connection, deadline, seconds)
     except TimeoutError:
         raise ExchangeError(f"no complete answer within {seconds:.3g} s", is_network=True) from None
     except ValueError as error:
@@ -79,6 +75,11 @@ def exchange(
         raise ExchangeError(f"the connection to {parts.hostname} failed: {reason}", is_network=True) from None
     finally:
         connection.close()
+
+
+def checked_address(url: str, *, allow_private: bool) -> str:
+    """Return the address that a request to ``url`` may go to. Raises ExchangeError."""
+    return _resolve(_split(url), allow_private=allow_private)
 
 
 def _split(url: str) -> SplitResult:
@@ -150,12 +151,7 @@ def _send(
     connection.request(method, target, body=body, headers={**own, **headers})
 
 
-def _receive(
-    connection: http.client.HTTPConnection,
-    deadline: float,
-    seconds: float,
-    is_enough: Callable[[bytes], bool] | None,
-) -> HttpResponse:
+def _receive(connection: http.client.HTTPConnection, deadline: float, seconds: float) -> HttpResponse:
     _rest(connection, deadline, seconds)
     response = connection.getresponse()
     body = bytearray()
@@ -167,9 +163,7 @@ def _receive(
         body += chunk
         if len(body) > limits.OUTPUT_BYTES:
             raise ExchangeError(f"the answer has more than {limits.OUTPUT_BYTES} bytes")
-        if is_enough is not None and response.status == 200 and is_enough(bytes(body)):
-            break
-    if response.length and is_enough is None:
+    if response.length:
         raise ExchangeError("the answer was cut off", is_network=True)
     headers = {name.casefold(): value for name, value in response.getheaders()}
     return HttpResponse(response.status, headers, bytes(body))

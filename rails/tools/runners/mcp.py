@@ -1,11 +1,8 @@
-"""A tool of a Model Context Protocol server, with a client on the standard library alone.
+"""A tool of a Model Context Protocol server, through the official SDK (:mod:`~rails.tools.runners.mcp_client`).
 
-Revision 2026-07-28 is stateless: one POST, or one line on standard input, calls a tool. Servers of older
-revisions want a handshake first (``initialize``); one that asks for it gets it. Each use is a connection or
-process of its own, and nothing is left running.
-
-What a server says about itself is not trusted: annotations can only make a tool ask, requests of the server
-to us (sampling, roots, elicitation) are declined, and its answers are bounded and checked.
+Each use is a connection or process of its own, and nothing is left running. What a server says about itself is not
+trusted: annotations can only make a tool ask, requests of the server to us (sampling, roots, elicitation) are declined,
+and its answers are bounded and checked.
 """
 
 from __future__ import annotations
@@ -13,27 +10,42 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
+from rails.core.errors import RailsError
+from rails.core.extras import install_command
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.json_schema.validator import answer_faults
+from rails.sandbox.none import start_as_user
+from rails.sandbox.places import search_path
+from rails.sandbox.run import layer_for, start
+from rails.sandbox.view import SandboxView
 from rails.tools.registry import Definition, Mcp
-from rails.tools.runners.exchange import ExchangeError
-from rails.tools.runners.jsonrpc import Channel, McpError
-from rails.tools.runners.mcp_http import HttpChannel
-from rails.tools.runners.mcp_stdio import StdioChannel, started
+from rails.tools.runners.command import clean_environment, find_program, uncontained
 from rails.tools.runners.secrets import Secrets, secret_references
 
-_PAGES: Final = 20
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from mcp import Client
+    from pydantic import BaseModel
+
+    from rails.sandbox.process import PipedProcess
+
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}", re.ASCII)
+_PAGES: Final = 20
+_T = TypeVar("_T")
+
+
+class McpError(RailsError):
+    """The server answered something unusable, or not at all. The text is for the model and the user."""
 
 
 def run_mcp_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
@@ -45,63 +57,95 @@ def run_mcp_tool(request: ToolRequest, definition: Definition, project: Path) ->
     if secrets.missing:
         return ToolResult(False, secrets.complaint())
     changed: list[ChangeSet] = []
+
+    async def call(client: Client) -> dict[str, Json]:
+        return _plain(await client.call_tool(transport.tool, dict(request.parameters)))
+
     try:
-        with open_channel(transport, project, definition.timeout_s, secrets, changed.append) as channel:
-            params: dict[str, Json] = {"name": transport.tool, "arguments": dict(request.parameters)}
-            result = channel.ask("tools/call", params)
-    except (McpError, ExchangeError) as error:
-        return ToolResult(False, secrets.mask(f"{definition.tool_name}: {error}"))
+        result = _talk(call, transport, project, definition.timeout_s, secrets, changed=changed.append)
+    except McpError as error:
+        return ToolResult(False, f"{definition.tool_name}: {error}")
     return replace(_result(result, definition, secrets), changes=changed[0] if changed else ChangeSet())
 
 
 def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> list[dict[str, Json]]:
     """Return every tool that a server offers, as it describes them. Raises McpError."""
     found: list[dict[str, Json]] = []
-    try:
-        with open_channel(transport, project, seconds, secrets) as channel:
-            cursor: Json = None
-            for _ in range(_PAGES):
-                result = channel.ask("tools/list", {"cursor": cursor} if cursor else {})
-                tools = result.get("tools")
-                found += [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-                cursor = result.get("nextCursor")
-                if not cursor:
-                    return found
-    except (McpError, ExchangeError) as error:
-        raise McpError(secrets.mask(str(error))) from None
-    raise McpError(f"the server has more than {_PAGES} pages of tools")
+
+    async def ask(client: Client) -> bool:
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            found.extend(_plain(tool) for tool in page.tools)
+            cursor = page.next_cursor
+            if not cursor:
+                return True
+        return False
+
+    if not _talk(ask, transport, project, seconds, secrets):
+        raise McpError(f"the server has more than {_PAGES} pages of tools")
+    return found
 
 
-@contextmanager
-def open_channel(
+def _plain(value: BaseModel) -> dict[str, Json]:
+    """Return a value of the SDK as the server sent it."""
+    return value.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def _talk(
+    work: Callable[[Client], Awaitable[_T]],
     transport: Mcp,
     project: Path,
     seconds: float,
     secrets: Secrets,
+    *,
     changed: Callable[[ChangeSet], object] = lambda _: None,
-) -> Iterator[Channel]:
-    """Open a channel to a server for ``seconds`` at most; whatever was started is ended afterwards.
+) -> _T:
+    """Return what ``work`` finds out from a server, in ``seconds`` at most; whatever was started is ended afterwards.
 
-    ``changed`` gets what a contained server changed in the project.
+    ``changed`` gets what a contained server changed in the project. Raises McpError.
     """
-    if transport.endpoint:
-        headers = secrets.fill(transport.headers)
-        deadline = time.monotonic() + seconds
-        http = HttpChannel(transport.endpoint, headers, deadline, seconds, transport.allow_private)
+    try:
+        from rails.tools.runners import mcp_client
+    except ModuleNotFoundError as error:
+        raise McpError(f"tools of MCP servers need {error.name}. Install it: {install_command('mcp')}") from None
+    try:
+        if transport.endpoint:
+            headers, private = secrets.fill(transport.headers), transport.allow_private
+            return mcp_client.talk_http(transport.endpoint, headers, work, seconds, allow_private=private)
+        with _started(transport, project, secrets, changed) as process:
+            return mcp_client.talk_stdio(process, work, seconds)
+    except (mcp_client.TalkError, RailsError) as error:
+        raise McpError(secrets.mask(str(error))) from None
+
+
+@contextmanager
+def _started(
+    transport: Mcp, project: Path, secrets: Secrets, changed: Callable[[ChangeSet], object]
+) -> Iterator[PipedProcess]:
+    """Start a server; everything that it started is gone afterwards. Raises RailsError."""
+    own = {**secrets.values, **secrets.fill(transport.env)}
+    held = transport.contained
+    if refused := uncontained("the server") if held else "":
+        raise McpError(refused)
+    built = clean_environment(project)
+    program = find_program(transport.command[0], search_path(project) if held else built["PATH"], project)
+    if program is None:
+        raise McpError(f"the program {one_line(transport.command[0])!r} was not found")
+    with layer_for(project) if held else nullcontext() as layer:
+        if layer:
+            running = start(transport.command, SandboxView(project, layer, environment=own), transport.network)
+        else:
+            running = start_as_user([program, *transport.command[1:]], project, {**built, **own})
         try:
-            yield http
+            yield running.process
         finally:
-            http.close()
-        return
-    with started(transport, project, secrets, changed) as process:
-        channel = StdioChannel(process, time.monotonic() + seconds, seconds)
-        channel.greet()
-        yield channel
+            running.end()
+            if layer:
+                changed(layer.changes()[0])
 
 
 def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets) -> ToolResult:
-    if result.get("resultType", "complete") != "complete":
-        return ToolResult(False, f"{definition.tool_name}: the server wants input from a person, which is not offered.")
     structured = result.get("structuredContent")
     text = (
         json.dumps(structured, ensure_ascii=False) if structured is not None else _content_text(result.get("content"))

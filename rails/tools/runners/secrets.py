@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 
-_REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
+_REFERENCE: Final = lazy(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 #: Shorter values are not masked: they would blot out ordinary text.
 _SHORTEST: Final = 6
 

@@ -1,0 +1,232 @@
+"""The official SDK's client of the Model Context Protocol, with our bounds: time, size, addresses, and no redirects.
+
+Both eras of the protocol, and what a server asks of us (a ping is answered, all else is declined), are the SDK's
+business. Needs the extra ``mcp``, so this module is imported only where a server is talked to.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, cast
+
+import anyio
+import httpx2
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import CONNECTION_CLOSED, Implementation, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from rails import __version__
+from rails.core import limits
+from rails.core.text import one_line
+from rails.sandbox.output import Kept
+from rails.tools.runners.exchange import ExchangeError, checked_address
+
+if TYPE_CHECKING:
+    from mcp.client._transport import Transport
+
+    from rails.sandbox.process import PipedProcess
+
+_BYTES: Final = limits.OUTPUT_BYTES * 4
+#: Its own words go to whoever reads our standard error; what matters of them is in the answer.
+logging.getLogger("mcp").setLevel(logging.CRITICAL)
+_T = TypeVar("_T")
+
+
+class TalkError(Exception):
+    """The server answered something unusable, or not at all. The text is for the model and the user."""
+
+
+def talk_http(
+    url: str,
+    headers: Mapping[str, str],
+    work: Callable[[Client], Awaitable[_T]],
+    seconds: float,
+    *,
+    allow_private: bool,
+) -> _T:
+    """Return what ``work`` found out from the server at an address, in ``seconds`` at most. Raises TalkError."""
+    reached = _Reached(allow_private)
+
+    @asynccontextmanager
+    async def connected() -> AsyncIterator[Any]:
+        own = {"Accept-Encoding": "identity", **headers}
+        async with (
+            httpx2.AsyncClient(transport=reached, headers=own, timeout=seconds, trust_env=False) as http,
+            streamable_http_client(url, http_client=http) as streams,
+        ):
+            yield streams
+
+    return _talk(connected(), work, seconds, lambda error: reached.status if error else "")
+
+
+def talk_stdio(process: PipedProcess, work: Callable[[Client], Awaitable[_T]], seconds: float) -> _T:
+    """Return what ``work`` found out from a started server, in ``seconds`` at most. Raises TalkError."""
+    errors = Kept(8_000)
+
+    def ending(error: MCPError | None) -> str:
+        """Return the end of what the server printed as errors, for a person."""
+        with suppress(OSError, ValueError):
+            assert process.stderr
+            errors.add(os.read(process.stderr.fileno(), 65_536))
+        said = errors.text().strip()
+        words = f": {one_line(said[-400:], 400)}" if said else ""
+        closed = error is not None and error.code == CONNECTION_CLOSED
+        return f"the server ended without an answer{words}" if closed else words if error is None else ""
+
+    return _talk(_over_pipes(process, errors), work, seconds, ending)
+
+
+def _talk(
+    transport: AbstractAsyncContextManager[Any],
+    work: Callable[[Client], Awaitable[_T]],
+    seconds: float,
+    ending: Callable[[MCPError | None], str],
+) -> _T:
+    """Run ``work``. ``ending`` says more about an error of the protocol ("": nothing), or about a time-out (None)."""
+
+    async def talk() -> _T:
+        with anyio.fail_after(seconds):
+            own = Implementation(name="ai-rails", version=__version__)
+            async with Client(cast("Transport", transport), client_info=own, cache=None) as client:
+                return await work(client)
+
+    try:
+        return anyio.run(talk)
+    except Exception as error:  # whatever a server's answer makes the SDK raise
+        raise TalkError(_words(error, seconds, ending)) from None
+
+
+def _words(error: BaseException, seconds: float, ending: Callable[[MCPError | None], str]) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, MCPError):
+        return "; ".join(filter(None, (one_line(error.error.message, 400), ending(error))))
+    if isinstance(error, TimeoutError | httpx2.TimeoutException):
+        return f"no complete answer within {seconds:g} s{ending(None)}"
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        return f"the server's answer is not one of the protocol: {place}: {first['msg']}"
+    what = one_line(str(error).partition("\n")[0] or type(error).__name__, 400)
+    return what if isinstance(error, TalkError | ExchangeError) else f"the server cannot be talked to: {what}"
+
+
+class _Reached(httpx2.AsyncBaseTransport):
+    """Connects only to an address that was looked at, follows nothing, and takes an answer of bounded size."""
+
+    def __init__(self, allow_private: bool) -> None:
+        self._allow_private = allow_private
+        self._inner = httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False)
+        #: What a failed answer was: the SDK does not say it.
+        self.status = ""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request and return its answer."""
+        url, private = request.url, self._allow_private
+        address = await anyio.to_thread.run_sync(
+            lambda: checked_address(str(url), allow_private=private), abandon_on_cancel=True
+        )
+        request.url, request.extensions = url.copy_with(host=address), {**request.extensions, "sni_hostname": url.host}
+        response = await self._inner.handle_async_request(request)
+        if response.has_redirect_location:
+            raise TalkError("the server redirects; redirects are not followed")
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise TalkError("the server sent a compressed answer that nobody asked for")
+        self.status = f"the server answered with status {response.status_code}" if response.is_error else ""
+        response.stream = _Bounded(response.stream)
+        return response
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        await self._inner.aclose()
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any) -> None:  # noqa: ANN401 - the library's own
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        total = 0
+        async for chunk in self._stream:
+            total += len(chunk)
+            if total > _BYTES:
+                raise TalkError(f"the server sent more than {_BYTES} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+@asynccontextmanager
+async def _over_pipes(process: PipedProcess, errors: Kept) -> AsyncIterator[Any]:
+    """Yield the streams to a server that writes one message on each line; what is none, as logs are, is left out."""
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    assert stdin
+    assert stdout
+    assert stderr
+    arrived, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sending, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def read() -> None:
+        buffer, total = bytearray(), 0
+        async with arrived:
+            async for chunk in _chunks(stdout):
+                buffer += chunk
+                total += len(chunk)
+                if total > _BYTES:
+                    raise TalkError(f"the server sent more than {_BYTES} bytes")
+                *lines, rest = bytes(buffer).split(b"\n") if b"\n" in chunk else (bytes(buffer),)
+                buffer = bytearray(rest)
+                for line in lines:
+                    if line.lstrip().startswith(b"{"):
+                        await arrived.send(_message(line))
+
+    async def write() -> None:
+        with suppress(OSError):  # it ended, which the reader sees
+            async with outgoing:
+                async for one in outgoing:
+                    await _write(stdin, one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+    async def complaints() -> None:
+        async for chunk in _chunks(stderr):
+            errors.add(chunk)
+
+    async with anyio.create_task_group() as tasks:
+        for job in (read, write, complaints):
+            tasks.start_soon(job)
+        try:
+            yield receiving, sending
+        finally:
+            tasks.cancel_scope.cancel()
+
+
+def _message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+async def _chunks(stream: IO[bytes]) -> AsyncIterator[bytes]:
+    os.set_blocking(stream.fileno(), False)
+    while True:
+        await anyio.wait_readable(stream.fileno())
+        chunk = os.read(stream.fileno(), 65_536)
+        if not chunk:
+            return
+        yield chunk
+
+
+async def _write(stream: IO[bytes], data: bytes) -> None:
+    os.set_blocking(stream.fileno(), False)
+    rest = memoryview(data)
+    while rest:
+        await anyio.wait_writable(stream.fileno())
+        with suppress(BlockingIOError):
+            rest = rest[os.write(stream.fileno(), rest[:65_536]) :]
