@@ -292,6 +292,17 @@ def test_an_undone_step_can_be_done_again(rails, project):
     assert (project / "hello.txt").read_text("utf-8") == "hello\n"
 
 
+def test_one_file_of_a_step_is_undone_and_the_review_shows_it(rails, project):
+    both = WRITE + WRITE.replace("hello.txt", "other.txt")
+    session = json.loads(rails("apply", "--json", "--approve", "policy", text=both, code=0).stdout)["session"]
+    assert "removed hello.txt" in rails("undo", "--file", "hello.txt", code=0).stdout
+    assert not (project / "hello.txt").exists()
+    assert (project / "other.txt").exists()
+    assert "take back step 1 of hello.txt" in rails("review", session, "--markdown", code=0).stdout
+    assert "left to undo" in rails("undo", "--file", "hello.txt", code=3).stderr
+    assert "exclude each other" in rails("undo", "--file", "other.txt", "--all", code=2).stderr
+
+
 def test_a_whole_session_is_undone_with_the_folders_it_made(rails, project):
     answer = WRITE.replace("hello.txt", "new/folder/hello.txt")
     rails("apply", "--json", "--approve", "policy", text=answer, code=0)

@@ -22,6 +22,8 @@ from rails.tools.registry import role_slug
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
 COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
 _MARKER: Final = lazy(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILINE)
+#: Contracts that a template may name instead of writing them.
+_CONTRACTS: Final = Path(__file__).parent / "contracts"
 _NAME: Final = lazy(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
 #: Front matter keys of Claude Code and Gemini CLI subagents; we read five of them and let the rest be.
 _KNOWN_KEYS: Final = frozenset(
@@ -29,7 +31,9 @@ _KNOWN_KEYS: Final = frozenset(
     | {"mcpServers", "hooks", "memory", "background", "isolation", "color", "kind", "temperature", "timeout_mins"}
     | {"x-rails"}
 )
-_OUR_KEYS: Final = frozenset({"aliases", "dialects", "max_attempts", "model", "output", "stronger_model", "title"})
+_OUR_KEYS: Final = frozenset(
+    {"aliases", "dialects", "max_attempts", "model", "output", "stronger_model", "tests", "title"}
+)
 #: A model of one of our providers. A template names no server: the key would be sent there.
 _MODEL: Final = lazy(r"(anthropic|openai|recorded):[^\s@]{1,200}")
 
@@ -44,9 +48,10 @@ class Agent:
     ``model`` is the subagent's model as Claude Code reads it; ``runs_on`` is ours (``PROVIDER:NAME``), and
     ``stronger`` the one that may take over when attempts run out; ``""`` means the session's and none.
     ``body`` is the template's text; ``source`` is the file. ``max_attempts`` bounds failures in a row.
-    ``headings`` are the Markdown headings that the role's final answer must have, ``schema`` what its JSON
-    must satisfy. ``aliases`` are further names, ``dialects`` the wire formats that its model writes. ``digest`` is
-    the SHA-256 of the whole file, ``text``; ``trusted`` is whether a human has accepted exactly that, or need not.
+    ``headings`` are the Markdown headings that the role's final answer must have, ``schema`` what its JSON must
+    satisfy. ``given_tests_only``: it changes no test that its task does not name. ``aliases`` are further names,
+    ``dialects`` the wire formats that its model writes. ``digest`` is the SHA-256 of the whole file, ``text``;
+    ``trusted`` is whether a human has accepted exactly that, or need not.
     """
 
     name: str
@@ -64,6 +69,7 @@ class Agent:
     dialects: tuple[str, ...] = ()
     runs_on: str = ""
     stronger: str = ""
+    given_tests_only: bool = False
     origin: TemplateOrigin = "user"
     trusted: bool = True
     digest: str = ""
@@ -210,6 +216,7 @@ class _Fields:
             dialects=self.names(ours, "dialects") or (),
             runs_on=self.own_model(ours, "model"),
             stronger=self.own_model(ours, "stronger_model"),
+            given_tests_only=ours.get("tests") == "given",
         )
 
     def ours(self) -> Mapping[str, Json]:
@@ -220,6 +227,8 @@ class _Fields:
             if key not in _OUR_KEYS:
                 fix = did_you_mean(key, _OUR_KEYS, f"Known: {', '.join(sorted(_OUR_KEYS))}.")
                 self.fail(f"x-rails has no key {one_line(key)!r}", fix)
+        if value.get("tests", "given") != "given":
+            self.fail("x-rails.tests must be 'given'", "Leave it out where the role may change every test.")
         return value
 
     def text(self, key: str) -> str:
@@ -262,9 +271,11 @@ class _Fields:
         return output
 
     def schema(self, ours: Mapping[str, Json]) -> Mapping[str, Json] | None:
-        """Read the JSON Schema of the role's answer: a map, or JSON in a block of text."""
+        """Read the JSON Schema of the role's answer: a map, JSON in a block of text, or the name of a shipped one."""
         value = self.output(ours).get("schema")
         if isinstance(value, str):
+            if (shipped := _CONTRACTS / f"{value.strip()}.schema.json") in _CONTRACTS.glob("*.schema.json"):
+                value = shipped.read_text("utf-8")
             try:
                 value = parse_document(value).value
             except JsonError as error:

@@ -56,7 +56,6 @@ def _add_try_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timezone", default="", metavar="ZONE", help="with try: the time zone (default: the workflow's)"
     )
-    parser.add_argument("--run-code", action="store_true", help="with try: run Code nodes with Node, in the sandbox")
 
 
 def run(options: argparse.Namespace) -> int:

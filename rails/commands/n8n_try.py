@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from rails.commands import common
 from rails.core import limits
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, CheckError, UsageError
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
+from rails.gate.languages.javascript.node_worker import find_node, tool_folder
+from rails.gate.support.warm_processes import Pipe
 from rails.n8n import model
 from rails.n8n.model import Workflow
-from rails.n8n.try_run import values
-from rails.n8n.try_run.context import CodeRunner
-from rails.n8n.try_run.dates import DateTime
-from rails.n8n.try_run.durations import zone
-from rails.n8n.try_run.engine import TrySetting, start_of, try_workflow
-from rails.n8n.try_run.values import NodeFault, NotModelled, OverBudget
+from rails.n8n.try_run.engine import TrySetting, is_zone, start_of, try_workflow
+from rails.n8n.try_run.faults import NotModelled
+from rails.n8n.try_run.javascript import PROGRAM, Engine
 from rails.sandbox import probe
-from rails.sandbox.run import run
-from rails.sandbox.view import SandboxLimits, SandboxView
+from rails.sandbox.places import around_program
+from rails.sandbox.run import start
+from rails.sandbox.view import SandboxView
 
 #: Files beside the workflow among which another is looked for.
 _MOST_FILES: Final = 500
-_CODE_SECONDS: Final = 10.0
-#: All runs of Node together: code that runs for each item starts one for each.
-_ALL_CODE_SECONDS: Final = 60.0
+#: Longer than any answer: what prints more without an end is ended.
+_LONGEST_LINE: Final = 32_000_000
+_NO_NODE: Final = (
+    "Node.js is not installed, and expressions and Code nodes need it: install Node.js, and for dates luxon with "
+    "`ai-rails doctor --install javascript`; plain values, and branches whose conditions need no expression, were "
+    "tried without it."
+)
 
 
 def try_flow(options: argparse.Namespace, words: list[str]) -> int:
@@ -42,19 +48,17 @@ def try_flow(options: argparse.Namespace, words: list[str]) -> int:
         raise UsageError("Write: ai-rails n8n try FLOW.json [--data SAMPLE.json] [--json].")
     file = Path(words[0])
     workflow = model.build(_object(_read(file), file))
-    runner = _runner(workflow, file) if options.run_code else None
-    setting = TrySetting(
-        data=_data(options.data, workflow, options.start),
-        now=_now(options.now),
-        zone=_known_zone(options.timezone),
-        load=lambda name: _other(file, name),
-        code_runner=runner,
-    )
-    result = try_workflow(workflow, setting, start=options.start)
+    data, now, zone = _data(options.data, workflow, options.start), _now(options.now), _known_zone(options.timezone)
+    node = NodeProcess(file.name)
+    with node.close:
+        setting = TrySetting(data=data, now=now, zone=zone, load=lambda name: _other(file, name), engine=node.engine)
+        result = try_workflow(workflow, setting, start=options.start)
     if options.json:
         common.print_json(report.try_json(result, workflow))
     else:
         print("\n".join(report.text_lines(result, workflow, file.name)))
+    if node.missing:
+        raise CheckError(_NO_NODE)
     return EXIT_FINDINGS if result.failed else EXIT_OK
 
 
@@ -89,20 +93,19 @@ def _data(named: str | None, workflow: Workflow, start: str) -> Mapping[str, Any
     return {start_of(workflow, start).name: given}
 
 
-def _now(given: str | None) -> DateTime:
+def _now(given: str | None) -> float:
     if given is None:
-        return TrySetting().now
-    found = DateTime.read(given, zone("UTC"))
-    if found.at is None:
-        raise UsageError(f"{one_line(given)} is no date: write 2026-01-31T12:00:00Z.")
-    return found
+        return time.time() * 1000
+    try:
+        found = datetime.fromisoformat(given)
+    except ValueError:
+        raise UsageError(f"{one_line(given)} is no date: write 2026-01-31T12:00:00Z.") from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000
 
 
 def _known_zone(name: str) -> str:
-    try:
-        zone(name or "UTC")
-    except NotModelled:
-        raise UsageError(f"{one_line(name)} is no time zone that is known here: write Europe/Berlin or UTC.") from None
+    if name and not is_zone(name):
+        raise UsageError(f"{one_line(name)} is no time zone that is known here: write Europe/Berlin or UTC.")
     return name
 
 
@@ -119,54 +122,51 @@ def _other(file: Path, name: str) -> Workflow | None:
     return None
 
 
-def _runner(workflow: Workflow, file: Path) -> CodeRunner | None:
-    """Return what runs Code nodes with Node in the sandbox; a person has to agree where that does not hold.
+class NodeProcess:
+    """Node, started in the sandbox at the first question; where that does not contain it, a person has to agree.
 
-    ``None`` where there is no such node.
+    ``missing`` says that there was a question, and no Node. ``name`` is the workflow that is tried.
     """
-    from rails.gate.languages.javascript.node_worker import find_node
 
-    names = [node.name for node in workflow.nodes if node.type == "n8n-nodes-base.code" and not node.disabled]
-    if not names:
-        return None
-    node = find_node(Path.cwd())
-    if node is None:
-        raise UsageError("Node.js is not installed. Leave --run-code out: Code nodes are then modelled.")
-    here = probe.label()
-    if not here.contained:
-        print(
-            f"The code of {len(names)} Code nodes of {one_line(file.name)} ({one_line(', '.join(names), 200)}) runs "
-            f"in a process of Node bounded to 10 seconds and 256 MB. Here that is {here}.\nType yes to run it: ",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
+    def __init__(self, name: str) -> None:
+        self._name, self.missing, self.close = name, False, contextlib.ExitStack()
+        self._pipe: Pipe | None = None
+        program = tool_folder() / "node_modules" / "luxon" / "build" / "global" / "luxon.min.js"
+        self.engine = Engine(self.ask, program.read_text("utf-8") if program.is_file() else "")
+
+    def ask(self, question: bytes, seconds: float) -> bytes:
+        """Return the answer to a question. Raises CheckError when the process ended or had to be ended."""
+        pipe = self._pipe or self._started()
+        try:
+            pipe.send(question)
+            return pipe.receive(time.monotonic() + seconds)
+        except BaseException:
+            self._pipe = None
+            self.close.close()
+            raise
+
+    def _started(self) -> Pipe:
+        node = find_node(Path.cwd())
+        if node is None:
+            self.missing = True
+            raise NotModelled("an expression or code: Node.js is not installed")
+        if not probe.label().contained:
+            self._agreed()
+        folder = self.close.enter_context(scratch_folder("n8n-try"))  # it sees nothing of the project
+        view = SandboxView(Path(folder), None, (PROGRAM, *around_program(Path(node))))
+        running = start((node, "--no-warnings", "--max-old-space-size=256", str(PROGRAM)), view)
+        self._pipe = Pipe("Node", running.process, _line, running.end)
+        self.close.callback(self._pipe.close)
+        return self._pipe
+
+    def _agreed(self) -> None:
+        """Ask a person whether the workflow's JavaScript may run as they could. Raises UsageError."""
+        words = f"The expressions and code of {one_line(self._name)} run in a process of Node. Here that is"
+        print(f"{words} {probe.label()}.\nType yes to run it: ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip() != "yes":
-            raise UsageError("Nothing was run. Leave --run-code out: Code nodes are then modelled, without Node.")
-    until = time.monotonic() + _ALL_CODE_SECONDS
-
-    def run_one(code: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        if time.monotonic() >= until:
-            raise OverBudget(f"{_ALL_CODE_SECONDS:g} seconds for all Code nodes")
-        return _run_code(node, code, given)
-
-    return run_one
+            raise UsageError("Nothing was run. `ai-rails doctor` says what contains it here.")
 
 
-def _run_code(node: str, code: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    script = Path(__file__).with_name("n8n_code.cjs").read_text("utf-8")
-    asked = str(values.stringified({"code": code, **given})).encode("utf-8", "surrogatepass")
-    bounds = SandboxLimits(seconds=_CODE_SECONDS, output=limits.FILE_BYTES)
-    try:
-        with scratch_folder("n8n-code") as folder:  # it sees nothing of the project
-            argv = [node, "--max-old-space-size=256", "-e", script]
-            ran = run(argv, SandboxView(Path(folder)), limits=bounds, stdin=asked)
-    except CheckError as error:
-        raise NodeFault(f"the code could not be run: {error}") from None
-    try:
-        answer = json.loads(ran.out)
-    except ValueError:
-        raise NodeFault(f"the code ended without an answer: {ran.status}. {one_line(ran.err, 300)}") from None
-    if answer["ok"] is not True:
-        raise NodeFault(str(answer["said"]))
-    return answer["value"]
+def _line(output: IO[bytes]) -> bytes | None:
+    line = output.readline(_LONGEST_LINE)
+    return line if line.endswith(b"\n") else None

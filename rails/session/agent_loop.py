@@ -7,7 +7,7 @@ from one page, and attempts are counted again. Turns, tokens, time and money are
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -31,7 +31,7 @@ from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import ModelWindow
 from rails.session.context_window import Measured, reduced
 from rails.session.deeds import Deeds
-from rails.session.escalation import RUNGS, EscalationStep
+from rails.session.escalation import RUNGS, EscalationStep, Tried
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
@@ -50,8 +50,8 @@ class SessionState:
     """What all agents of a session share. ``human`` is ``None`` where the approver stands for the person.
 
     ``talk`` makes it a conversation: it gets how an agent's part ended, and returns what the person says to that;
-    ``standing`` reads from the log where it stands, ``history`` all its records. ``records`` are those since the last
-    turn began: what a session takes in memory does not grow with it.
+    ``standing`` reads from the log where it stands. ``records`` are those since the last turn began, ``tried`` and
+    ``deeds`` what all of them come to: what a session takes in memory does not grow with it.
     """
 
     job: SessionJob
@@ -64,10 +64,10 @@ class SessionState:
     talk: Callable[[Ending], str] | None = None
     standing: Callable[[], ResumeState] | None = None
     compact: Callable[[], str] | None = None
-    history: Callable[[], Sequence[Record]] = field(default=tuple)
     turns: int = 0
     records: list[Record] = field(default_factory=list)
     deeds: Deeds = field(default_factory=Deeds)
+    tried: Tried = field(default_factory=Tried)
     answers: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def restore(self, resumed: ResumeState) -> None:
@@ -78,13 +78,17 @@ class SessionState:
         self.budget.restore(resumed.used, resumed.seconds)
         self.monitor.restore(self.records)
         for record in self.records:
-            self.deeds.take(record)
+            self._fold(record)
 
     def take(self, record: Record) -> None:
         """Take note of a record that was just written."""
         self.records.append(record)
         self.monitor.take(record)
+        self._fold(record)
+
+    def _fold(self, record: Record) -> None:
         self.deeds.take(record)
+        self.tried = self.tried.after(record)
 
 
 @dataclass
@@ -113,7 +117,7 @@ class AgentLoop:
         first = first_message(self.task, facts_of(self.state.job.project), previous_tool_output)
         original = None
         if again:
-            tried = escalation.gather(self.state.history())
+            tried = self.state.tried
             first, original = escalation.page(tried, again, advice), tried.first_message
         tools = tuple(spec.name for spec in self.context.tools)
         self.context.publish(
@@ -128,7 +132,9 @@ class AgentLoop:
         self.context.seen.update(standing.seen)
         for record in self.state.records:
             if isinstance(event := record.event, ToolExecutionResult) and event.tool:
-                self.context.returned.add(event.text, f"the result of {event.tool}")
+                known = self.context.registry.get(event.tool)
+                ran = known is not None and known.effect == "run"
+                self.context.showed(event.text, f"the result of {event.tool}", ran=ran)
         self.window.measured = standing.measured
         for codes in standing.codes:
             self.attempts.spend(codes, "")
@@ -285,13 +291,13 @@ class AgentLoop:
     def _fit(self) -> None:
         """Leave out of the conversation what its window has no room for."""
         self.window.of(self.context.model, self.state.budget.prices)
-        if step := self.window.fitted(self.context, self.messages, self.state.history):
+        if step := self.window.fitted(self.context, self.messages, self.state.tried):
             self.messages = list(reduced(self.messages, step))
 
     def compact(self) -> str:
         """Leave out all answers but the last, at a person's wish; return what was done in words."""
         self.window.of(self.context.model, self.state.budget.prices)
-        step = self.window.step(self.context, self.messages, 0, self.state.history, page=True)
+        step = self.window.step(self.context, self.messages, 0, self.state.tried, page=True)
         if step is None:
             return "There is nothing to leave out yet."
         self.messages = list(reduced(self.messages, step))
@@ -357,7 +363,7 @@ class AgentLoop:
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         stands_for = self._answers()
-        first = escalation.page(escalation.gather(self.state.history()), why)
+        first = escalation.page(self.state.tried, why)
         how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.context.model.name}"
         words = f"{self.context.agent.name} {how}: {why}"
         self.context.publish(Escalation(words, rung, why, first_message=first, stands_for=stands_for))
@@ -370,7 +376,7 @@ class AgentLoop:
         After an interruption in the middle of this it is done again, and the files are the same.
         """
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
-        tried, files = escalation.gather(self.state.history()), self.state.handoffs
+        tried, files = self.state.tried, self.state.handoffs
         name = self.context.agent.name
         answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
         stronger = self.context.agent.stronger

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,6 @@ from rails.config.prices import Price, price_of
 from rails.core import dataclass as values
 from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, Usage
 from rails.core.errors import ModelError, TimeUpError
-from rails.core.events.record import Record
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
 from rails.models.in_time import in_time, silence_of
@@ -20,6 +19,7 @@ from rails.models.model import Model, served_window, window_of
 from rails.session import context_window as window
 from rails.session import escalation
 from rails.session.context_window import Measured
+from rails.session.escalation import Tried
 from rails.session.turn_context import TurnContext
 
 _ASK: Final = (
@@ -57,9 +57,7 @@ class ModelWindow:
         """Return how many tokens a prompt is thought to take, before it is corrected; 0 where nobody asks."""
         return window.estimate(context.system, context.tools, messages) if self.tokens else 0
 
-    def fitted(
-        self, context: TurnContext, messages: Sequence[Message], history: Callable[[], Sequence[Record]]
-    ) -> ContextReduced | None:
+    def fitted(self, context: TurnContext, messages: Sequence[Message], tried: Tried) -> ContextReduced | None:
         """Return the step that is due, published; ``None`` where none is. Raises ModelError where none is enough."""
         if not self.tokens:
             return None
@@ -71,8 +69,8 @@ class ModelWindow:
         if context.model.name not in self.said:
             self.said[context.model.name] = served_window(context.model)
             self.tokens = self.said[context.model.name] or self.tokens
-            return self.fitted(context, messages, history)
-        step = self.step(context, messages, now - window.goal(fixed, room), history)
+            return self.fitted(context, messages, tried)
+        step = self.step(context, messages, now - window.goal(fixed, room), tried)
         if (now if step is None else step.after) > room:
             raise ModelError(
                 f"The conversation takes about {now:,} tokens, and the window of {one_line(context.model.name, 60)} is "
@@ -85,7 +83,7 @@ class ModelWindow:
         context: TurnContext,
         messages: Sequence[Message],
         over: int,
-        history: Callable[[], Sequence[Record]],
+        tried: Tried,
         *,
         page: bool = False,
     ) -> ContextReduced | None:
@@ -100,7 +98,7 @@ class ModelWindow:
             fitting = (messages, window.reduced(messages, replace(step, kept_from=0)))
             summary, usage = self._summary(context, fitting)
             chars = window.page_chars(messages, over)
-            step = replace(step, page=_page(messages, step.kept_from, history(), summary, chars), usage=usage)
+            step = replace(step, page=_page(messages, step.kept_from, tried, summary, chars), usage=usage)
         after = self.measured.tokens(window.estimate(context.system, context.tools, window.reduced(messages, step)))
         step = replace(step, before=now, after=after, window=self.tokens, words=_words(messages, step, now, after))
         context.publish(step)
@@ -129,9 +127,8 @@ class ModelWindow:
         return "", Usage()
 
 
-def _page(messages: Sequence[Message], kept_from: int, records: Sequence[Record], summary: str, chars: int) -> str:
+def _page(messages: Sequence[Message], kept_from: int, tried: Tried, summary: str, chars: int) -> str:
     """Return the page that stands for what is left out: what was written, found and said since, and a summary."""
-    tried = escalation.gather(records)
     shown = "\n".join(part.text for one in messages[kept_from:] for part in one.parts if isinstance(part, TextPart))
     before = messages[0].text.partition(_SUMMARY)[2]
     parts = [
@@ -140,7 +137,7 @@ def _page(messages: Sequence[Message], kept_from: int, records: Sequence[Record]
         f"The state now: {escalation.state(tried.written)}",
         f"What failed since the task was given, the newest last:\n{escalation.failures_text(tried)}",
     ]
-    if said := [text for text in escalation.said(records) if text not in shown]:
+    if said := [text for text in tried.said if text not in shown]:
         parts.append("The person said since, the newest last:\n" + _newest(said, chars // 2))
     facts = head_and_tail("\n\n".join(parts), chars)[0]
     told = head_and_tail(summary or before, max(600, chars - len(facts)))[0]

@@ -9,13 +9,14 @@ resumed session writes the same.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
 from rails.agents.prompt import as_data
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
@@ -39,61 +40,56 @@ HEADER: Final = "--- EARLIER ATTEMPTS ---"
 _FAILURE_CHARS: Final = 600
 _FAILURES_CHARS: Final = limits.PAGE_CHARS // 2
 _ANSWER_CHARS: Final = limits.PAGE_CHARS // 4
+#: Distinct failures that are remembered, the newest.
+_FAILURES: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Tried:
-    """The record of one agent's work on its task.
+    """A fold over records: one agent's work on its task, since it began.
 
     ``failures`` are the distinct ones, oldest first, each with how often it came. ``written`` are the files that
-    were written and are so now, with what was done. ``answer`` is the last answer in a form that ``ai-rails
-    apply`` reads. ``first_message`` is the agent's first message.
+    were written and are so now, with what was done, ``changed`` those of the agents before it as well. ``said`` is what
+    a person said to it since its task. ``first_message`` is the agent's first message.
     """
 
     agent: str = ""
     task: str = ""
     first_message: str = ""
     answers: int = 0
-    failures: tuple[tuple[str, int], ...] = ()
-    written: tuple[tuple[str, str], ...] = ()
-    answer: str = ""
-    rungs: tuple[str, ...] = ()
+    failures: dict[str, int] = field(default_factory=dict)
+    written: dict[str, str] = field(default_factory=dict)
+    changed: dict[str, str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    rungs: list[str] = field(default_factory=list)
+    last: LlmResponse | None = None
 
+    @property
+    def answer(self) -> str:
+        """The last answer in a form that ``ai-rails apply`` reads."""
+        return answer_text(self.last) if self.last else ""
 
-def gather(records: Sequence[Record]) -> Tried:
-    """Fold the records since the last agent began."""
-    begin = max((n for n, record in enumerate(records) if isinstance(record.event, AgentEngage)), default=0)
-    failures: dict[str, int] = {}
-    written: dict[str, str] = {}
-    answers, answer, rungs = 0, "", []
-    for record in records[begin:]:
-        for text in dict.fromkeys(_failures(record)):
+    def after(self, record: Record) -> Tried:
+        """Return this with a record taken in: a new one where an agent begins."""
+        match record.event:
+            case AgentEngage() as begun:
+                return Tried(begun.agent, begun.task, begun.original or begun.first_message, changed=self.changed)
+            case LlmResponse() as answer:
+                self.answers, self.last = self.answers + 1, answer
+            case Escalation(rung=rung):
+                self.rungs.append(rung)
+            case HumanSteered(about=about, text=str(text)) if text and about != "handoff":
+                self.said.append(text)
+        for failure in dict.fromkeys(_failures(record)):
             # Seen again, it is the newest: the page keeps what came last.
-            failures[text] = failures.pop(text, 0) + 1
-        written |= dict(changes_of(record))
-        if isinstance(record.event, LlmResponse):
-            answers, answer = answers + 1, answer_text(record.event)
-        elif isinstance(record.event, Escalation):
-            rungs.append(record.event.rung)
-    first = records[begin].event if records else None
-    engaged = first if isinstance(first, AgentEngage) else AgentEngage("", "", "", "", ())
-    return Tried(
-        engaged.agent,
-        engaged.task,
-        engaged.original or engaged.first_message,
-        answers,
-        tuple(failures.items()),
-        tuple(written.items()),
-        answer,
-        tuple(rungs),
-    )
-
-
-def changes_of(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield the files that a record says were written, with what was done."""
-    match record.event:
-        case ToolExecutionResult(ok=True, changes=changes):
-            yield from ((change.path, change.kind) for change in changes or ())
+            self.failures[failure] = self.failures.pop(failure, 0) + 1
+        while len(self.failures) > _FAILURES:
+            del self.failures[next(iter(self.failures))]
+        if isinstance(done := record.event, ToolExecutionResult) and done.ok:
+            changes = {change.path: change.kind for change in done.changes or ()}
+            self.written |= changes
+            self.changed |= changes
+        return self
 
 
 def _failures(record: Record) -> Iterator[str]:
@@ -158,20 +154,20 @@ def page(tried: Tried, why: str, advice: str = "") -> str:
     return f"{tried.first_message.rstrip()}\n\n" + "\n\n".join(parts) + "\n"
 
 
-def state(written: Sequence[tuple[str, str]]) -> str:
+def state(written: Mapping[str, str]) -> str:
     """Say what the agent's work has left in the project."""
     if not written:
         return "nothing was written; all files are as they were."
-    files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in written[:20])
+    files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in islice(written.items(), 20))
     more = f" and {len(written) - 20} more" if len(written) > 20 else ""
     return f"written and kept: {files}{more}. What failed was not written."
 
 
-def _newest(failures: Sequence[tuple[str, int]]) -> tuple[str, int]:
+def _newest(failures: dict[str, int]) -> tuple[str, int]:
     """Return the newest failures that fit on the page, oldest first, and how many don't."""
     lines: list[str] = []
     room = _FAILURES_CHARS
-    for text, count in reversed(failures):
+    for text, count in reversed(failures.items()):
         line = f"- {one_line(text, _FAILURE_CHARS)}" + (f" ({count} times)" if count > 1 else "")
         room -= len(line) + 1
         if room < 0:
@@ -185,17 +181,6 @@ def failures_text(tried: Tried) -> str:
     return as_data(_newest(tried.failures)[0])
 
 
-def said(records: Sequence[Record]) -> list[str]:
-    """Return what a person said to the last agent since its task, oldest first."""
-    texts = list[str]()
-    for record in records:
-        if isinstance(record.event, AgentEngage):
-            texts.clear()
-        elif isinstance(record.event, HumanSteered) and record.event.text and record.event.about != "handoff":
-            texts.append(record.event.text)
-    return texts
-
-
 def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: str, stronger: str) -> str:
     """Return the page for the human who takes over: what was tried, the state, and the exact commands to go on.
 
@@ -203,7 +188,7 @@ def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: st
     """
     failures = "\n".join(
         f"{number}. {printable(text)}" + (f" ({count} times)" if count > 1 else "")
-        for number, (text, count) in enumerate(tried.failures[-limits.FINDINGS_TOLD * 3 :], start=1)
+        for number, (text, count) in enumerate([*tried.failures.items()][-limits.FINDINGS_TOLD * 3 :], start=1)
     )
     rungs = {"squash": "a fresh start from one page", "model": "a stronger model"}
     climbed = ", ".join(rungs[rung] for rung in tried.rungs if rung in rungs) or "nothing else"

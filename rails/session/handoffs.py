@@ -12,7 +12,8 @@ The numbers follow from the step alone, so a session that was killed in between 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 from rails.agents.output import check_output
@@ -20,9 +21,7 @@ from rails.agents.template import Agent
 from rails.core import atomic_file, limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError, WorkspaceError
-from rails.core.events.record import Record
 from rails.core.text import head_and_tail, one_line
-from rails.session.escalation import changes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +88,11 @@ def answer_name(step: int, agent: str) -> str:
     return f"{2 * step + 1:02}_{agent}_answer.md"
 
 
-def changed_files(records: Iterable[Record]) -> tuple[tuple[str, str], ...]:
-    """Return the files that a session has written, with what was done last."""
-    return tuple({path: kind for record in records for path, kind in changes_of(record)}.items())
-
-
-def text_for(sender: Agent, receiver: str, result: str, changed: Sequence[tuple[str, str]]) -> str:
+def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str]) -> str:
     """Return what ``receiver`` is handed: the result, and the files that were changed on the way."""
     body, left_out = head_and_tail(result.strip(), limits.HANDOFF_CHARS)
     cut = [f"[{left_out} characters left out; the whole result is in the file before this one.]"] if left_out else []
-    files = [f"- {one_line(path, 200)} ({kind})" for path, kind in changed[:100]]
+    files = [f"- {one_line(path, 200)} ({kind})" for path, kind in islice(changed.items(), 100)]
     files += [f"- and {len(changed) - 100} more"] if len(changed) > 100 else []
     parts = [f"# From {sender.name} to {receiver}", f"Result of the agent {sender.name}:", body, *cut]
     parts += ["## Files changed in this session", "\n".join(files)] if files else []

@@ -113,5 +113,5 @@ def _limits(job: SessionJob) -> SessionLimits:
 
 def facts_of(project: Path) -> dict[str, str]:
     """Return what every agent gets to know of the project: its name and a map of its files."""
-    shown = project_map(project, limits.MAP_CHARS).replace("\n", "\n  ")
+    shown = project_map(project, limits.MAP_BYTES).replace("\n", "\n  ")
     return {"project": one_line(project.name, 60), "files": f"\n  {shown}" if shown else "none"}

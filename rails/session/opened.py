@@ -119,6 +119,7 @@ class OpenSession:
             on_text=self.on_text,
             time_left=self._checked_time_left,
             mask=self.log.masked,
+            task="\n".join(task for _, task in self.job.tasks),
         )
 
     def _checked_time_left(self) -> float:

@@ -110,13 +110,14 @@ def carry_out_plan(
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
     started = time.monotonic()
-    judge = partial(context.gate.judge, changes, agent=context.agent.name)
+    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author)
     left = context.time_left()
     try:
         verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")
     except TimeoutError:
         raise TimeUpError("The time of the session was used up while the checks ran. Nothing was written.") from None
     context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
+    context.printed.extend(finding.message for finding in verdict.findings if finding.rule == "test-failed")
     return verdict
 
 

@@ -61,7 +61,6 @@ class Session(OpenSession):
         monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
         self.state.standing = lambda: where(self.job.project, self.log)
-        self.state.history = lambda: read_strict(self.log.path)
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
@@ -156,9 +155,9 @@ class Session(OpenSession):
                 files.write(handoffs.given_name(bool(self.job.handed)), self._given())
             output = handoffs.output_name(step, sender)
             files.write(output, result if sender.schema is None else json_of(result))
-            changed = handoffs.changed_files(self.state.history())
             offered = files.write(
-                handoffs.next_name(step, receiver), handoffs.text_for(sender, receiver, result, changed)
+                handoffs.next_name(step, receiver),
+                handoffs.text_for(sender, receiver, result, self.state.tried.changed),
             )
             digest = sha256(files.read(offered).encode())
             self.publish(Handoff(sender.name, receiver, offered, handoffs.contract_of(sender), digest))

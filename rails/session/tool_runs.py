@@ -69,7 +69,8 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
         context.saw(path, digest)
     shows = may_show_secrets(context, tool, path if isinstance(path, str) else None)
     text = result.text if shows else context.mask(result.text)
-    context.returned.add(text, f"the result of {tool}" + (f" of {path}" if path else ""))
+    origin = f"the result of {tool}" + (f" of {path}" if path else "")
+    context.showed(text, origin, ran=request.effect == "run")
     whole = logged.text if isinstance(logged, ToolExecutionResult) else ""
     told = replace(feedback.result(ids, tool, result, whole), shows_secrets=shows)
     return propose_what_ran(context, request, told, result.changes) if result.changes else told

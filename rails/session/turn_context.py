@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from rails.agents.template import Agent
 from rails.approval.decision import Approver
@@ -21,11 +22,15 @@ from rails.core.tool_request import ToolRequest
 from rails.edits.apply import read_file
 from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
+from rails.gate.weakened_tests import Author
 from rails.models.model import Model
 from rails.parsing.echoes import ReturnedTexts
 from rails.session.contained import ContainedRuns
 from rails.tools.registry import Registry
 
+#: So many runs' texts are remembered, and of each so many characters.
+_RUNS: Final = 20
+_PRINTED: Final = 100_000
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]
 
@@ -40,7 +45,7 @@ class TurnContext:
     itself: their approval says so. ``returned`` are the texts that its tools gave it, so that a call which only
     repeats one of them is known. ``contained`` runs commands. ``on_text`` gets each piece of streamed text.
     ``time_left`` says how many seconds the session still has. ``mask`` takes keys and passwords out of what the
-    agent is told.
+    agent is told. ``task`` is what the session was asked for; ``printed`` is what its latest runs printed.
     """
 
     project: Path
@@ -62,6 +67,8 @@ class TurnContext:
     on_text: Callable[[str], object] = field(default=lambda _: None)
     time_left: Callable[[], float] = field(default=lambda: math.inf)
     mask: Callable[[str], str] = field(default=lambda text: text)
+    task: str = ""
+    printed: deque[str] = field(default_factory=lambda: deque(maxlen=_RUNS), repr=False, compare=False)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 
     def publish(self, event: Event) -> object:
@@ -83,6 +90,17 @@ class TurnContext:
         self.contents[digest] = data
         while sum(map(len, self.contents.values())) > limits.KNOWN_BYTES:
             del self.contents[next(iter(self.contents))]
+
+    def showed(self, text: str, origin: str, *, ran: bool = False) -> None:
+        """Take note of what a tool gave the agent; ``ran`` is whether it executed something."""
+        self.returned.add(text, origin)
+        if ran:
+            self.printed.append(text[-_PRINTED:])
+
+    @property
+    def author(self) -> Author:
+        """Whose changes the agent's are, for the gate."""
+        return Author(self.task, tuple(self.printed), self.agent.given_tests_only)
 
     def _content(self, name: str) -> bytes | None:
         path = paths.parse_path(name)

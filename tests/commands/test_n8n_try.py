@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from rails.cli import main
+from rails.commands.n8n_try import NodeProcess
+from rails.core.errors import CheckError
 from rails.sandbox import probe
 from rails.sandbox.view import Label
 
 PAGE = (Path(__file__).parents[2] / "docs/n8n-try.md").read_text("utf-8")
+NODE = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed: dry runs are NOT tested")
 FILES = re.findall(r"`(\w+\.json)`[^`]*```json\n(.*?)\n```", PAGE, re.DOTALL)
 
 
@@ -43,6 +46,7 @@ def test_what_is_wrong_is_said_with_what_to_do(command, said, folder, capsys):
     assert said in capsys.readouterr().err
 
 
+@NODE
 def test_a_failing_node_makes_the_exit_code_one(folder, capsys):
     flow = json.loads((folder / "orders.json").read_text("utf-8"))
     flow["nodes"][1] |= {"type": "n8n-nodes-base.stopAndError", "parameters": {"errorMessage": "=No: {{ $json.id }}"}}
@@ -51,6 +55,7 @@ def test_a_failing_node_makes_the_exit_code_one(folder, capsys):
     assert "FAILED\n     No: 7\n" in capsys.readouterr().out
 
 
+@NODE
 def test_another_workflow_is_found_beside_the_file_by_its_name(folder, capsys):
     call = {"workflowId": {"__rl": True, "mode": "name", "value": "Orders"}}
     nodes = [
@@ -68,11 +73,11 @@ def with_code(folder, written):
     del flow["connections"]["Large?"]
     flow["nodes"][1] |= {"type": "n8n-nodes-base.code", "typeVersion": 2, "parameters": {"jsCode": written}}
     (folder / "orders.json").write_text(json.dumps(flow), "utf-8")
-    return ["n8n", "try", "orders.json", "--data", "sample.json", "--run-code"]
+    return ["n8n", "try", "orders.json", "--data", "sample.json"]
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-def test_where_nothing_contains_it_code_runs_with_node_only_after_a_typed_yes(folder, capsys, monkeypatch):
+@NODE
+def test_where_nothing_contains_it_node_runs_only_after_a_typed_yes(folder, capsys, monkeypatch):
     monkeypatch.setattr("rails.sandbox.probe.label", lambda **_: Label(0, why="this test says so"))
     command = with_code(folder, "class A { get n() { return $input.all().length } }; return [{json: {n: new A().n}}]")
     for answer in ("", "y\n", "\n"):
@@ -84,25 +89,49 @@ def test_where_nothing_contains_it_code_runs_with_node_only_after_a_typed_yes(fo
     assert '{"n":2}' in capsys.readouterr().out
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@NODE
 @pytest.mark.skipif(not probe.label().contained, reason="nothing contains commands here")
-def test_code_runs_contained_and_sees_nothing_of_the_project(folder, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    looks = "const fs = typeof require === 'undefined' ? process.getBuiltinModule('fs') : require('fs');"
-    main(with_code(folder, f"{looks} return [{{json: {{seen: fs.existsSync({json.dumps(str(folder))})}}}}]"))
-    assert '"seen":false' in capsys.readouterr().out
+def test_node_is_contained_and_sees_nothing_of_the_project(folder, monkeypatch):
+    """Its program is replaced by one that looks around, as code would that got out of its context."""
+    program = folder / "looks.cjs"
+    seen = f"require('fs').existsSync({json.dumps(str(folder / 'orders.json'))})"
+    program.write_text(f"process.stdin.once('data', () => console.log({seen}, process.env.HOME))")
+    monkeypatch.setattr("rails.commands.n8n_try.PROGRAM", program)
+    node = NodeProcess("x")
+    with node.close:
+        assert node.ask(b"look\n", 60).split()[0] == b"false"
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-def test_all_code_together_is_bounded_in_time(folder, capsys, monkeypatch):
+@NODE
+def test_a_process_that_floods_its_output_is_ended(folder, monkeypatch):
+    program = folder / "floods.cjs"
+    program.write_text("process.stdin.once('data', () => { for (;;) require('fs').writeSync(1, 'x'.repeat(65536)) })")
+    monkeypatch.setattr("rails.commands.n8n_try.PROGRAM", program)
+    monkeypatch.setattr("rails.commands.n8n_try._LONGEST_LINE", 100_000)
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
-    monkeypatch.setattr("rails.commands.n8n_try._ALL_CODE_SECONDS", 0.0)
-    assert main(with_code(folder, "return []")) == 1
-    assert "bound" in capsys.readouterr().out
+    node = NodeProcess("x")
+    with node.close, pytest.raises(CheckError):
+        node.ask(b"go\n", 60)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-def test_an_error_of_code_that_node_runs_is_the_node_s_error(folder, capsys, monkeypatch):
+@NODE
+def test_an_error_of_code_is_the_node_s_error(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     assert main(with_code(folder, "throw new Error('no ' + $('Every morning').first().json.id)")) == 1
     assert "no 7" in capsys.readouterr().out
+
+
+def test_without_node_plain_values_are_tried_and_one_sentence_says_what_to_install(folder, capsys, monkeypatch):
+    monkeypatch.setattr("rails.commands.n8n_try.find_node", lambda _: None)
+    assert main(["n8n", "try", "orders.json", "--data", "sample.json"]) == 3
+    said = capsys.readouterr()
+    assert "Large? (if)  NOT MODELLED" in said.out
+    assert "install Node.js" in said.err
+    assert "plain values" in said.err
+    flow = json.loads((folder / "orders.json").read_text("utf-8"))
+    flow["nodes"][1]["parameters"]["conditions"]["conditions"][0]["leftValue"] = 7
+    del flow["connections"]["Name it"], flow["connections"]["Tell the team"]
+    flow["connections"]["Large?"]["main"] = [[], [{"node": "Mark as sent", "type": "main", "index": 0}]]
+    (folder / "orders.json").write_text(json.dumps(flow), "utf-8")
+    assert main(["n8n", "try", "orders.json", "--data", "sample.json"]) == 0
+    assert "false: 2 items" in capsys.readouterr().out

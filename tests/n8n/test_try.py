@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from n8n_workflows import node, to, workflow
 
 from rails.core.errors import UsageError
-from rails.n8n import model
-from rails.n8n.try_run import report, values
+from rails.n8n import model, values
+from rails.n8n.try_run import report
 from rails.n8n.try_run.engine import Limits, TrySetting, try_workflow
+from rails.n8n.try_run.javascript import Engine
 
 BASE = "n8n-nodes-base"
 
@@ -37,8 +38,13 @@ def set_to(name, value):
     return node(name, f"{BASE}.set", 3.4, parameters={"assignments": {"assignments": [one]}, "options": {}})
 
 
+@pytest.fixture(autouse=True)
+def _engine(engine):
+    tried.engine = engine
+
+
 def tried(value, data=None, **more):
-    return try_workflow(model.build(value), TrySetting(data=data or {}, **more))
+    return try_workflow(model.build(value), TrySetting(data=data or {}, **{"engine": tried.engine, **more}))
 
 
 def states(result):
@@ -74,7 +80,7 @@ def test_what_is_not_modelled_is_named_with_its_node_and_the_rest_goes_on():
     )
     result = tried(value, {"Start": [{"a": "x"}]})
     (odd,) = [run for run in result.runs if run.state == "not modelled"]
-    assert (odd.node, odd.said) == ("Odd", "the method .removeMarkdown() of a value of type string")
+    assert (odd.node, odd.said) == ("Odd", ".removeMarkdown()")
     assert put_out(result, "Fine") == [[{"v": "b"}]]
 
 
@@ -84,8 +90,10 @@ def test_what_is_not_modelled_is_named_with_its_node_and_the_rest_goes_on():
         ("return require('fs')", "require"),
         ("return process.env", "process"),
         ("return fetch('x')", "fetch"),
-        ("return this.helpers", "Cannot read properties"),
-        ("class A {}; return []", "class declaration"),
+        ("return this.helpers", "this.helpers"),
+        ("return import('fs')", "dynamic import"),
+        ("return this.constructor.constructor('return process')().env", "constructor"),
+        ("return [{json: {e: (() => {}).constructor('return process')().env}}]", "process"),
         ("return [{json: {a: 10n}}]", "BigInt"),
         ("return 5", "array of objects"),
         ("return [{json: {t: 'a'.toTitleCase()}}]", "is not a function"),
@@ -98,24 +106,86 @@ def test_code_reaches_nothing_of_this_machine_and_what_it_cannot_do_is_said(writ
     assert said in run.said
 
 
+ENDLESS = [
+    "while (true) {}",
+    "for (;;) { }",
+    "const f = () => f(); f()",
+    "let s = 'x'; while (true) s += s",
+    "let a = [1]; while (true) a = [...a, ...a]",
+    "'x'.repeat(1e9)",
+    "Array(1e12)",
+    "return [{json: {s: 'x'.repeat(5e8)}}]",
+    "return [{json: {s: Array(4e7).fill('x'.repeat(100)).join('')}}]",
+    "[1].map(function f(x) { return [x].map(f) })",
+    "/(a+)+$/.test('a'.repeat(40) + 'b')",
+    "await new Promise(() => {})",
+    "await (async function f() { await null; return f() })()",
+    "(function f() { Promise.resolve().then(f) })()",
+]
+
+
+def test_code_that_would_not_end_is_a_named_stop_and_the_next_expression_has_its_value():
+    """Endless loops, huge values, floods: the node fails, nothing else does."""
+    limits = Limits(expression_seconds=0.2, seconds=60)
+    for written in ENDLESS:
+        value = flow(
+            code("Code", f"{written}; return [{{}}, 5]"),
+            set_to("Next", "={{ $json.a.toUpperCase() }}"),
+            more=[("Start", 0, "Next", 0), ("Start", 0, "Code", 0)],
+        )
+        value["nodes"][1]["onError"] = "continueRegularOutput"  # as n8n would end here
+        result = tried(value, {"Start": [{"a": "b"}]}, limits=limits)
+        (run,) = [run for run in result.runs if run.node == "Code"]
+        assert run.said if run.state == "failed" else run.outputs[0][0].json["error"], written
+        assert put_out(result, "Next") == [[{"v": "B"}]], written
+
+
 @pytest.mark.parametrize(
-    "written",
+    ("written", "value"),
     [
-        "while (true) {}",
-        "for (;;) { }",
-        "const f = () => f(); f()",
-        "let s = 'x'; while (true) s += s",
-        "let a = [1]; while (true) a = [...a, ...a]",
-        "'x'.repeat(1e9)",
-        "Array(1e12)",
-        "[1].map(function f(x) { return [x].map(f) })",
-        "let o = {}; for (;;) { o = {o} }",
+        ("$json.constructor.constructor('return process')()", None),
+        ("[]['const' + 'ructor']['const' + 'ructor']('return typeof process')()", "undefined"),
+        ("$now['const' + 'ructor']['const' + 'ructor']('return typeof require')()", "undefined"),
+        ("$input.all['const' + 'ructor']('return this.process')()", None),
+        ("globalThis['const' + 'ructor']", None),
     ],
 )
-def test_code_that_would_not_end_ends_at_a_bound(written):
-    result = tried(flow(code("Code", f"{written}; return []")), limits=Limits(steps=30_000))
-    assert "bound" in result.ended
-    assert result.failed
+def test_an_expression_does_not_get_out_of_its_context(written, value):
+    (run,) = [run for run in tried(flow(set_to("Set", f"={{{{ {written} }}}}"))).runs if run.node == "Set"]
+    if run.state == "done":
+        assert [item.json["v"] for item in run.outputs[0]] == [value]
+    else:
+        assert run.state in {"failed", "not modelled"}
+
+
+def test_what_an_expression_does_to_its_context_no_other_expression_sees():
+    bad = "Array['proto' + 'type'].map = String['proto' + 'type'].trim = () => 'bad', globalThis.x = 1"
+    first = f"={{{{ ({bad}, JSON.stringify = 0, 'a') }}}}"
+    second = "={{ [1].map(n => n + 1)[0] + ' b '.trim() + typeof x }}"
+    value = flow(set_to("First", first), set_to("Second", second))
+    assert put_out(tried(value), "Second") == [[{"v": "2bundefined"}]]
+
+
+def test_a_process_that_answers_nonsense_is_a_named_stop():
+    """What floods the pipe, or answers for another question, ends that node and not the dry run."""
+    for answer in (b"x" * 10**6, b"{}", b"[]", b'{"id": 99, "cpu": 0, "said": {"value": 1}}', b"[" * 10**5):
+        (_, run) = tried(flow(set_to("Set", "={{ 1 }}")), engine=Engine(lambda *_, said=answer: said)).runs
+        assert (run.state, "bound" in run.said) == ("failed", True)
+
+
+def test_without_an_engine_plain_values_and_conditions_work():
+    condition = {"leftValue": "a", "rightValue": "a", "operator": {"type": "string", "operation": "equals"}}
+    parameters = {"conditions": {"combinator": "and", "conditions": [condition]}}
+    value = flow(node("If", f"{BASE}.if", 2.2, parameters=parameters), set_to("Plain", "x"), set_to("Not", "={{ 1 }}"))
+    result = tried(value, engine=Engine())
+    assert put_out(result, "Plain") == [[{"v": "x"}]]
+    assert states(result)[-1] == ("Not", "not modelled")
+
+
+def test_dates_without_luxon_are_named_as_not_modelled():
+    result = tried(flow(set_to("Set", "={{ $now }}")), engine=Engine(tried.engine.ask))
+    assert [run.state for run in result.runs] == ["sample", "not modelled"]
+    assert "luxon" in result.runs[1].said
 
 
 def test_loops_items_runs_and_seconds_are_bounded():
@@ -126,23 +196,11 @@ def test_loops_items_runs_and_seconds_are_bounded():
     assert "seconds" in tried(loop, limits=Limits(runs=10**9, seconds=0.0)).ended
 
 
-def test_code_can_be_given_a_runner():
-    asked = []
-
-    def runner(written, given):
-        asked.append((written, given["items"], given["index"]))
-        return [{"json": {"from": "runner"}}]
-
-    result = tried(flow(code("Code", "return anything at all")), {"Start": [{"a": 1}]}, code_runner=runner)
-    assert put_out(result, "Code") == [[{"from": "runner"}]]
-    assert asked == [("return anything at all", [{"json": {"a": 1}, "pairedItem": {"item": 0}}], None)]
-
-
 def test_the_report_says_which_branch_each_item_takes_and_that_it_is_not_n8n():
     condition = {"leftValue": "={{ $json.n }}", "rightValue": 1, "operator": {"type": "number", "operation": "gt"}}
     parameters = {"conditions": {"combinator": "and", "conditions": [condition]}}
     value = model.build(flow(node("If", f"{BASE}.if", 2.2, parameters=parameters)))
-    result = try_workflow(value, TrySetting(data={"Start": [{"n": 1}, {"n": 2}, {"n": 3}]}))
+    result = try_workflow(value, TrySetting(engine=tried.engine, data={"Start": [{"n": 1}, {"n": 2}, {"n": 3}]}))
     lines = list(report.text_lines(result, value, "flow.json"))
     assert "not n8n itself" in lines[0]
     assert "     true: 2 items (of the input: 1, 2)" in lines

@@ -2,13 +2,14 @@
 
 import json
 import re
+from functools import reduce
 
 import pytest
 
 from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.core.events.record import Record, event_of
-from rails.session.escalation import answer_text, gather, page
+from rails.session.escalation import Tried, answer_text, page
 from rails.testing import ScriptedHuman, ScriptedModel
 
 
@@ -136,7 +137,7 @@ def test_a_page_is_bounded_whatever_was_tried(started):
         records.append(Record(2, "", "s", "coder", "m", "CHANGE_REFUSED", "", {"refusals": refusals}, "", ""))
         answer = {"text": f"answer {number} " + "x" * 50_000, "stop_reason": "end_turn"}
         records.append(Record(3, "", "s", "coder", "m", "LLM_RESPONSE", "", answer, "", ""))
-    text = page(gather(records), "because " * 500, "advice " * 5_000)
+    text = page(reduce(Tried.after, records, Tried()), "because " * 500, "advice " * 5_000)
     assert len(text) < limits.PAGE_CHARS + 1_000
     assert "edit: 299 long words" in text, "the newest failure is there"
     assert re.search(r"… and \d+ older ones", text)

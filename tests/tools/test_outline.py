@@ -2,6 +2,7 @@
 
 import pytest
 
+from rails.core import limits
 from rails.core.app_dirs import builtin_folder
 from rails.core.tool_request import RawRequest
 from rails.tools.loader import load_definitions
@@ -53,7 +54,7 @@ def test_a_symbol_that_is_not_there_names_the_nearest_and_one_that_is_twice_wher
 
 
 def test_the_map_has_the_files_by_folder_and_what_they_define(run, tmp_path):
-    shown = project_map(tmp_path, 4_500)
+    shown = project_map(tmp_path, limits.MAP_BYTES)
     assert shown.splitlines() == ["./: notes.txt", "pkg/: greet.py", "pkg/greet.py: greet, Greeter"]
 
 
@@ -63,9 +64,16 @@ def test_the_map_of_any_project_stays_within_its_bound(run, tmp_path, files):
         folder = tmp_path / f"src/part{number % 37}/deep{number % 5}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"module_with_a_long_name_{number}.py").write_text(f"def function_{number}(): ...\n" * 3)
-    shown = project_map(tmp_path, 4_500)
-    assert len(shown) <= 4_500
+    shown = project_map(tmp_path, limits.MAP_BYTES)
+    assert len(shown.encode()) <= limits.MAP_BYTES
     assert "src" in shown
+
+
+def test_a_map_counts_bytes_and_says_how_many_files_there_are_where_it_has_no_room_for_their_names(tmp_path):
+    for number in range(100):
+        (tmp_path / f"第{number}章的内容和说明.txt").touch()
+    assert project_map(tmp_path, limits.MAP_BYTES) == "./: 100 files"
+    assert project_map(tmp_path, 10_000).startswith("./: 第0章")
 
 
 def test_what_is_kept_from_agents_is_not_on_the_map(run, tmp_path):
@@ -73,7 +81,7 @@ def test_what_is_kept_from_agents_is_not_on_the_map(run, tmp_path):
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/plan.py").write_text("def hidden(): ...\n")
     (tmp_path / ".env").write_text("KEY=1\n")
-    shown = project_map(tmp_path, 4_500)
+    shown = project_map(tmp_path, limits.MAP_BYTES)
     assert "plan" not in shown
     assert "hidden" not in shown
     assert ".env" not in shown

@@ -1,13 +1,12 @@
-"""The model of a Code node: its JavaScript run by our interpreter, or by the runner that the caller gives."""
+"""The model of a Code node: its JavaScript run by the engine, on items of its own."""
 
 from __future__ import annotations
 
-import copy
-
-from rails.n8n.try_run import values
+from rails.n8n import values
 from rails.n8n.try_run.context import NodeContext
+from rails.n8n.try_run.faults import NodeFault, NotModelled
 from rails.n8n.try_run.items import Item, Outputs, given_items
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Thrown, Value, to_text
+from rails.n8n.values import Value, to_text
 
 
 def code(context: NodeContext) -> Outputs:
@@ -47,45 +46,4 @@ def _one_given(back: Value, item: Item) -> Item:
 
 
 def _run(context: NodeContext, written: str, index: int | None) -> Value:
-    if context.code_runner is not None:
-        return context.code_runner(written, {
-            "items": _views(context), "index": index, "nodes": context.evaluator.all_items(),
-        })  # fmt: skip
-    names = context.evaluator.names(context.node, context.run, index or 0, f"{written};x=y")
-    views = _views(context)
-    names |= {"items": views} if index is None else {"item": views[index], "$json": views[index]["json"]}
-    names["$input"] = _CodeInput(views, index, names["$input"])
-    try:
-        return context.evaluator.run_code(written, names)
-    except Thrown as thrown:
-        raise NodeFault(str(thrown)) from None
-
-
-def _views(context: NodeContext) -> list[Value]:
-    """Return the items as code gets them: its own copies, each paired with its place."""
-    return [copy.deepcopy(item.view()) | {"pairedItem": {"item": place}} for place, item in enumerate(context.items)]
-
-
-class _CodeInput:
-    """``$input`` in code, whose items the code may change."""
-
-    kind = "object"
-
-    def __init__(self, views: list[Value], index: int | None, otherwise: Value) -> None:
-        self._views, self._index, self._otherwise = views, index, otherwise
-
-    def property(self, key: str) -> Value:
-        """Return the items, one of them, or what ``$input`` has beside."""
-        views = self._views
-        if key == "item" and self._index is not None:
-            return views[self._index]
-        found: dict[str, Value] = {
-            "all": lambda: views,
-            "first": lambda: views[0] if views else UNDEFINED,
-            "last": lambda: views[-1] if views else UNDEFINED,
-        }
-        return found[key] if key in found else self._otherwise.property(key)
-
-    def in_json(self) -> Value:
-        """Return nothing: no part is a value of its own."""
-        return {}
+    return context.evaluator.run_code(written, context.run, index)

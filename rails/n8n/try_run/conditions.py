@@ -7,48 +7,38 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from rails.n8n.try_run import values
-from rails.n8n.try_run.builtins import read_json_text
-from rails.n8n.try_run.dates import DateTime
-from rails.n8n.try_run.durations import ZONE, zone
-from rails.n8n.try_run.js_date import JsDate
-from rails.n8n.try_run.patterns import RegExp
-from rails.n8n.try_run.values import (
-    UNDEFINED,
-    NodeFault,
-    NotModelled,
-    Thrown,
-    Value,
-    is_numeric,
-    same,
-    to_number,
-    to_text,
-)
+from rails.n8n import values
+from rails.n8n.try_run.faults import NodeFault, NotModelled
+from rails.n8n.values import UNDEFINED, Value, is_numeric, same, to_number, to_text
+
+#: Asks the JavaScript engine for one of its functions for models.
+AskEngine = Callable[..., Value]
 
 
-def holds(given: Value, index: int) -> bool:
+def holds(call: AskEngine, given: Value, index: int) -> bool:
     """Return whether an evaluated filter is true for the item ``index``. Raises NodeFault where n8n does."""
     if not isinstance(given, dict) or not isinstance(given.get("conditions"), list):
         return True
     options = {"caseSensitive": True, "typeValidation": "strict", "version": 1, **(given.get("options") or {})}
-    results = (_condition(one, options, number, index) for number, one in enumerate(given["conditions"]))
+    results = (_condition(call, one, options, number, index) for number, one in enumerate(given["conditions"]))
     return any(results) if given.get("combinator") == "or" else all(results)
 
 
-def _condition(one: Mapping[str, Value], options: Mapping[str, Value], number: int, index: int) -> bool:
+def _condition(
+    call: AskEngine, one: Mapping[str, Value], options: Mapping[str, Value], number: int, index: int
+) -> bool:
     sign = one.get("operator") or {}
     kind, name = sign.get("type"), sign.get("operation")
     place = f"[condition {number}, item {index}]"
-    strict, version = options["typeValidation"] == "strict", options["version"]
-    left = _typed(one.get("leftValue", UNDEFINED), kind, strict, version, place)
+    left = _typed(call, one.get("leftValue", UNDEFINED), kind, options, place)
     right_kind = sign.get("rightType") or kind
     single = bool(sign.get("singleValue"))
-    right = UNDEFINED if single else _typed(one.get("rightValue", UNDEFINED), right_kind, strict, version, place)
+    right = UNDEFINED if single else _typed(call, one.get("rightValue", UNDEFINED), right_kind, options, place)
     exists = left not in values.NOTHING and left == left  # noqa: PLR0124 - NaN is not itself
     if name in {"exists", "notExists"}:
         return exists is (name == "exists")
     if kind == "string":
-        return _string(left, right, str(name), ignore_case=not options["caseSensitive"])
+        return _string(call, left, right, str(name), ignore_case=not options["caseSensitive"])
     if kind == "array":
         return _array(
             left if isinstance(left, list) else [], right, str(name), ignore_case=not options["caseSensitive"]
@@ -61,7 +51,7 @@ def _condition(one: Mapping[str, Value], options: Mapping[str, Value], number: i
     return _ordered(str(kind), left, right, str(name))
 
 
-def _string(left: Value, right: Value, name: str, *, ignore_case: bool) -> bool:
+def _string(call: AskEngine, left: Value, right: Value, name: str, *, ignore_case: bool) -> bool:
     first, second = ("" if one in values.NOTHING else to_text(one) for one in (left, right))
     if ignore_case:
         first = first.lower()
@@ -71,7 +61,7 @@ def _string(left: Value, right: Value, name: str, *, ignore_case: bool) -> bool:
         pattern, flags = second, ""
         if second.startswith("/") and second.rfind("/") > 0:
             pattern, flags = second[1 : second.rfind("/")], second[second.rfind("/") + 1 :]
-        found = RegExp(pattern, flags).exec(first) is not None
+        found = call("matches", pattern, flags, first) is True
     elif positive in _TEXTS:
         found = _TEXTS[positive](first, second)
     else:
@@ -87,15 +77,9 @@ _TEXTS: Final[Mapping[str, Callable[[str, str], bool]]] = {
     "startsWith": lambda a, b: a.startswith(b),
 }
 _ORDER: Final[Mapping[str, Callable[[float, float], bool]]] = {
-    "after": operator.gt,
-    "afterOrEquals": operator.ge,
-    "before": operator.lt,
-    "beforeOrEquals": operator.le,
-    "gt": operator.gt,
-    "gte": operator.ge,
-    "lt": operator.lt,
-    "lte": operator.le,
-}
+    "after": operator.gt, "afterOrEquals": operator.ge, "before": operator.lt, "beforeOrEquals": operator.le, "gt":
+    operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le,
+}  # fmt: skip
 _LENGTHS: Final = {"lengthEquals": operator.eq, "lengthNotEquals": operator.ne, "lengthGt": operator.gt,
                    "lengthLt": operator.lt, "lengthGte": operator.ge, "lengthLte": operator.le}  # fmt: skip
 
@@ -112,10 +96,8 @@ def _array(left: list[Value], right: Value, name: str, *, ignore_case: bool) -> 
 
 
 def _ordered(kind: str, left: Value, right: Value, name: str) -> bool:
-    if kind == "dateTime":
-        if left in values.NOTHING or right in values.NOTHING:
-            return False
-        left, right = left.millis(), right.millis()
+    if kind == "dateTime" and (left in values.NOTHING or right in values.NOTHING):
+        return False
     if name in {"equals", "notEquals"}:
         return same(left, right) is (name == "equals")
     if name not in _ORDER or kind not in {"number", "dateTime"}:
@@ -123,19 +105,20 @@ def _ordered(kind: str, left: Value, right: Value, name: str) -> bool:
     return _ORDER[name](to_number(left), to_number(right))
 
 
-def _typed(value: Value, kind: Value, strict: bool, version: float, place: str) -> Value:
+def _typed(call: AskEngine, value: Value, kind: Value, options: Mapping[str, Value], place: str) -> Value:
     """Return a value as a comparison of its type takes it. Raises NodeFault where it cannot."""
+    strict, version = options["typeValidation"] == "strict", options["version"]
     if value in values.NOTHING or kind == "any":
         return value
     if kind == "number" and value != value:  # noqa: PLR0124 - NaN is not itself
         return value
     try:
         if kind == "boolean" and not strict:
-            return _boolean(value) if version >= 2 else values.truthy(value)
+            return values.to_boolean(value) if version >= 2 else values.truthy(value)
         if kind == "number" and version >= 3 and (value == [] or (isinstance(value, str) and not value.strip())):
             return None
-        return converted(value, str(kind), strict=strict)
-    except (ValueError, Thrown):
+        return converted(call, value, str(kind), strict=strict, date="millis")
+    except ValueError:
         found = values.type_of(value)
         if kind == "boolean" and not strict:
             return values.truthy(value)
@@ -150,7 +133,7 @@ def _a(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
-def converted(value: Value, kind: str, *, strict: bool = False) -> Value:
+def converted(call: AskEngine, value: Value, kind: str, *, strict: bool = False, date: str = "date") -> Value:
     """Return a value as a field of a type holds it. Raises ValueError for one that cannot be."""
     if strict and not _IS.get(kind, lambda _: True)(value):
         raise ValueError(kind)
@@ -162,11 +145,14 @@ def converted(value: Value, kind: str, *, strict: bool = False) -> Value:
             raise ValueError(kind)
         return number
     if kind == "boolean":
-        return _boolean(value)
+        return values.to_boolean(value)
     if kind == "dateTime":
-        return _date(value)
+        try:
+            return call(date, value)
+        except NodeFault:
+            raise ValueError(value) from None
     if kind in {"array", "object"}:
-        return _parsed(value, list if kind == "array" else dict)
+        return values.parsed_as(list if kind == "array" else dict, value)
     if kind == "binary":
         raise NotModelled("binary data")
     return value
@@ -181,46 +167,10 @@ _IS: Final[Mapping[str, Callable[[Value], bool]]] = {
 }
 
 
-def _boolean(value: Value) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in {"true", "false"}:
-        return value.lower() == "true"
-    if not (isinstance(value, str) and not value.strip()) and to_number(value) in (0, 1):
-        return to_number(value) == 1
-    raise ValueError(value)
-
-
-def _date(value: Value) -> DateTime:
-    if isinstance(value, DateTime):
-        return value
-    tz = zone(ZONE.get())
-    found = value.date if isinstance(value, JsDate) else DateTime.read(to_text(value), tz, keep=True)
-    if found.at is None:
-        found = JsDate.read(DateTime.of_millis(0, tz), to_text(value)).date
-    if found.at is None:
-        raise ValueError(value)
-    return found
-
-
-def _parsed(value: Value, wanted: type) -> Value:
-    if isinstance(value, wanted):
-        return value
-    text = to_text(value)
-    for one in (text, text.replace("'", '"')) if wanted is list else (text,):
-        try:
-            made = read_json_text(one)
-        except Thrown:
-            continue
-        if isinstance(made, wanted):
-            return made
-    raise ValueError(value)
-
-
-def old_conditions_hold(given: Value, combined: str) -> bool:
+def old_conditions_hold(call: AskEngine, given: Value, combined: str) -> bool:
     """Return whether evaluated conditions of version 1 are true."""
     groups = given.items() if isinstance(given, dict) else ()
-    results = [_old(kind, one) for kind, rows in groups for one in (rows if isinstance(rows, list) else ())]
+    results = [_old(call, kind, one) for kind, rows in groups for one in (rows if isinstance(rows, list) else ())]
     return any(results) if combined in {"any", "OR"} else all(results)
 
 
@@ -241,17 +191,17 @@ _OLD: Final[Mapping[str, Callable[[Value, Value], bool]]] = {
     "smallerEqual": lambda a, b: values.compare(a, b, operator.le),
     "after": lambda a, b: a > b,
     "before": lambda a, b: a < b,
-    "regex": lambda a, b: RegExp(b).exec(to_text(a)) is not None,
-    "notRegex": lambda a, b: RegExp(b).exec(to_text(a)) is None,
 }
 _OLD_DEFAULT: Final = {"number": "smaller", "dateTime": "after"}
 
 
-def _old(kind: str, one: Mapping[str, Value]) -> bool:
+def _old(call: AskEngine, kind: str, one: Mapping[str, Value]) -> bool:
     name = str(one.get("operation") or _OLD_DEFAULT.get(kind, "equal"))
     left, right = one.get("value1", ""), one.get("value2", "")
     if kind == "dateTime" and name in {"after", "before"}:
-        left, right = (converted(side, "dateTime").millis() for side in (left, right))
+        left, right = (converted(call, side, "dateTime", date="millis") for side in (left, right))
+    if name in {"regex", "notRegex"}:
+        return call("matches", to_text(right), "", to_text(left)) is (name == "regex")
     if name not in _OLD:
         raise NotModelled(f"the operation {json.dumps(name)} of version 1")
     return _OLD[name](left, right)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from rails.n8n import values
 from rails.n8n.model import Node
-from rails.n8n.try_run import values
 from rails.n8n.try_run.expressions import Evaluator
+from rails.n8n.try_run.faults import NodeFault
 from rails.n8n.try_run.items import Item, NodeRun, Outputs
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, Value, get_path
+from rails.n8n.values import UNDEFINED, Value, get_path
 
-#: Runs the JavaScript of a Code node: the code, the names it has as JSON, and what it gives back as JSON.
-CodeRunner = Callable[[str, Mapping[str, Any]], Any]
+
+def goes_on(node: Node) -> bool:
+    """Whether the workflow goes on behind an error of the node."""
+    kept = node.raw.get("onError") in {"continueRegularOutput", "continueErrorOutput"}
+    return kept or node.raw.get("continueOnFail") is True
 
 
 class NodeContext:
@@ -26,31 +29,26 @@ class NodeContext:
         memory: dict[str, Value],
         *,
         call_workflow: Callable[[str, list[Item]], list[Item]],
-        code_runner: CodeRunner | None = None,
         zone: str = "UTC",
     ) -> None:
         self.node, self.run, self.evaluator, self.memory = node, run, evaluator, memory
-        self.call_workflow, self.code_runner, self.zone = call_workflow, code_runner, zone
+        self.call_workflow, self.zone = call_workflow, zone
         self.version = node.version or 1
-        self.continues = node.raw.get("onError") in {"continueRegularOutput", "continueErrorOutput"} or (
-            node.raw.get("continueOnFail") is True
-        )
+        self.continues = goes_on(node)
 
     @property
     def items(self) -> list[Item]:
         """The items of the first input."""
         return self.run.inputs[0] if self.run.inputs else []
 
-    def names(self, index: int) -> dict[str, Value]:
-        """Return the names that expressions have for an item."""
-        return self.evaluator.names(self.node, self.run, index)
+    def call(self, name: str, *given: Value) -> Value:
+        """Return what one of the engine's functions for models makes of values."""
+        return self.evaluator.call(self.run, name, *given)
 
     def parameter(self, path: str, index: int = 0, default: Value = UNDEFINED) -> Value:
         """Return a parameter, evaluated for an item; ``default`` where the file leaves it out."""
         found = values.get_path(dict(self.node.parameters), path)
-        if found is UNDEFINED:
-            return default
-        return self.evaluator.resolve(found, self.evaluator.names(self.node, self.run, index, found))
+        return default if found is UNDEFINED else self.evaluator.resolve(found, self.run, index)
 
     def option(self, name: str, default: Value = UNDEFINED, index: int = 0) -> Value:
         """Return one of the node's options."""

@@ -6,16 +6,14 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rails.n8n.javascript.expressions import segments
-from rails.n8n.try_run import values
-from rails.n8n.try_run.builtins import read_json_text
+from rails.n8n import values
 from rails.n8n.try_run.code_node import code
 from rails.n8n.try_run.conditions import converted
 from rails.n8n.try_run.context import NodeContext, listed, reader
 from rails.n8n.try_run.date_node import date_time
-from rails.n8n.try_run.dates import DateTime
+from rails.n8n.try_run.faults import NodeFault, NotModelled
 from rails.n8n.try_run.items import Item, Outputs
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Thrown, Value, get_path, set_path, to_text
+from rails.n8n.values import UNDEFINED, Value, get_path, set_path, to_text
 
 
 def set_fields(context: NodeContext) -> Outputs:
@@ -81,40 +79,28 @@ def _typed(context: NodeContext, name: str, kind: str, value: Value, index: int)
     if value in values.NOTHING:
         return None
     try:
-        made = converted(value, kind)
-    except (ValueError, Thrown):
+        return values.json_value(converted(context.call, value, kind))
+    except ValueError:
         if context.option("ignoreConversionErrors", False, index) is True:
             return value
         shown = "array" if isinstance(value, list) else "object" if isinstance(value, dict) else f"'{to_text(value)}'"
         raise NodeFault(f"'{name}' expects a {kind} but we got {shown} [item {index}]") from None
-    return values.json_value(made)
 
 
 def _json_fields(context: NodeContext, index: int) -> dict[str, Value]:
     raw = context.node.parameters.get("jsonOutput", "")
     if not isinstance(raw, str):
         return dict(raw) if isinstance(raw, dict) else {}
-    text = raw.lstrip("=") if raw.startswith("=") else raw
-    if raw.startswith("="):
-        text = _with_values(context, text, index)
+    text = raw.lstrip("=")
+    if text != raw:
+        text = context.evaluator.evaluate(f"={text}", context.run, index, "json")
     try:
-        made = read_json_text(text)
-    except Thrown:
+        made = values.value_of_json(text)
+    except ValueError:
         raise NotModelled(f"the repair of the JSON in item {index}, which does not parse as it is") from None
     if not isinstance(made, dict):
         raise NodeFault(f"The 'JSON Output' in item {index} does not contain a valid JSON object")
     return made
-
-
-def _with_values(context: NodeContext, text: str, index: int) -> str:
-    """Return JSON with each expression's value in its place: objects as JSON, texts as they are."""
-    made, position = list[str](), 0
-    for segment in segments(f"={text}"):
-        value = context.evaluator.evaluate(f"={{{{{segment.code}}}}}", context.names(index))
-        held = values.stringified(value) if isinstance(value, list | dict | DateTime) else to_text(value)
-        made += [text[position : segment.start - 3], held]
-        position = segment.end + 1
-    return "".join([*made, text[position:]])
 
 
 def _old_set(context: NodeContext, index: int, item: Item) -> Item:
@@ -317,11 +303,6 @@ def rename_keys(context: NodeContext) -> Outputs:
 
 
 DATA: Final = {
-    "aggregate": aggregate,
-    "code": code,
-    "dateTime": date_time,
-    "renameKeys": rename_keys,
-    "set": set_fields,
-    "splitOut": split_out,
-    "summarize": summarize,
-}
+    "aggregate": aggregate, "code": code, "dateTime": date_time, "renameKeys": rename_keys, "set": set_fields,
+    "splitOut": split_out, "summarize": summarize,
+}  # fmt: skip

@@ -1,18 +1,14 @@
-"""The model of Date & Time: a date formatted, rounded, moved, measured or taken apart."""
+"""The model of Date & Time: a date formatted, rounded, moved, measured or taken apart, by luxon."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from rails.n8n.try_run import values
 from rails.n8n.try_run.context import NodeContext
-from rails.n8n.try_run.dates import DateTime
-from rails.n8n.try_run.durations import zone
+from rails.n8n.try_run.faults import NotModelled
 from rails.n8n.try_run.items import Item, Outputs
-from rails.n8n.try_run.js_date import JsDate
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Value, to_text
+from rails.n8n.values import NOTHING, UNDEFINED, Value, to_text
 
 
 def date_time(context: NodeContext) -> Outputs:
@@ -27,80 +23,47 @@ def _dated(context: NodeContext, index: int, item: Item) -> Item:
         return context.parameter(name, index, default)
 
     operation = to_text(context.parameter("operation", 0, "getCurrentDate"))
-    work = _DATES.get(operation)
-    if work is None:
+    if operation not in _DATES:
         raise NotModelled(f"Date & Time operation {operation}")
-    default_name, compute = work
+    default_name, asked = _DATES[operation]
     made = dict(item.json) if context.option("includeInputFields", False) is True else {}
-    made[to_text(get("outputFieldName", default_name))] = values.json_value(compute(context, get))
+    name, *given = asked(context, get)
+    empty = operation == "formatDate" and given[0] in NOTHING
+    made[to_text(get("outputFieldName", default_name))] = given[0] if empty else context.call(name, *given)
     return Item(made, (item,))
 
 
-def _read_date(context: NodeContext, value: Value, form: Value = UNDEFINED, named: str = "") -> DateTime:
-    """Return a date as the node reads it: without a zone it is UTC, seconds and milliseconds by their length."""
-    tz, number = zone(context.zone), values.to_number(value)
-    if form not in (UNDEFINED, "", None):
-        found = DateTime.parse(to_text(value), to_text(form), tz)
-    elif number == number:  # noqa: PLR0124 - NaN is not itself
-        number = number if isinstance(number, int) else number * 1000
-        found = DateTime.of_millis(number * (1000 if len(to_text(number)) < 12 else 1), tz)
-    else:
-        found = JsDate.read(DateTime.of_millis(0, zone("UTC")), to_text(value)).date
-    if found.at is None:
-        raise NodeFault("Invalid date format")
-    offset = re.search(r"\+(\d\d)", to_text(value))
-    return found.in_zone(named or (f"+{offset[1]}" if offset and isinstance(value, str) else "UTC"))
-
-
 _Get = Callable[..., Value]
+_Asked = Callable[[NodeContext, _Get], tuple[Value, ...]]
 
 
-def _now(context: NodeContext, get: _Get) -> Value:
-    now = context.names(0)["$now"].in_zone(get("options.timezone", context.zone) or context.zone)
-    return str(now if get("includeTime", True) is not False else now.start("day"))
+def _now(context: NodeContext, get: _Get) -> tuple[Value, ...]:
+    return "now", get("includeTime", True) is not False, get("options.timezone", context.zone) or context.zone
 
 
-def _shifted(sign: int) -> Callable[[NodeContext, _Get], Value]:
-    return lambda context, get: str(
-        _read_date(context, get("magnitude"), named=context.zone).plus(
-            {to_text(get("timeUnit", "days")): get("duration", 0)}, sign
-        )
-    )
+def _shifted(sign: int) -> _Asked:
+    return lambda _, get: ("shift", get("magnitude"), get("duration", 0), to_text(get("timeUnit", "days")), sign)
 
 
-def _written(context: NodeContext, get: _Get) -> Value:
-    date = get("date")
-    if date in values.NOTHING:
-        return date
+def _written(_: NodeContext, get: _Get) -> tuple[Value, ...]:
     form = get("format", "MM/dd/yyyy")
-    found = _read_date(context, date, get("options.fromFormat"), context.zone if get("options.timezone") else "")
-    return found.format(get("customFormat", "") if form == "custom" else form)
+    out = get("customFormat", "") if form == "custom" else form
+    return "write", get("date"), get("options.fromFormat"), bool(get("options.timezone")), out
 
 
-def _rounded(context: NodeContext, get: _Get) -> Value:
-    date = _read_date(context, get("date"), named=context.zone)
-    if get("mode", "roundDown") == "roundDown":
-        return str(date.start(get("toNearest", "month")))
-    unit = get("to", "month")
-    return str(date.plus({to_text(unit): 1}).start(unit))
+def _rounded(_: NodeContext, get: _Get) -> tuple[Value, ...]:
+    down = get("mode", "roundDown") == "roundDown"
+    return ("roundDown" if down else "roundUp"), get("date"), get("toNearest" if down else "to", "month")
 
 
-def _between(context: NodeContext, get: _Get) -> Value:
-    units, zone_ = get("units", ["day"]), context.zone
-    found = _read_date(context, get("endDate"), named=zone_).diff(
-        _read_date(context, get("startDate"), named=zone_), units
-    )
-    return str(found) if get("options.isoString", False) is True else found.property("toObject")()
+def _between(_: NodeContext, get: _Get) -> tuple[Value, ...]:
+    iso = get("options.isoString", False) is True
+    return "between", get("startDate"), get("endDate"), get("units", ["day"]), iso
 
 
-def _extracted(context: NodeContext, get: _Get) -> Value:
-    part = to_text(get("part", "month"))
-    return _read_date(context, get("date"), named=context.zone).property("weekNumber" if part == "week" else part)
-
-
-_DATES: Final[Mapping[str, tuple[str, Callable[[NodeContext, _Get], Value]]]] = {
+_DATES: Final[Mapping[str, tuple[str, _Asked]]] = {
     "addToDate": ("newDate", _shifted(1)),
-    "extractDate": ("datePart", _extracted),
+    "extractDate": ("datePart", lambda _, get: ("extract", get("date"), to_text(get("part", "month")))),
     "formatDate": ("formattedDate", _written),
     "getCurrentDate": ("currentDate", _now),
     "getTimeBetweenDates": ("timeDifference", _between),

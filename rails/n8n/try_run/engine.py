@@ -8,21 +8,23 @@ nothing else is left. What n8n does beside (credentials, retries, binary data, e
 from __future__ import annotations
 
 import time
+import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from rails.core.errors import UsageError
+from rails.n8n import values
 from rails.n8n.model import Node, Wire, Workflow, shown_value
-from rails.n8n.try_run import values
-from rails.n8n.try_run.context import CodeRunner, NodeContext
+from rails.n8n.rules.graph import reached_from
+from rails.n8n.try_run.context import NodeContext, goes_on
 from rails.n8n.try_run.data_nodes import DATA
-from rails.n8n.try_run.dates import NOW, DateTime
-from rails.n8n.try_run.durations import ZONE, zone
 from rails.n8n.try_run.expressions import Evaluator
+from rails.n8n.try_run.faults import BoundReached, NodeFault, NotModelled, OverBudget
 from rails.n8n.try_run.flow_nodes import FLOW
 from rails.n8n.try_run.items import Item, NodeRun, Outputs, given_items
-from rails.n8n.try_run.values import NodeFault, NotModelled, OverBudget, Thrown, Value
+from rails.n8n.try_run.javascript import Engine, Questions
+from rails.n8n.values import Value
 
 _BASE: Final = "n8n-nodes-base."
 #: Zone of an n8n that nobody set one for.
@@ -40,7 +42,7 @@ class Limits:
     items: int = 10_000
     runs: int = 1_000
     seconds: float = 10.0  # of computing: how busy the machine is makes no difference
-    steps: int = 2_000_000
+    expression_seconds: float = 2.0
 
 
 @dataclass
@@ -60,19 +62,19 @@ class TryResult:
 
 @dataclass(frozen=True)
 class TrySetting:
-    """What a dry run stands on beside the workflow: data, time, others of the project, who runs code."""
+    """What a dry run stands on beside the workflow: data, time, others of the project, what runs JavaScript."""
 
     data: Mapping[str, Value] = field(default_factory=dict)
-    now: DateTime = field(default_factory=lambda: DateTime.of_millis(time.time() * 1000, zone("UTC")))
+    now: float = field(default_factory=lambda: time.time() * 1000)  # milliseconds since 1970
     zone: str = ""
     limits: Limits = field(default_factory=Limits)
     load: Callable[[str], Workflow | None] = lambda _: None
-    code_runner: CodeRunner | None = None
+    engine: Engine = field(default_factory=Engine)
 
 
 def try_workflow(workflow: Workflow, setting: TrySetting, *, start: str = "", first: Sequence[Item] = ()) -> TryResult:
     """Run a workflow from ``start`` (its first trigger by default) with ``first`` items or those of the setting."""
-    return _Run(workflow, setting, 0).run(start, list(first))
+    return _Run(workflow, setting).run(start, list(first))
 
 
 def start_of(workflow: Workflow, named: str = "") -> Node:
@@ -107,34 +109,39 @@ class _Task:
 
 
 class _Run:
-    """One dry run; what :class:`~rails.n8n.try_run.expressions.RunSoFar` asks for."""
+    """One dry run, or that of a workflow which it calls."""
 
-    def __init__(self, workflow: Workflow, setting: TrySetting, depth: int) -> None:
-        self.workflow, self.setting, self._depth = workflow, setting, depth
+    def __init__(self, workflow: Workflow, setting: TrySetting, outer: _Run | None = None) -> None:
+        self.workflow, self.setting = workflow, setting
+        self._depth: int = outer._depth + 1 if outer else 0
         self.runs: dict[str, list[NodeRun]] = {}
         self.contexts: dict[str, dict[str, Value]] = {}
         settings = workflow.raw.get("settings")
         held = settings if isinstance(settings, dict) else {}
         named = str(held.get("timezone") or "")
         self._zone = setting.zone or (named if named and named != "DEFAULT" else DEFAULT_ZONE)
-        try:
-            zone(self._zone)
-        except NotModelled as unknown:
-            raise UsageError(f"This machine does not know {unknown}. Name another with --timezone.") from None
+        if not is_zone(self._zone):
+            name = shown_value(self._zone)
+            raise UsageError(f"This machine does not know the time zone {name}. Name another with --timezone.")
         self._depth_first = held.get("executionOrder") == "v1"
         self._stack: list[_Task] = []
         self._waiting: dict[str, list[_Waiting]] = {}
-        self._until = time.process_time() + setting.limits.seconds
-        self._evaluator = Evaluator(self, setting.now.in_zone(self._zone), setting.limits.steps, self._until)
+        self._began: float = outer._began if outer else time.process_time()
         self._items = 0
         pinned = workflow.raw.get("pinData")
-        self._pinned: dict[str, Value] = {**(pinned if isinstance(pinned, dict) else {}), **setting.data}
+        data = {} if outer else setting.data
+        self._pinned: dict[str, Value] = {**(pinned if isinstance(pinned, dict) else {}), **data}
+        limits = setting.limits
+        self._asked: Questions = (
+            outer._asked if outer else Questions(setting.engine, setting.now, limits.expression_seconds)
+        )
+        stand_ins = {name: given_items(held) for name, held in self._pinned.items()}
+        self._evaluator = Evaluator(self._asked, self._zone, workflow, stand_ins)
 
     def run(self, start: str, first: list[Item]) -> TryResult:
         """Run from a node on."""
         node = start_of(self.workflow, start)
         result = TryResult(node.name)
-        token, _ = ZONE.set(self._zone), NOW.set(self.setting.now.in_zone(self._zone))
         try:
             given = first or (given_items(self._pinned[node.name]) if node.name in self._pinned else [Item({})])
             self._begin(node, given, result)
@@ -143,15 +150,9 @@ class _Run:
                     break
         except OverBudget as bound:
             result.ended = f"The dry run ended at its bound: {bound}."
-        finally:
-            ZONE.reset(token)
         ran = {run.node for run in result.runs}
         result.not_reached = [one.name for one in self.workflow.nodes if one.name not in ran and self._could_run(one)]
         return result
-
-    def stands_in(self, name: str) -> list[Item] | None:
-        """Return the pinned or sample data of a node that did not run, as n8n gives it in a manual run."""
-        return given_items(self._pinned[name]) if name in self._pinned else None
 
     def _could_run(self, node: Node) -> bool:
         wires = self.workflow.outgoing.get(node.name, ())
@@ -165,15 +166,13 @@ class _Run:
             self._put_out(run, [given], result)
             self._follow(run)
         else:
-            parent = Item({})
             self._stack.append(_Task(node, [given], [None]))
-            del parent
 
     # -- one node -----------------------------------------------------------------------------------
 
     def _step(self, task: _Task, result: TryResult) -> bool:
         """Run one node; returns whether the run goes on."""
-        if time.process_time() >= self._until:
+        if time.process_time() - self._began + self._asked.seconds >= self.setting.limits.seconds:
             raise OverBudget(f"{self.setting.limits.seconds:g} seconds of computing")
         if sum(map(len, self.runs.values())) >= self.setting.limits.runs:
             raise OverBudget(f"{self.setting.limits.runs:,} runs of nodes (a loop without an end?)")
@@ -186,18 +185,17 @@ class _Run:
             outputs = self._outputs(node, run)
         except NodeFault as fault:
             run.said = str(fault)
-            goes_on = self._goes_on(node)
-            run.state = "done" if goes_on else "failed"
-            self._put_out(run, [[one.again() for one in inputs[0]]] if goes_on else [], result)
+            run.state = "done" if goes_on(node) else "failed"
+            self._put_out(run, [[one.again() for one in inputs[0]]] if goes_on(node) else [], result)
             self._follow(run)
-            return goes_on
+            return goes_on(node)
+        except BoundReached as bound:
+            run.state, run.said = "failed", f"It ended at its bound: {bound}."
+            self._put_out(run, [], result)
+            return True
         except (NotModelled, *_UNFORESEEN) as missing:
-            form = (
-                ""
-                if isinstance(missing, NotModelled)
-                else f"parameters or data of this form ({type(missing).__name__}): "
-            )
-            run.state, run.said = "not modelled", f"{form}{missing}"
+            form = f"parameters or data of this form ({type(missing).__name__}): "
+            run.state, run.said = "not modelled", f"{'' if isinstance(missing, NotModelled) else form}{missing}"
             self._put_out(run, [], result)
             return True
         if not outputs and run.state == "done":
@@ -205,11 +203,6 @@ class _Run:
         self._put_out(run, self._finished(node, run, outputs), result)
         self._follow(run)
         return True
-
-    def _goes_on(self, node: Node) -> bool:
-        return node.raw.get("onError") in {"continueRegularOutput", "continueErrorOutput"} or (
-            node.raw.get("continueOnFail") is True
-        )
 
     def _outputs(self, node: Node, run: NodeRun) -> Outputs:
         if node.disabled:
@@ -221,7 +214,7 @@ class _Run:
         short = node.type.removeprefix(_BASE) if node.type.startswith(_BASE) else ""
         context = NodeContext(
             node, run, self._evaluator, self.contexts.setdefault(node.name, {}), call_workflow=self._call_workflow,
-            code_runner=self.setting.code_runner, zone=self._zone,
+            zone=self._zone,
         )  # fmt: skip
         model = FLOW.get(short) or DATA.get(short)
         if model is not None:
@@ -233,11 +226,10 @@ class _Run:
     def _shown(self, context: NodeContext, index: int) -> Value:
         """Return a node's parameters as they are for an item; what fails is a text that says so."""
         made: dict[str, Value] = {}
-        names = context.names(index)
         for key, value in context.node.parameters.items():
             try:
-                made[key] = values.json_value(self._evaluator.resolve(value, names))
-            except (NodeFault, NotModelled, Thrown) as fault:
+                made[key] = values.json_value(self._evaluator.resolve(value, context.run, index))
+            except (NodeFault, NotModelled, BoundReached) as fault:
                 what = "not modelled" if isinstance(fault, NotModelled) else "fails"
                 made[key] = f"({what}: {fault})"
         return made
@@ -269,6 +261,7 @@ class _Run:
             for index, item in enumerate(one):
                 item.node, item.run, item.output, item.index = run.node, run.index, number, index
         run.outputs = outputs
+        self._evaluator.put_out(run, self.contexts.get(run.node, {}))
         self.runs.setdefault(run.node, []).append(run)
         result.runs.append(run)
 
@@ -280,12 +273,8 @@ class _Run:
             for wire in self.workflow.outgoing.get(run.node, ())
             if wire.source_type == "main" and wire.output < len(run.outputs) and run.outputs[wire.output]
         ]
-        if self._depth_first:
-            for wire in sorted(wires, key=_lowest_first):
-                self._add(wire, run)
-        else:
-            for wire in wires:
-                self._add(wire, run)
+        for wire in sorted(wires, key=_lowest_first) if self._depth_first else wires:
+            self._add(wire, run)
 
     def _add(self, wire: Wire, run: NodeRun) -> None:
         items, source = run.outputs[wire.output], (run.node, wire.output, run.index)
@@ -301,8 +290,7 @@ class _Run:
         found.inputs[wire.input], found.sources[wire.input] = items, source
         if None not in found.inputs:
             waiting.remove(found)
-            if not waiting:
-                del self._waiting[wire.target.name]
+            self._waiting = {name: left for name, left in self._waiting.items() if left}
             self._enqueue(_Task(wire.target, [one or [] for one in found.inputs], found.sources))
 
     def _inputs(self, node: Node) -> int:
@@ -310,16 +298,13 @@ class _Run:
         return max((wire.input + 1 for wire in wires if wire.target_type == "main"), default=0)
 
     def _enqueue(self, task: _Task) -> None:
-        if self._depth_first:
-            self._stack.insert(0, task)
-        else:
-            self._stack.append(task)
+        self._stack.insert(0 if self._depth_first else len(self._stack), task)
 
     def _wake(self, result: TryResult) -> bool:
         """Let a node run that waits for inputs which will not come, unless a node before it waits too."""
         for name in list(self._waiting):
             if self._needs_all(self.workflow.by_name[name]) or any(
-                o != name and self._leads(o, name) for o in self._waiting
+                o != name and name in reached_from(self.workflow, [self.workflow.by_name[o]]) for o in self._waiting
             ):
                 continue
             found = self._waiting[name].pop(0)
@@ -341,18 +326,6 @@ class _Run:
         choosing = node.type == f"{_BASE}merge" and node.parameters.get("mode") == "chooseBranch"
         return self._depth_first and choosing
 
-    def _leads(self, start: str, goal: str) -> bool:
-        seen, layer = {start}, [start]
-        while layer:
-            names = [
-                w.target.name for name in layer for w in self.workflow.outgoing.get(name, ()) if w.source_type == "main"
-            ]
-            if goal in names:
-                return True
-            layer = [name for name in dict.fromkeys(names) if name not in seen]
-            seen.update(layer)
-        return False
-
     def _call_workflow(self, name: str, items: list[Item]) -> list[Item]:
         other = self.setting.load(name)
         if other is None:
@@ -360,8 +333,7 @@ class _Run:
         if self._depth >= _DEEPEST:
             raise OverBudget(f"{_DEEPEST} workflows that call each other")
         begins = [n.name for n in other.nodes if n.type == f"{_BASE}executeWorkflowTrigger"]
-        inner = _Run(other, self.setting, self._depth + 1)
-        inner._pinned = {key: one for key, one in inner._pinned.items() if key not in self.setting.data}
+        inner = _Run(other, self.setting, self)
         result = inner.run(begins[0] if begins else "", [Item(item.json) for item in items])
         failed = next((run for run in result.runs if run.state in {"failed", "not modelled", "stop"}), None)
         if failed is not None and failed.state != "failed":
@@ -370,6 +342,14 @@ class _Run:
             raise NodeFault(failed.said if failed else result.ended)
         last = result.runs[-1]
         return [Item(item.json) for item in next(filter(None, last.outputs), [])]
+
+
+def is_zone(name: str) -> bool:
+    """Whether this machine knows a time zone."""
+    try:
+        return bool(zoneinfo.ZoneInfo(name))
+    except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
+        return False
 
 
 def _lowest_first(wire: Wire) -> tuple[float, float]:

@@ -1,276 +1,179 @@
-"""n8n's expressions evaluated on the items of a dry run: ``$json``, ``$('X')``, ``$input``, ``$now`` and the rest."""
+"""n8n's expressions evaluated on the items of a dry run, by the JavaScript engine that runs it."""
 
 from __future__ import annotations
 
-import copy
-import re
-from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
-from rails.n8n.javascript.expressions import segments
-from rails.n8n.model import Node, Workflow, shown_value
-from rails.n8n.try_run import builtins, extensions, methods, values
-from rails.n8n.try_run.dates import DateTime
-from rails.n8n.try_run.durations import Duration
-from rails.n8n.try_run.interpreter import Interpreter
-from rails.n8n.try_run.items import Item, NodeRun, ancestors
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Thrown, Value
+from rails.n8n.javascript import expressions, syntax
+from rails.n8n.model import Workflow
+from rails.n8n.try_run.faults import NodeFault, NotModelled
+from rails.n8n.try_run.items import Item, NodeRun
+from rails.n8n.try_run.javascript import Questions
+from rails.n8n.values import UNDEFINED, Value
 
+if TYPE_CHECKING:
+    from tree_sitter import Node as Part
 
-class RunSoFar(Protocol):
-    """What expressions may ask of the run so far."""
-
-    @property
-    def workflow(self) -> Workflow:
-        """The workflow."""
-
-    @property
-    def runs(self) -> Mapping[str, list[NodeRun]]:
-        """The runs of every node that ran, by its name."""
-
-    def stands_in(self, name: str) -> list[Item] | None:
-        """Return the pinned or sample data of a node that did not run."""
-
-    @property
-    def contexts(self) -> Mapping[str, dict[str, Value]]:
-        """What nodes keep between their runs."""
-
-
-class _Parts:
-    """An object whose properties are computed when they are read."""
-
-    kind = "object"
-
-    def __init__(self, what: str, parts: Mapping[str, Callable[[], Value]]) -> None:
-        self._what, self._parts = what, parts
-
-    def property(self, key: str) -> Value:
-        """Return one of the properties. Raises NotModelled for another."""
-        part = self._parts.get(key)
-        if part is None:
-            raise NotModelled(f"{self._what}.{key}")
-        return part()
-
-    def in_json(self) -> Value:
-        """Return nothing: no part is a value of its own."""
-        return {}
-
-
-class _Nodes:
-    """``$node``: any name is a property."""
-
-    kind = "object"
-
-    def __init__(self, of: Callable[[str], Value]) -> None:
-        self.property = of
+#: What a node's memory shows to expressions.
+_SHOWN: Final = ("currentRunIndex", "maxRunIndex", "noItemsLeft")
 
 
 class Evaluator:
-    """Evaluates the parameters of one dry run's nodes."""
+    """Evaluates the parameters of one workflow's nodes."""
 
-    def __init__(self, history: RunSoFar, now: DateTime, steps: int, until: float) -> None:
-        self._history, self._now = history, now
-        names = builtins.global_names(lambda: now) | dict(extensions.FUNCTIONS)
-        self._engine = Interpreter(
-            names, methods.member, methods.called_in_expression, extensions.absent, steps=steps, until=until
-        )
+    def __init__(self, asked: Questions, zone: str, workflow: Workflow, pinned: Mapping[str, Sequence[Item]]) -> None:
+        self._asked, self._world = asked, asked.worlds
+        asked.worlds += 1
+        described = {**_described(workflow, pinned), "world": self._world, "zone": zone}
+        self._told: set[int] = set()
+        for items in pinned.values():
+            self._tell_items(items)
+        asked.tell(lambda: ("workflow", described))
 
-    def resolve(self, value: Value, names: Mapping[str, Value]) -> Value:
-        """Return a parameter with the expressions in it evaluated, and dates as texts."""
+    def put_out(self, run: NodeRun, memory: Mapping[str, Value]) -> None:
+        """Let expressions see what a node has put out."""
+        for items in run.outputs:
+            self._tell_items(items)
+        outputs = [[item.id for item in items] for items in run.outputs]
+        context = {name: memory[name] for name in _SHOWN if name in memory}
+        made = {"world": self._world, "node": run.node, "outputs": outputs, "context": context}
+        self._asked.tell(lambda: ("ran", made))
+
+    def _tell_items(self, items: Sequence[Item]) -> None:
+        for item in items:
+            self._told.add(item.id)
+            self._asked.tell(lambda item=item: ("item", item.told()))  # type: ignore[misc]
+
+    def resolve(self, value: Value, run: NodeRun, index: int) -> Value:
+        """Return a parameter with the expressions in it evaluated."""
         if isinstance(value, str):
-            return _clean(self.evaluate(value, names)) if value.startswith("=") else value
+            return self.evaluate(value, run, index) if value.startswith("=") else value
         if isinstance(value, dict):
-            return {key: self.resolve(one, names) for key, one in value.items()}
-        return [self.resolve(one, names) for one in value] if isinstance(value, list) else value
+            return {key: self.resolve(one, run, index) for key, one in value.items()}
+        return [self.resolve(one, run, index) for one in value] if isinstance(value, list) else value
 
-    def evaluate(self, text: str, names: Mapping[str, Value]) -> Value:
-        """Return the value of an expression; of several parts it is a text."""
+    def evaluate(self, text: str, run: NodeRun, index: int, form: str = "") -> Value:
+        """Return the value of an expression; of several parts it is a text, of values in the form "text" or "json"."""
+        parts = list(expressions.segments(text))
+        alone = len(parts) == 1 and (parts[0].start, parts[0].end + 2) == (3, len(text)) and not form
         made, position = list[Value](), 1
-        for segment in segments(text):
-            made += [text[position : segment.start - 2], self._segment(segment.code, names)]
-            position = segment.end + 2
-        made.append(text[position:])
-        if len(made) == 3 and made[0] == made[2] == "":
-            if values.kind(made[1]) == "function" and made[1] not in values.NOTHING:
-                raise NodeFault("this is a function, please add ()")
-            return made[1]
-        return "".join(values.to_text(one) if _is_shown(one) else "" for one in made)
+        for part in parts:
+            found = self._segment(part.code, run, index, "value" if alone else form or "text")
+            if alone:
+                return found
+            made += [text[position : part.start - 2], found]
+            position = part.end + 2
+        return "".join([*made, text[position:]])
 
-    def _segment(self, code: str, names: Mapping[str, Value]) -> Value:
-        try:
-            return self._engine.expression(code, names)
-        except Thrown:
-            return UNDEFINED  # n8n keeps an error of JavaScript's to itself, and goes on with nothing
+    def _segment(self, code: str, run: NodeRun, index: int, form: str) -> Value:
+        ready = with_methods(code)
+        return UNDEFINED if not ready else self._ask(run, index=index, code=ready, form=form)
 
-    def all_items(self) -> dict[str, Value]:
-        """Return what every node put out at its first output, by its name, as JSON."""
-        runs = self._history.runs.items()
-        return {name: [item.view() for item in (some[-1].outputs or [[]])[0]] for name, some in runs}
+    def run_code(self, code: str, run: NodeRun, index: int | None) -> Value:
+        """Return what a Code node's JavaScript gives back, for one item or (``None``) for all."""
+        return self._ask(run, index=index or 0, code=code, each=index is not None)
 
-    def run_code(self, code: str, names: Mapping[str, Value]) -> Value:
-        """Return what a Code node's JavaScript gives back. Raises Thrown."""
-        return self._engine.program(code, names)
+    def call(self, run: NodeRun, name: str, *given: Value) -> Value:
+        """Return what one of the functions for models of nodes (``helpers`` in ``names.js``) makes of values."""
+        written = ", ".join("undefined" if one is UNDEFINED else json.dumps(one) for one in given)
+        return self._ask(run, code=f"$$helpers.{name}({written})", key=name, form="value")
 
-    def names(self, node: Node, run: NodeRun, index: int, code: object = "") -> dict[str, Value]:
-        """Return the names that ``code`` of ``node`` has for the item ``index`` of its input.
-
-        Code that might change what it reads gets a copy: no node can change what another has put out.
-        """
-        items = next((one for one in run.inputs if one), [])
-        item = items[index] if index < len(items) else Item({})
-        owned = _CHANGES.search(str(code)) is not None
-        where = _Where(self._history, node, item, index, owned=owned)
-        source = run.source[0] if run.source else None
-        workflow = self._history.workflow.raw
-        return {
-            "$json": copy.deepcopy(item.json) if owned else item.json,
-            "$binary": item.binary or {},
-            "$input": _Parts("$input", _listed(items, lambda: item.view(owned=owned), node, owned=owned)),
-            "$": where.node,
-            "$node": _Nodes(where.old_node),
-            "$items": where.items,
-            "$itemIndex": index,
-            "$position": index,
-            "$runIndex": run.index,
-            "$now": self._now,
-            "$today": self._now.start("day"),
-            "$workflow": {"id": workflow.get("id", ""), "name": workflow.get("name", ""), "active": False},
-            "$prevNode": {"name": source[0], "outputIndex": source[1], "runIndex": source[2]} if source else {},
-            "$parameter": node.parameters,
-            "$nodeVersion": node.version,
-            "$nodeId": node.raw.get("id", ""),
-            "$mode": "manual",
-        }  # fmt: skip
+    def _ask(self, run: NodeRun, **question: Value) -> Value:
+        if self._asked.here is not run:
+            items = next((one for one in run.inputs if one), [])
+            self._tell_items([item for item in items if item.id not in self._told])
+            source = run.source[0] if run.source else None
+            made = {"world": self._world, "node": run.node, "run": run.index, "source": source,
+                    "items": [item.id for item in items]}  # fmt: skip
+            self._asked.tell(lambda: ("run", made))
+            self._asked.here = run
+        return self._asked.value(**question)
 
 
-#: What changes a value in place.
-_CHANGES: Final = re.compile(
-    r"\.(?:push|pop|shift|unshift|splice|sort|reverse|fill|assign|set)\b|(?<![=!<>])=(?![=>])|\+\+|--|\bdelete\b"
-)
-
-
-def _listed(items: list[Item], item: Callable[[], Value], node: Node, *, owned: bool) -> dict[str, Callable[[], Value]]:
-    return {
-        "item": item,
-        "all": lambda: lambda: [one.view(owned=owned) for one in items],
-        "first": lambda: lambda: items[0].view(owned=owned) if items else UNDEFINED,
-        "last": lambda: lambda: items[-1].view(owned=owned) if items else UNDEFINED,
-        "params": lambda: dict(node.parameters),
+def _described(workflow: Workflow, pinned: Mapping[str, Sequence[Item]]) -> dict[str, Value]:
+    nodes = {
+        node.name: {"parameters": dict(node.parameters), "version": node.version, "id": node.raw.get("id", "")}
+        for node in workflow.nodes
     }
+    into: dict[str, list[Value]] = {}
+    for wire in workflow.wires:
+        if wire.source_type == "main":
+            into.setdefault(wire.target.name, []).append([wire.source.name, wire.output])
+    about = {"id": workflow.raw.get("id", ""), "name": workflow.raw.get("name", ""), "active": False}
+    ids = {name: [item.id for item in items] for name, items in pinned.items()}
+    return {"about": about, "nodes": nodes, "into": into, "pinned": ids}
 
 
-class _Where:
-    """The place from which an expression looks back at other nodes."""
+@lru_cache(maxsize=1024)
+def with_methods(code: str) -> str:
+    """Return a segment's code with each call of a method made a call of ``$$call``, which knows n8n's own.
 
-    def __init__(self, history: RunSoFar, node: Node, item: Item, index: int, *, owned: bool) -> None:
-        self._history, self._node, self._item, self._index, self._owned = history, node, item, index, owned
-
-    def node(self, name: Value) -> Value:
-        """Return ``$('name')``."""
-        other = self._history.workflow.by_name.get(values.to_text(name))
-        if other is None:
-            raise NodeFault(f"Referenced node doesn't exist: {shown_value(name)}")
-        here = _listed([], lambda: self._paired(other), other, owned=self._owned)
-        parts: dict[str, Callable[[], Value]] = {
-            **here,
-            "all": lambda: lambda output=UNDEFINED, run=UNDEFINED: self._views(other, output, run),
-            "first": lambda: lambda output=UNDEFINED, run=UNDEFINED: _one(self._views(other, output, run), 0),
-            "last": lambda: lambda output=UNDEFINED, run=UNDEFINED: _one(self._views(other, output, run), -1),
-            "itemMatching": lambda: lambda index: self._matching(other, index),
-            "pairedItem": lambda: lambda: self._paired(other),
-            "isExecuted": lambda: other.name in self._history.runs,
-            "context": lambda: self._history.contexts.get(other.name, {}),
-        }
-        return _Parts(f"$({shown_value(name)})", parts)
-
-    def old_node(self, name: str) -> Value:
-        """Return ``$node["name"]``, which takes the item of the same place."""
-        other = self._history.workflow.by_name.get(name)
-        if other is None:
-            raise NodeFault(f"Referenced node doesn't exist: {shown_value(name)}")
-        parts: dict[str, Callable[[], Value]] = {
-            "json": lambda: self._same_place(other).json,
-            "binary": lambda: self._same_place(other).binary or {},
-            "data": lambda: self._same_place(other).json,
-            "parameter": lambda: dict(other.parameters),
-            "context": lambda: self._history.contexts.get(other.name, {}),
-            "runIndex": lambda: len(self._history.runs.get(other.name, ())) - 1,
-        }
-        return _Parts(f"$node[{shown_value(name)}]", parts)
-
-    def items(self, name: Value = UNDEFINED, output: Value = UNDEFINED, run: Value = UNDEFINED) -> Value:
-        """Return ``$items(…)``."""
-        other = self._history.workflow.by_name.get(values.to_text(name)) if name is not UNDEFINED else None
-        if other is None:
-            raise NotModelled("$items() without the name of a node")
-        return self._views(other, output, run)
-
-    def _views(self, other: Node, output: Value, run: Value) -> list[Value]:
-        return [one.view(owned=self._owned) for one in self._of(other, output, run)]
-
-    def _of(self, other: Node, output: Value, run: Value) -> list[Item]:
-        runs = self._history.runs.get(other.name)
-        pinned = None if runs else self._history.stands_in(other.name)
-        if pinned is not None:
-            return pinned
-        if not runs:
-            raise NodeFault(f"Node {shown_value(other.name)} hasn't been executed")
-        found = runs[int(run) if run is not UNDEFINED and int(run) < len(runs) else -1]
-        number = self._output_to_here(other) if output is UNDEFINED else int(output)
-        return found.outputs[number] if number < len(found.outputs) else []
-
-    def _output_to_here(self, other: Node) -> int:
-        """Return the output of a node that leads to this one, 0 where none does."""
-        history, seen, layer = self._history.workflow, {self._node.name}, [self._node.name]
-        while layer:
-            wires = [wire for name in layer for wire in history.incoming.get(name, ()) if wire.source_type == "main"]
-            leading = [wire.output for wire in wires if wire.source.name == other.name]
-            if leading:
-                return leading[0]
-            layer = [name for name in dict.fromkeys(wire.source.name for wire in wires) if name not in seen]
-            seen.update(layer)
-        return 0
-
-    def _same_place(self, other: Node) -> Item:
-        items = self._of(other, UNDEFINED, UNDEFINED)
-        if self._index >= len(items):
-            raise NodeFault(f"Can't get data for expression: {shown_value(other.name)} has no item {self._index}")
-        return items[self._index]
-
-    def _paired(self, other: Node) -> Value:
-        if other.name not in self._history.runs:
-            raise NodeFault(f"Node {shown_value(other.name)} hasn't been executed")
-        return _only(ancestors(self._item, other.name), other).view(owned=self._owned)
-
-    def _matching(self, other: Node, index: Value) -> Value:
-        inputs = self._history.runs.get(self._node.name, ())
-        del inputs
-        if index != self._index:
-            raise NotModelled(".itemMatching() of another item")
-        return self._paired(other)
+    It is empty where there is no expression in it. Raises NodeFault for code that n8n refuses.
+    """
+    if not syntax.available():
+        raise NotModelled("JavaScript: the packages tree-sitter and tree-sitter-javascript are not installed")
+    if (fault := expressions.syntax_fault(code, alone=True)) is not None:
+        raise NodeFault("invalid syntax" if fault.is_syntax else f"invalid syntax: {fault.message}")
+    parsed = syntax.parse_javascript(f"({code})" if code.lstrip().startswith("{") else code)
+    if parsed is None:
+        raise NodeFault("invalid syntax: too long")
+    root = parsed.tree.root_node
+    statement = next((one for one in root.named_children if one.type == "expression_statement"), None)
+    if statement is None:
+        return ""
+    data, expression = parsed.code.encode("utf-8", "surrogatepass"), statement.named_children[0]
+    edits = sorted(_edits(expression), key=lambda edit: (edit[0], edit[1] > edit[0]))
+    made, position = list[bytes](), expression.start_byte
+    for start, end, new in edits:
+        made += [data[position:start], new]
+        position = max(position, end)
+    made.append(data[position : expression.end_byte])
+    return b"".join(made).decode("utf-8", "surrogatepass")
 
 
-def _is_shown(value: Value) -> bool:
-    """Whether a value stands in a text beside others: what is nothing does not."""
-    return values.truthy(value) or value is False or (values.is_numeric(value) and value == 0)
+def _edits(root: Part) -> list[tuple[int, int, bytes]]:
+    """Return what is to be replaced: ``a.name(b)`` becomes ``$$call(a,"name",[b],…)``."""
+    made: list[tuple[int, int, bytes]] = []
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        todo += node.named_children
+        function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if node.type != "call_expression" or function is None or given is None or given.type != "arguments":
+            continue
+        if function.type != "member_expression" or node.child_by_field_name("optional_chain") is not None:
+            continue
+        of, name = function.child_by_field_name("object"), function.child_by_field_name("property")
+        if of is None or name is None or name.type != "property_identifier" or of.type in {"super", "import"}:
+            continue
+        optional = _is_optional(function)
+        made.append((of.start_byte, of.start_byte, b"$$call("))
+        made.append((of.end_byte, given.start_byte + 1, b',"' + (name.text or b"") + b'",['))
+        made.append((given.end_byte - 1, given.end_byte, b"],1)" if optional else b"])"))
+        after = node.parent
+        if optional and after is not None and after.type in {"member_expression", "subscript_expression"}:
+            made += _goes_on(node, after)
+    return made
 
 
-def _one(views: list[Value], place: int) -> Value:
-    return views[place] if views else UNDEFINED
+def _is_optional(node: Part | None) -> bool:
+    """Whether a chain may end early: there is a ``?.`` in it."""
+    while node is not None and node.type in {"member_expression", "subscript_expression", "call_expression"}:
+        if any(child.type == "optional_chain" for child in node.children):
+            return True
+        node = node.child_by_field_name("object") or node.child_by_field_name("function")
+    return False
 
 
-def _only(found: list[Item], other: Node) -> Item:
-    if not found:
-        raise NodeFault(f"Paired item data is unavailable: no item of {shown_value(other.name)} leads to this one")
-    if len(found) > 1:
-        raise NodeFault(f"Multiple matches: several items of {shown_value(other.name)} lead to this one")
-    return found[0]
-
-
-def _clean(value: Value) -> Value:
-    """Return a value as a node gets it: dates as texts, nothing shared with the item that it came from."""
-    if isinstance(value, DateTime | Duration):
-        return str(value)
-    if isinstance(value, list | dict):
-        return copy.deepcopy(value) if values.json_value(value) == value else values.json_value(value)
-    return value
+def _goes_on(node: Part, after: Part) -> list[tuple[int, int, bytes]]:
+    """Return what lets the rest of a chain end early, where a method was called in it that is no member any more."""
+    is_callee = after.parent is not None and after.parent.type == "call_expression" and \
+        after.parent.child_by_field_name("function") == after  # fmt: skip
+    if after.child_by_field_name("object") != node or any(one.type == "optional_chain" for one in after.children):
+        return []
+    if after.type == "subscript_expression":
+        return [(node.end_byte, node.end_byte, b"?.")]
+    return [] if is_callee else [(node.end_byte, node.end_byte + 1, b"?.")]

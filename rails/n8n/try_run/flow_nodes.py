@@ -9,12 +9,13 @@ import random
 from collections.abc import Iterable
 from typing import Final
 
-from rails.n8n.try_run import values
+from rails.n8n import values
 from rails.n8n.try_run.conditions import holds, old_conditions_hold
 from rails.n8n.try_run.context import NodeContext, listed_fields, reader
+from rails.n8n.try_run.faults import NodeFault, NotModelled
 from rails.n8n.try_run.items import Item, Outputs
 from rails.n8n.try_run.merge import merge
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Value, equal, to_text
+from rails.n8n.values import UNDEFINED, Value, equal, to_text
 
 
 def passed_on(context: NodeContext) -> Outputs:
@@ -25,9 +26,9 @@ def passed_on(context: NodeContext) -> Outputs:
 def _passes(context: NodeContext, index: int) -> bool:
     try:
         if context.version >= 2:
-            return holds(context.parameter("conditions", index, {}), index)
+            return holds(context.call, context.parameter("conditions", index, {}), index)
         combined = context.parameter("combineConditions", index, context.parameter("combineOperation", index, "all"))
-        return old_conditions_hold(context.parameter("conditions", index, {}), to_text(combined))
+        return old_conditions_hold(context.call, context.parameter("conditions", index, {}), to_text(combined))
     except NodeFault:
         if context.continues:
             return False
@@ -42,11 +43,6 @@ def if_node(context: NodeContext) -> Outputs:
     return sides
 
 
-def filter_node(context: NodeContext) -> Outputs:
-    """Return the items for which the conditions hold; the others, which no wire can take, beside them."""
-    return if_node(context)
-
-
 def switch(context: NodeContext) -> Outputs:
     """Return the items by the rule that holds, or by the number that an expression gives."""
     if context.version < 3:
@@ -59,7 +55,9 @@ def switch(context: NodeContext) -> Outputs:
     sides: Outputs = [[] for _ in range(count + (fallback == "extra"))]
     for index, item in enumerate(context.items):
         matching = [
-            n for n in range(count) if holds(context.parameter(f"rules.values[{n}].conditions", index, {}), index)
+            n
+            for n in range(count)
+            if holds(context.call, context.parameter(f"rules.values[{n}].conditions", index, {}), index)
         ]
         if not matching and fallback != "none" and sides:
             matching = [len(sides) - 1 if fallback == "extra" else int(fallback)]
@@ -213,17 +211,7 @@ def execute_workflow(context: NodeContext) -> Outputs:
 
 
 FLOW: Final = {
-    "executeWorkflow": execute_workflow,
-    "executionData": passed_on,
-    "filter": filter_node,
-    "if": if_node,
-    "limit": limit,
-    "merge": merge,
-    "noOp": passed_on,
-    "removeDuplicates": remove_duplicates,
-    "sort": sort,
-    "splitInBatches": loop,
-    "stopAndError": stop_and_error,
-    "switch": switch,
-    "wait": passed_on,
-}
+    "executeWorkflow": execute_workflow, "executionData": passed_on, "filter": if_node, "if": if_node, "limit": limit,
+    "merge": merge, "noOp": passed_on, "removeDuplicates": remove_duplicates, "sort": sort, "splitInBatches": loop,
+    "stopAndError": stop_and_error, "switch": switch, "wait": passed_on,
+}  # fmt: skip

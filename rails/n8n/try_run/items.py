@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rails.n8n.try_run.values import Value
+from rails.n8n import values
+from rails.n8n.values import Value
 
 
 class Item:
     """One item. ``parents`` are those that it was made from; its place is set where it is put out."""
 
-    __slots__ = ("binary", "index", "is_error", "json", "node", "output", "parents", "run")
+    __slots__ = ("binary", "id", "index", "is_error", "json", "node", "output", "parents", "run")
 
     def __init__(self, json: dict[str, Value], parents: Iterable[Item] = (), binary: Value = None) -> None:
-        self.json, self.parents, self.binary = json, tuple(parents), binary
+        self.json, self.parents, self.binary, self.id = json, tuple(parents), binary, next(_IDS)
         self.node, self.run, self.output, self.index, self.is_error = "", 0, 0, 0, False
 
     def again(self) -> Item:
         """Return the item as a node passes it on."""
         return Item(self.json, (self,), self.binary)
 
-    def view(self, *, owned: bool = False) -> dict[str, Value]:
-        """Return the item as expressions and code see it; ``owned``: as a copy that may be changed."""
-        made: dict[str, Value] = {"json": copy.deepcopy(self.json) if owned else self.json}
-        if self.binary:
-            made["binary"] = self.binary
-        if self.parents:
-            made["pairedItem"] = {"item": self.parents[0].index}
-        return made
+    def told(self) -> list[Value]:
+        """Return the item as the JavaScript engine holds it: JSON texts, the items that it was made from, its place."""
+        texts = [json.dumps(values.json_value(one)) if one else "" for one in (self.json or None, self.binary)]
+        parents = [parent.id for parent in self.parents]
+        return [self.id, texts[0] or "{}", texts[1], parents, self.node, self.run, self.output, self.index]
 
 
+_IDS = itertools.count()
 Outputs = list[list[Item]]
 
 
@@ -66,20 +67,3 @@ def given_items(given: Value) -> list[Item]:
 
 
 _OF_AN_ITEM = {"json", "binary", "pairedItem", "error", "index"}
-
-
-def ancestors(item: Item, node: str) -> list[Item]:
-    """Return the nearest items of a node that an item goes back to, each once."""
-    found: dict[int, Item] = {}
-    seen: set[int] = set()
-    layer = [item]
-    while layer:
-        following: list[Item] = []
-        for one in layer:
-            if one.node == node:
-                found[id(one)] = one
-            elif id(one) not in seen:
-                seen.add(id(one))
-                following += one.parents
-        layer = following
-    return list(found.values())

@@ -186,21 +186,23 @@ def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
 
 
 def project_map(project: Path, room: int) -> str:
-    """Return the files of a project by folder, and what the topmost define, in at most ``room`` characters."""
+    """Return the files of a project by folder, and what the topmost define, in at most ``room`` bytes."""
     view = AgentView(project, Restrictions.of(project).reason)
     entries = list(islice(_Walk().files(view, ""), _MAPPED))
     entries = [entry for entry in entries if not entry.path.startswith(".")]
-    shown = next((text for depth in (32, 3, 2, 1) if len(text := "\n".join(_folders(entries, depth))) <= room), "")
-    lines, left, read = [shown] if shown else [], room - len(shown), 0
+    shown = next(
+        (text for depth in (32, 3, 2, 1, 0) if len((text := "\n".join(_folders(entries, depth))).encode()) <= room), ""
+    )
+    lines, left, read = [shown] if shown else [], room - len(shown.encode()), 0
     for entry in sorted(entries, key=lambda one: ("test" in one.path, one.path.count("/"), one.path)):
         if not shown or not language_of(entry.path) or read + entry.size > _MAP_BYTES:
             continue
         read += entry.size
         names = [one.name for one in _symbols_of(view, entry) if not one.depth and one.name[0] != "_"]
-        line = f"{entry.path}: {', '.join(names)}"
-        if names and len(line) < left:
-            lines.append(one_line(line, _LINE_CHARS))
-            left -= len(lines[-1]) + 1
+        line = one_line(f"{entry.path}: {', '.join(names)}", _LINE_CHARS)
+        if names and (size := len(line.encode()) + 1) <= left:
+            lines.append(line)
+            left -= size
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ A text's places count characters, where JavaScript counts UTF-16 units: behind a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -19,14 +20,10 @@ Value: TypeAlias = Any
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|Infinity)", re.ASCII)
 _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
 _SAFE: Final = 2**53
-#: The longest text or list that a dry run makes.
-MOST_CHARS: Final = 1_000_000
 
 
 class Undefined:
-    """JavaScript's ``undefined``."""
-
-    kind = "undefined"
+    """JavaScript's ``undefined``: a value that is not there, as opposed to ``null``."""
 
     def __repr__(self) -> str:
         return "undefined"
@@ -37,36 +34,6 @@ class Undefined:
 
 UNDEFINED: Final = Undefined()
 NOTHING: Final = (None, UNDEFINED)
-
-
-class NotModelled(Exception):
-    """Something of n8n's or JavaScript's that the dry run does not do; the text names it."""
-
-
-class OverBudget(Exception):
-    """A bound of the dry run was reached; the text says which."""
-
-
-class Thrown(Exception):
-    """A value that JavaScript code has thrown."""
-
-    def __init__(self, value: Value) -> None:
-        super().__init__(message_of(value))
-        self.value = value
-
-
-class NodeFault(Exception):
-    """An error that n8n itself raises in a node or an expression, which expressions do not swallow."""
-
-
-def error(message: str, name: str = "TypeError") -> Thrown:
-    """Return what JavaScript throws where it finds a fault itself."""
-    return Thrown({"name": name, "message": message})
-
-
-def message_of(value: Value) -> str:
-    """Return the message of a thrown value."""
-    return to_text(value["message"]) if isinstance(value, dict) and "message" in value else to_text(value)
 
 
 def whole(number: float) -> int | float:
@@ -81,34 +48,17 @@ def is_numeric(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def kind(value: Value) -> str:
-    """Return the name under which a value's methods are known."""
-    if isinstance(value, bool) or value is None:
-        return "null" if value is None else "boolean"
-    for type_, name in ((str, "string"), (int, "number"), (float, "number"), (list, "array"), (dict, "object")):
-        if isinstance(value, type_):
-            return name
-    return str(getattr(value, "kind", "function"))
-
-
 def type_of(value: Value) -> str:
     """Return what ``typeof`` says."""
-    if value is UNDEFINED:
-        return "undefined"
-    found = "object" if value is None else kind(value)
-    return found if found in {"string", "number", "boolean", "function"} else "object"
+    if isinstance(value, bool):
+        return "boolean"
+    names = ((str, "string"), (int, "number"), (float, "number"), (Undefined, "undefined"))
+    return next((name for type_, name in names if isinstance(value, type_)), "object")
 
 
 def truthy(value: Value) -> bool:
     """Whether a value counts as true."""
-    if isinstance(value, float) and math.isnan(value):
-        return False
-    return (
-        value not in (None, "")
-        and value is not UNDEFINED
-        and value is not False
-        and not (value == 0 and is_numeric(value))
-    )
+    return isinstance(value, list | dict) or (bool(value) and value == value)  # noqa: PLR0124 - NaN is not itself
 
 
 def to_number(value: Value) -> int | float:
@@ -123,8 +73,7 @@ def to_number(value: Value) -> int | float:
         return to_number(to_text(value))
     if isinstance(value, str):
         return _read_number(value.strip())
-    millis = getattr(value, "millis", None)
-    return whole(millis()) if callable(millis) else math.nan
+    return math.nan
 
 
 def _read_number(text: str) -> int | float:
@@ -132,7 +81,7 @@ def _read_number(text: str) -> int | float:
     if base:
         try:
             return whole(int(text[2:], base))
-        except ValueError:
+        except (ValueError, OverflowError):
             return math.nan
     if not text:
         return 0
@@ -165,16 +114,7 @@ def to_text(value: Value) -> str:
         return "null" if value is None else "undefined"
     if isinstance(value, list):
         return ",".join("" if one in NOTHING else to_text(one) for one in value)
-    if isinstance(value, dict):
-        if set(value) == {"name", "message"}:
-            return f"{value['name']}: {value['message']}"
-        return "[object Object]"
-    return str(value)
-
-
-def property_key(value: Value) -> str:
-    """Return a value as the name of a property."""
-    return value if isinstance(value, str) else to_text(value)
+    return "[object Object]"
 
 
 def same(left: Value, right: Value) -> bool:
@@ -188,20 +128,6 @@ def same(left: Value, right: Value) -> bool:
     return left is right
 
 
-def loosely_same(left: Value, right: Value) -> bool:
-    """Return ``left == right``."""
-    if left in NOTHING or right in NOTHING:
-        return left in NOTHING and right in NOTHING
-    simple = (str, int, float, list)
-    if type_of(left) == type_of(right) or not isinstance(left, simple) or not isinstance(right, simple):
-        return same(left, right)
-    if isinstance(left, list) and isinstance(right, str):
-        return to_text(left) == right
-    if isinstance(right, list) and isinstance(left, str):
-        return left == to_text(right)
-    return to_number(left) == to_number(right)
-
-
 def compare(left: Value, right: Value, test: Callable[[Any, Any], bool]) -> bool:
     """Return a comparison by order: texts by letters, anything else as numbers."""
     if isinstance(left, str) and isinstance(right, str):
@@ -210,33 +136,59 @@ def compare(left: Value, right: Value, test: Callable[[Any, Any], bool]) -> bool
 
 
 def json_value(value: Value) -> Value:
-    """Return a value as JSON keeps it: dates as texts; functions, ``undefined`` in objects left out."""
+    """Return a value as JSON keeps it: ``undefined`` in objects left out."""
     if isinstance(value, dict):
-        return {key: json_value(one) for key, one in value.items() if one is not UNDEFINED and kind(one) != "function"}
+        return {key: json_value(one) for key, one in value.items() if one is not UNDEFINED}
     if isinstance(value, list):
-        return [None if one is UNDEFINED or kind(one) == "function" else json_value(one) for one in value]
+        return [None if one is UNDEFINED else json_value(one) for one in value]
     if isinstance(value, float):
         large = math.isfinite(value) and 1e15 < abs(value) < 1e21
         return int(Decimal(repr(value))) if large else value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if value is UNDEFINED:
-        return UNDEFINED
-    return value.in_json() if hasattr(value, "in_json") else {}
+    return value
 
 
-def stringified(value: Value, indent: int | None = None) -> Value:
+def stringified(value: Value) -> Value:
     """Return ``JSON.stringify(value)``."""
     ready = json_value(value)
-    if ready is UNDEFINED or kind(value) == "function":
-        return UNDEFINED
-    if indent:
-        return _numbers(json.dumps(ready, ensure_ascii=False, indent=min(indent, 10)))
-    return _numbers(json.dumps(ready, ensure_ascii=False, separators=(",", ":")))
+    return UNDEFINED if ready is UNDEFINED else _numbers(json.dumps(ready, ensure_ascii=False, separators=(",", ":")))
 
 
 def _numbers(written: str) -> str:
     return re.sub(r"(?<=[:\[, ])(-?\d+(?:\.\d+)?)e([+-])0*(\d+)(?=[,\]}\s]|$)", r"\1e\2\3", written)
+
+
+def value_of_json(text: str) -> Value:
+    """Return what JSON holds. Raises ValueError."""
+
+    def refuse(name: str) -> Value:
+        raise ValueError(name)
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def to_boolean(value: Value) -> bool:
+    """Return a value as n8n takes it for true or false. Raises ValueError for one that it does not."""
+    if isinstance(value, str) and value.lower() in {"true", "false"}:
+        return value.lower() == "true"
+    if not (isinstance(value, str) and not value.strip()) and to_number(value) in (0, 1):
+        return to_number(value) == 1
+    raise ValueError(value)
+
+
+def parsed_as(wanted: type, value: Value) -> Value:
+    """Return a list or an object, which n8n also takes as a text of JSON. Raises ValueError for anything else."""
+    if isinstance(value, wanted):
+        return value
+    text = to_text(value)
+    for one in (text, text.replace("'", '"')) if wanted is list else (text,):
+        with contextlib.suppress(ValueError):
+            made = value_of_json(one)
+            if isinstance(made, wanted):
+                return made
+    raise ValueError(value)
 
 
 def equal(left: Value, right: Value) -> bool:
@@ -245,8 +197,7 @@ def equal(left: Value, right: Value) -> bool:
         return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(equal, left, right))
-    millis = getattr(left, "millis", None), getattr(right, "millis", None)
-    return bool(millis[0]() == millis[1]()) if all(millis) else same(left, right)  # type: ignore[misc]
+    return same(left, right)
 
 
 def get_path(value: Value, path: str) -> Value:
