@@ -1,7 +1,7 @@
 """Where the warm gate of a project listens, who may talk to it, and how it is started. Imports next to nothing."""
 
 # pathlib and contextlib would cost each hook call as much as the rest of this.
-# ruff: noqa: PTH, SIM105
+# ruff: noqa: PTH102, PTH110, PTH116, PTH120, SIM105
 
 from __future__ import annotations
 
