@@ -143,6 +143,7 @@ _SHUT_TOKENS: Final = (
     r"◁[ \t]?/[ \t]?think[ \t]?▷",
     rf"<\|(?:end_of_|end_|/){_WORD}\|>",
     r"<\|END_THINKING\|>",
+    r"<unused95>",
     r"assistantfinal(?![a-z])",
 )
 #: Behind a token there is no letter case to vary, but a few models do all the same.
