@@ -25,15 +25,7 @@ from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
 from rails.parsing.fast_path import read_plain
 from rails.parsing.json_progress import JsonProgress, from_value
-from rails.parsing.results import (
-    CallFound,
-    CallStarted,
-    CallWithdrawn,
-    Ignored,
-    ParsedAnswer,
-    ParseEvent,
-    ToolSchemas,
-)
+from rails.parsing.results import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 from rails.parsing.scanner import Scanner
 from rails.parsing.uncertain_blocks import TornBlockDetector
 

@@ -342,11 +342,4 @@ class Scanner:
         return stretch
 
     def _json(self, mark: str, used: int) -> JsonFence:
-        return JsonFence(
-            self.offset,
-            self.offset + used,
-            "json",
-            char=mark[0],
-            length=len(mark),
-            reads=self._reads,
-        )
+        return JsonFence(self.offset, self.offset + used, "json", char=mark[0], length=len(mark), reads=self._reads)
