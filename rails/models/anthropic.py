@@ -12,8 +12,11 @@ Retrying is the session's work, so that it is bounded, visible and logged; the S
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -117,7 +120,12 @@ class AnthropicModel:
 
         return self.strictness.asked(answer, own_server=self.base_url.rstrip("/") == DEFAULT_URL)
 
+    def import_ahead(self) -> None:
+        """Begin to import the SDK, which takes a second, while something else is waited for."""
+        threading.Thread(target=_import_sdk, daemon=True, name="the SDK, ahead").start()
+
     def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
+        _import_sdk()
         import anthropic
 
         reading = _Reading(self.name, self.max_tokens)
@@ -159,6 +167,20 @@ class AnthropicModel:
         except (ValueError, KeyError, TypeError, AttributeError, anthropic.AnthropicError) as error:
             # The SDK builds events without checking them, so a wrong one shows up where it is read.
             raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+
+
+def _import_sdk() -> None:
+    """Import the SDK's 3,000 modules: the garbage collector waits meanwhile, and never looks at them again."""
+    if "anthropic" in sys.modules:
+        return
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        import anthropic  # noqa: F401
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()
 
 
 def _status_error(who: str, error: anthropic.APIStatusError) -> ModelError:
