@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rails.core import limits
@@ -52,6 +53,8 @@ from rails.models.http import (
 from rails.models.structured_output import ANTHROPIC, Strictness, strict_tools
 
 if TYPE_CHECKING:
+    import ssl
+
     import anthropic
 
 PROVIDER: Final = "anthropic"
@@ -134,6 +137,7 @@ class AnthropicModel:
             base_url=self.base_url,
             max_retries=0,
             timeout=anthropic.Timeout(self.silence_s, connect=limits.MODEL_CONNECT_SECONDS),
+            http_client=anthropic.DefaultHttpxClient(verify=_authorities()),
         )
         with client, self._faults_in_words():
             answered = client.messages.with_raw_response.create(**body, stream=True)
@@ -181,6 +185,14 @@ def _import_sdk() -> None:
         gc.freeze()
         if collects:
             gc.enable()
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Return who is trusted to name servers: read once, as it takes more time than all else of an answer."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _status_error(who: str, error: anthropic.APIStatusError) -> ModelError:
