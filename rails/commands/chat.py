@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -210,21 +211,19 @@ def _redo(talk: Talk, session: Session | None) -> None:
 
 def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
     """Take a step back or forth, log it where it belongs, and say whose it was."""
-    from rails.commands.undo import say_moved
-    from rails.core.events.changes import Undo
+    from rails.commands.undo import log_of, say_moved, session_to_move, undo_event
     from rails.edits.checkpoints import History
-    from rails.log.writer import SessionLog
-    from rails.session.project import state_of
 
     history = History(talk.project)
-    one = history.redo() if redo else history.undo()
-    say_moved(one, redo=redo)
-    event = Undo(one.step, tuple(str(change.path) for change in one.changes.changes), redo, one.changes.files())
-    if session and one.session == session.log.session_id:
-        session.publish(event)
-        return
-    with SessionLog.reopen(state_of(talk.project), one.session) as log:
-        log.append(event)
+    name = session_to_move(history, None, redo=redo)
+    own = session if session and session.log.session_id == name else None
+    with nullcontext() if own else log_of(talk.project, name) as log:
+        one = history.redo(name) if redo else history.undo(name)
+        say_moved(one, redo=redo)
+        if own:
+            own.publish(undo_event(one, redo=redo))
+        elif log:
+            log.append(undo_event(one, redo=redo))
 
 
 def _gate(talk: Talk, session: Session | None) -> None:

@@ -183,13 +183,13 @@ def _queue_behind(approver: object) -> ApprovalQueue | None:
 
 def views_of(state: Path) -> list[SessionView]:
     """Return every session of a project as people see it."""
-    from rails.log.reader import full, read_lenient, sessions
+    from rails.log.reader import damage_in_words, full, read_lenient, sessions
     from rails.projections.session import session_view
 
     views = []
     for session in sessions(state):
         records, damages = read_lenient(session.path)
-        views.append(session_view(records, damages, load=lambda record: full(record, state)))
+        views.append(session_view(records, damage_in_words(damages), load=lambda record: full(record, state)))
     return views
 
 
@@ -213,6 +213,17 @@ def width_of(stream: TextIO) -> int:
     import shutil
 
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
+
+
+def typed(word: str, what: str) -> bool:
+    """Whether a person at a terminal types the whole word, asked to do so to ``what``; without one the answer is no."""
+    sys.stdout.flush()
+    if not sys.stdin.isatty():
+        return False
+    try:
+        return input(f'Type the whole word "{word}" to {what}: ').strip() == word
+    except EOFError:
+        return False
 
 
 def read_input(name: str) -> str:

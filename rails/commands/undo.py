@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.errors import EXIT_OK, UsageError
-from rails.core.events.changes import Undo
+from rails.core.events.changes import CheckpointEvent, Undo
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import is_fix_run
@@ -21,12 +24,29 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", help="which session (default: the last)")
     parser.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
     parser.add_argument("--all", action="store_true", help="every step of the session, the last first")
+    parser.add_argument("--file", metavar="PATH", help="only what was done to this file; once more goes further back")
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Take back the named step, the whole session, or the last step there is."""
-    return move(options, redo=False)
+    """Take back the named step, the whole session, one file of it, or the last step there is."""
+    return _one_file(options) if options.file else move(options, redo=False)
+
+
+def _one_file(options: argparse.Namespace) -> int:
+    project = common.project_of(options)
+    path = parse_path(options.file)
+    if options.all or not isinstance(path, WorkspacePath):
+        what = "--file and --all exclude each other" if options.all else str(path)
+        raise UsageError(f"{what.rstrip('.')}. Nothing was changed.")
+    for note in recover(project):
+        print(one_line(note, 400))
+    done = History(project).undo_file(str(path), options.session, options.step)
+    say_moved(done, redo=False, whole=False)
+    if not is_fix_run(done.session) and not done.unrecorded:
+        with SessionLog.reopen(state_of(project), done.session) as log:
+            log.append(CheckpointEvent(f"step {done.step}: {done.title}", done.step, (str(path),)))
+    return EXIT_OK
 
 
 def move(options: argparse.Namespace, *, redo: bool) -> int:
@@ -34,24 +54,38 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     project = common.project_of(options)
     for note in recover(project):
         print(one_line(note, 400))
-    for one in _moved(History(project), options, redo=redo):
-        say_moved(one, redo=redo)
-        paths = tuple(str(change.path) for change in one.changes.changes)
-        if not is_fix_run(one.session):  # which has no log
-            with SessionLog.reopen(state_of(project), one.session) as log:
-                log.append(Undo(one.step, paths, redo, one.changes.files()))
+    history = History(project)
+    session = session_to_move(history, options.session, redo=redo)
+    with log_of(project, session) as log:
+        for one in _moved(history, session, options, redo=redo):
+            say_moved(one, redo=redo)
+            if log is not None:
+                log.append(undo_event(one, redo=redo))
     return EXIT_OK
 
 
-def _moved(history: History, options: argparse.Namespace, *, redo: bool) -> tuple[Undone, ...]:
-    """Do what the command line asks for. Raises UsageError where there is nothing to do."""
-    fitting = in_effect(history.steps(options.session), undone=redo)
+def session_to_move(history: History, session: str | None, *, redo: bool) -> str:
+    """Return whose step is the next to go. Raises UsageError where there is none."""
+    fitting = in_effect(history.steps(session), undone=redo)
     if not fitting:
-        where = f"session {one_line(options.session)!r}" if options.session else str(history.project)
+        where = f"session {one_line(session)!r}" if session else str(history.project)
         raise UsageError(
             f"There is nothing to {'redo' if redo else 'undo'} in {where}. ai-rails review lists the sessions."
         )
-    session = options.session or fitting[-1].session
+    return session or fitting[-1].session
+
+
+def log_of(project: Path, session: str) -> AbstractContextManager[SessionLog | None]:
+    """Open the log that a step back is written to, before it is taken. Raises LogError; nothing is changed then."""
+    return nullcontext() if is_fix_run(session) else SessionLog.reopen(state_of(project), session)
+
+
+def undo_event(one: Undone, *, redo: bool) -> Undo:
+    """Return the event of a step that was taken back, or done again."""
+    return Undo(one.step, tuple(str(change.path) for change in one.changes.changes), redo, one.changes.files())
+
+
+def _moved(history: History, session: str, options: argparse.Namespace, *, redo: bool) -> tuple[Undone, ...]:
     if options.step is None and is_fix_run(session):  # one run of gate --fix, however many steps it was written in
         return history.redo_session(session) if redo else history.undo_session(session)
     if redo:
@@ -61,13 +95,16 @@ def _moved(history: History, options: argparse.Namespace, *, redo: bool) -> tupl
     return (history.undo(session, options.step),)
 
 
-def say_moved(one: Undone, *, redo: bool) -> None:
+def say_moved(one: Undone, *, redo: bool, whole: bool = True) -> None:
     """Print each file that was written, and whose step it was."""
     for change in one.changes.changes:
         verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
         print(f"{verb} {one_line(str(change.path))}")
     done = "done again" if redo else "undone"
-    print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.")
+    if not whole:
+        print(f"It is step {one.step} of session {one_line(one.session)}: {one_line(one.title)}.")
+    else:
+        print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.")
     if one.merged:
         print(one_line(f"What was changed since in {', '.join(map(str, one.merged))} is kept.", 400))
     if one.unrecorded:

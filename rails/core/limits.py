@@ -109,8 +109,6 @@ PAGE_LINGER_SECONDS: Final = 1.0
 
 # -- time, in seconds -----------------------------------------------------------------------------
 CHECK_SECONDS: Final = 60.0
-#: For the slow checks of a proposal that goes back to the agent anyway; what has no answer by then is pending.
-PENDING_SECONDS: Final = 0.5
 #: How long the end of a gate waits for a judgement that is going on.
 GATE_CLOSE_SECONDS: Final = 2.0
 COMMAND_SECONDS: Final = 60.0
@@ -128,10 +126,11 @@ MAX_ATTEMPTS: Final = 3
 PROJECT_LOCK_SECONDS: Final = 10.0
 #: Contents of files that an agent read and that are kept to merge with: four files of the largest size.
 KNOWN_BYTES: Final = 40_000_000
-#: All matches of a regular expression that a model sent; one of them takes linear time, many can take its square.
+#: All matches of a regular expression that a model sent; one of them takes linear time, many can
+#: take its square. The seconds are those of the processor: another program beside this one changes nothing.
 REGEX_SECONDS: Final = 2.0
-#: Looking for lines that are nearly the wanted ones, for a refusal: it must not cost more than the edit.
-NEAREST_SECONDS: Final = 0.2
+#: Lines of a file that are compared with the wanted one, for a refusal: it must not cost more than the edit.
+NEAREST_LINES: Final = 30_000
 
 # -- the log --------------------------------------------------------------------------------------
 #: A payload above this is stored once by its hash, and the record points to it.
@@ -152,5 +151,7 @@ PAGE_ROWS: Final = 500
 GROUP_COMMIT_SECONDS: Final = 0.25
 #: How long a writer waits for another process to close a session log, in seconds.
 LOCK_SECONDS: Final = 1.0
+#: How long a session waits until those who delete others have looked through the logs, in seconds.
+COLLECTING_SECONDS: Final = 60.0
 #: What a command or linter may print before it is cut in the middle.
 OUTPUT_BYTES: Final = 1_000_000

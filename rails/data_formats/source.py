@@ -9,7 +9,6 @@ import ast
 import importlib
 import itertools
 import re
-import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
+from rails.data_formats.python_code import parse_tree
 from rails.data_formats.strict_json import JsonFault, parse_strict
 
 if TYPE_CHECKING:
@@ -83,10 +83,7 @@ def symbols(text: str, language: str) -> tuple[Symbol, ...]:
 
 
 def _python_symbols(text: str) -> Iterator[tuple[str, int, int]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        body = ast.parse(text).body
-    waiting: list[tuple[str, ast.stmt]] = [("", one) for one in reversed(body)]
+    waiting: list[tuple[str, ast.stmt]] = [("", one) for one in reversed(parse_tree(text).body)]
     while waiting:
         inside, node = waiting.pop()
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -144,16 +141,25 @@ def _is_layout(text: str, start: int, place: int, places: Sequence[int]) -> bool
         return True
     if text[place] == "\t":  # the indentation of a line whose beginning is judged itself
         line_end = text.rfind("\n", 0, place)
-        return line_end in places and not text[line_end:place].strip()
+        return line_end in places and not text[line_end:place].strip("* \t\n")
     line = text[text.rfind("\n", 0, start) + 1 : start]
     indent = len(line) - len(line.lstrip())
-    if not line.strip() and text[start:place] in ('"""', "'''"):
-        return True  # a docstring
+    long = text.startswith(('"""', "'''"), start)  # chosen for a text of several lines
+    if long and not line.strip() and place == start + 3:
+        return True
+    if long and not indent:
+        return _NO_ESCAPE_BEHIND.match(after) is not None or text[place - 1] not in _ESCAPE_BEHIND
     blanks = len(after) - len(after.lstrip())
     if not after.strip() or indent:
         return blanks >= indent or not after.strip()
     begins = after[0].isalnum() or after[0] in "*-#<>=.:@[({\"'`" or blanks > 1 or after[1:2] in ("*", "-")
     return begins and text[place - 1] not in "/([{'\"`"
+
+
+#: Where a line end between them is written as an escape, in a short string or a pattern: what stands before it, and
+#: what does not stand behind it.
+_ESCAPE_BEHIND: Final = frozenset("'\"`([{|^\\")
+_NO_ESCAPE_BEHIND: Final = lazy(r"\Z|[\w\s<>@#$.-]")
 
 
 def _python_strings(text: str) -> list[tuple[int, int]]:
@@ -208,12 +214,10 @@ def _depth(text: str) -> int:
 
 
 def _python(text: str) -> bool | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError):
-            return False
+    try:
+        tree = parse_tree(text)
+    except (SyntaxError, ValueError):
+        return False
     return True if any(_says_something(one) for one in tree.body) or not text.strip() else None
 
 

@@ -111,6 +111,15 @@ class CheckpointStore:
         items = raw.decode("utf-8", "replace").split("\0")
         return in_order(step for item in items if (step := parse_checkpoint(item)))
 
+    def forget(self, sessions: Sequence[str], keep: Sequence[int]) -> None:
+        """Remove the steps of sessions for good, with every byte that no other step has. Raises WorkspaceError."""
+        if not sessions:
+            return
+        for session in sessions:
+            self._git(["update-ref", "-d", f"refs/rails/{ref_name(session)}"])
+        for words in (["repack", "-a", "-d", "-q"], ["prune", "--expire=now"]):
+            self._run(words, keep=keep)
+
     def restore_point(self, step: Checkpoint) -> ChangeSet:
         """Return the change set of a step, with all bytes."""
         sides = [f"{step.commit}:{side}/{path}" for path in step.files for side in ("before", "after")]

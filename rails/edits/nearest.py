@@ -1,6 +1,6 @@
 """The nearest places, when no strategy finds the text. They are shown and can be accepted by handle, never applied.
 
-Bounded in time: lines are compared by an index first, and only the best windows are measured.
+Bounded: lines are compared by an index first, and only the best windows are measured.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from time import monotonic
+from itertools import islice
 from typing import Final
 
 from rails.core import limits
@@ -17,7 +17,6 @@ from rails.core.likeness import likeness
 from rails.core.text import one_line
 from rails.edits.text_view import View, tokens, without_spaces
 
-_BUDGET_SECONDS: Final = limits.NEAREST_SECONDS
 _SHOWN: Final = 3
 _COMMON: Final = 200  # a line that is in the file more often says nothing about the place
 _MIN_LIKENESS: Final = 0.5
@@ -85,13 +84,11 @@ def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Find the lines most like the longest line of the search text, until the time is up."""
+    """Find the lines most like the longest line of the search text, in so many lines of the file."""
     offset, probe = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
     probe = probe.strip()[:_LINE_CHARS]
-    words, scored, end = set(tokens(probe)), [], monotonic() + _BUDGET_SECONDS
-    for number, line in enumerate(lines):
-        if number % 64 == 0 and monotonic() > end:
-            break
+    words, scored = set(tokens(probe)), []
+    for number, line in enumerate(islice(lines, limits.NEAREST_LINES)):
         text = line.strip()[:_LINE_CHARS]
         if not text or (words and words.isdisjoint(tokens(text))):
             continue

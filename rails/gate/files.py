@@ -112,11 +112,6 @@ def _count_before(key: tuple[str, str, str], counts: Mapping[tuple[str, str, str
     return max((count for other, left in counts.items() if other[:2] == key[:2] for count in left), default=None)
 
 
-def fresh(files: Sequence[File]) -> list[File]:
-    """Return files about which nothing was said yet."""
-    return [File(file.path, file.change, file.before, file.job.after, file.mode, file.compared) for file in files]
-
-
 def taken_away(gone: Sequence[FileChange]) -> list[Finding]:
     """Return what deleted files mean for the checks' configuration."""
     if not gone:

@@ -22,13 +22,12 @@ from rails.core.errors import CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Evidence, Finding, NotChecked, Status, Verdict
+from rails.gate import scratch_files
 from rails.gate.enforcement import Modes
-from rails.gate.files import File, change_summaries, fresh, left_elsewhere, moved_from, taken_away, with_baselines
+from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, taken_away, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob
-from rails.gate.support.deadline import Deadline
-from rails.gate.support.language import PENDING
 from rails.gate.support.read_file import Overlay, read_from_disk
 from rails.gate.support.warm_processes import PythonPool
 
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     from rails.gate.support.check_command import CheckCommand
     from rails.gate.weakened_tests import Author
 
+_UNPARSED: Final = "a file does not parse"
+_GOES_BACK: Final = "it was not run, because the change goes back to the agent anyway"
 #: Endings of the files that tests are written in.
 _CODE: Final = (".py", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
@@ -52,8 +53,8 @@ class Gate:
     (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
     something (:mod:`rails.gate.command_checks`), beside those of the settings
     (:mod:`rails.gate.support.settings`); they run on a copy, and only when every file could be parsed.
-    ``profile`` is where n8n workflows are to run: import, api, publish or strict. ``wait`` waits for every check, also
-    where the change goes back to the agent anyway: the verdict is the same on a busy machine.
+    ``profile`` is where n8n workflows are to run: import, api, publish or strict. ``wait`` runs the commands also where
+    the change goes back to the agent anyway.
     """
 
     def __init__(
@@ -100,12 +101,7 @@ class Gate:
         with self._turn:
             self._context.fix = self._context.exclusions_stand = True
             self._context.unsafe_fixes = False
-            self._context.deadline = Deadline(limited=not self._waits)
-            verdict = self._verdict(fresh(files), gone, agent=agent, author=author)
-            if verdict.status != "fail" and any(miss.reason == PENDING for miss in verdict.not_checked):
-                # Nothing goes back after all (a mode excuses it), so a human is asked: that waits for everything.
-                self._context.deadline = Deadline()
-                verdict = self._verdict(fresh(files), gone, agent=agent, author=author)
+            verdict = self._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
@@ -173,7 +169,6 @@ class Gate:
                 files.append(File(str(path), change, before, data, mode, compared=base is not None))
         with self._turn:
             self._context.fix, self._context.unsafe_fixes = fix or unsafe_fixes, unsafe_fixes
-            self._context.deadline = Deadline()
             self._context.exclusions_stand = True
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             with self._as_approved(base, names) as gate:
@@ -195,7 +190,7 @@ class Gate:
             self._context.known.clear()
         with self._turn:
             missed = self._settings()
-            findings, unable, runs = self._run_commands([*map(str, paths)], {}, {}, parsed=parsed)
+            findings, unable, runs = self._run_commands([*map(str, paths)], {}, {}, "" if parsed else _UNPARSED)
             findings, missed = self._modes.applied(findings, [*missed, *unable], self._context.options, "")
             if self.strict:
                 missed = [replace(miss, required=True) for miss in missed]
@@ -220,7 +215,7 @@ class Gate:
             mine.trusted,
             self._trusted,
         )
-        theirs.fix, theirs.unsafe_fixes, theirs.deadline = mine.fix, mine.unsafe_fixes, mine.deadline
+        theirs.fix, theirs.unsafe_fixes = mine.fix, mine.unsafe_fixes
         gate._approved = state.changed
         try:
             with gate:
@@ -248,7 +243,7 @@ class Gate:
         file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
         with contextlib.suppress(Exception), self._turn:
             if not self._closed:
-                self._context.fix, self._context.deadline = after is not None, Deadline()
+                self._context.fix = after is not None
                 self._verdict([file], [], executing=False)
 
     def close(self) -> None:
@@ -287,6 +282,7 @@ class Gate:
         agent: str = "",
         author: Author | None = None,
         executing: bool = True,
+        goes_back: bool = False,
     ) -> Verdict:
         runs: list[CheckRun] = []
         unset = self._settings()
@@ -302,12 +298,16 @@ class Gate:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
-        findings += [*taken_away(gone), *self._of_tests(files, gone, author)]
+        findings += [*taken_away(gone), *self._of_the_change(files, gone, author)]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
-        executed, unable, more = self._execute(files, gone, findings) if executing else ([], [], [])
-        findings += executed
-        missed += unable
-        runs += more
+        if executing:
+            held = _UNPARSED if any(found.new and _weight(found) == 0 for found in findings) else ""
+            if goes_back and _status(self._modes.applied(findings, (), self._context.options, agent)[0], ()) == "fail":
+                held = held or _GOES_BACK
+            executed, unable, more = self._execute(files, gone, held)
+            findings += executed
+            missed += unable
+            runs += more
         findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
@@ -323,15 +323,19 @@ class Gate:
             evidence=tuple(Evidence(file.path, tuple(file.looked)) for file in files),
         )
 
-    def _of_tests(self, files: Sequence[File], gone: Sequence[FileChange], author: Author | None) -> Sequence[Finding]:
+    def _of_the_change(
+        self, files: Sequence[File], gone: Sequence[FileChange], author: Author | None
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with the change as such, whatever its files hold."""
         sides: list[tuple[str, bytes | None, bytes | None]]
         sides = [(file.path, file.before, file.after) for file in files if file.compared]
+        yield from scratch_files.misplaced(path for path, before, _ in sides if before is None)
         sides += [(str(change.path), change.before, None) for change in gone]
-        if not any(path.endswith(_CODE) for path, _, _ in sides):
-            return ()
-        from rails.gate import weakened_tests
+        if any(path.endswith(_CODE) for path, _, _ in sides):
+            from rails.gate import weakened_tests
 
-        return weakened_tests.findings(self._context.home or self.project, sides, author or weakened_tests.Author())
+            home = self._context.home or self.project
+            yield from weakened_tests.findings(home, sides, author or weakened_tests.Author())
 
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""
@@ -347,37 +351,28 @@ class Gate:
         ]
 
     def _execute(
-        self, files: Sequence[File], gone: Sequence[FileChange], found: Sequence[Finding]
+        self, files: Sequence[File], gone: Sequence[FileChange], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands on a copy of the project as it would be."""
         before: dict[str, bytes | None] = {file.path: file.before for file in files}
         after: dict[str, bytes | None] = {file.path: file.after for file in files}
         for change in gone:
             before[str(change.path)], after[str(change.path)] = change.before, None
-        parsed = not any(finding.new and _weight(finding) == 0 for finding in found)
         # A command finds the configuration of the approved state, too.
-        return self._run_commands([*after], {**before, **self._approved}, {**after, **self._approved}, parsed=parsed)
+        return self._run_commands([*after], {**before, **self._approved}, {**after, **self._approved}, held)
 
     def _run_commands(
-        self,
-        paths: Sequence[str],
-        before: Mapping[str, bytes | None],
-        after: Mapping[str, bytes | None],
-        *,
-        parsed: bool,
+        self, paths: Sequence[str], before: Mapping[str, bytes | None], after: Mapping[str, bytes | None], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        """Run the commands that are wanted for ``paths``; ``parsed`` is whether all of these could be."""
+        """Run the commands that are wanted for ``paths``; ``held`` is why none is, if so."""
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
         for command in (*self.commands, *self._context.options.commands):
             if not any(path.endswith(command.endings) for path in paths):
                 continue
-            if not parsed:
-                missed.append(NotChecked(".", command.name, "a file does not parse", command.blocking))
-                continue
-            if self._context.deadline.started:
-                missed.append(NotChecked(".", command.name, PENDING, command.blocking))
+            if held:
+                missed.append(NotChecked(".", command.name, held, command.blocking))
                 continue
             from rails.gate.command_checks import findings_of_command
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -19,6 +18,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding
+from rails.data_formats.python_code import parse_tree
 from rails.gate.baseline import split_lines
 
 TEST_FILE: Final = lazy(
@@ -173,9 +173,7 @@ def _tests(path: str, text: str) -> _Tests:
     if not path.endswith((".py", ".pyw")):
         return dict(_script_tests(text)) if text else {}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = dict(_python_functions(ast.parse(text), text))
+        found = dict(_python_functions(parse_tree(text), text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     tests = {name: test for name, test in found.items() if name.rpartition(".")[2].startswith("test")}
@@ -295,7 +293,7 @@ def _hard_coded(project: Path, code: Sequence[Sides], tests: Sequence[Sides]) ->
 def _answers(text: str) -> dict[tuple[str, str, str], int]:
     """Return function, input and output of each ``if name == literal: return literal``, with its line."""
     try:
-        tree = ast.parse(text) if _BRANCH.search(text) else ast.Module([], [])
+        tree = parse_tree(text) if _BRANCH.search(text) else ast.Module([], [])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     found = {}

@@ -29,7 +29,7 @@ from rails.core.tool_request import Json
 _HEAD_FIELDS: Final = ("timestamp", "session_id", "agent_role", "llm_model_used", "event_type", "message", "prev")
 _BODY: Final = b',"details":'
 #: Why a record of a later format is none for this version.
-NEWER: Final = "it was written by a newer version of AI-Rails"
+NEWER: Final = "written by a newer version of AI-Rails"
 _HASH: Final = b',"hash":"'
 _TAIL_LENGTH: Final = len(_HASH) + 64 + 2
 # DEL and C1 controls, line and paragraph separators, bidirectional marks, byte-order mark, lone surrogates.
@@ -123,7 +123,7 @@ def follows(line: bytes, seq: int, prev: str) -> str | None:
 def _record(value: dict[str, Json], line: bytes) -> tuple[Record, bool] | str:
     version, seq, details, digest = (value.get(name) for name in ("v", "seq", "details", "hash"))
     if isinstance(version, int) and version > FORMAT_VERSION:
-        return f"{NEWER} (format {version})"
+        return f"it was {NEWER} (format {version})"
     texts = [text for name in _HEAD_FIELDS if isinstance(text := value.get(name), str)]
     if type(seq) is not int or not isinstance(details, dict) or not isinstance(digest, str):
         return "it is not a record of this log"

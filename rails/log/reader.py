@@ -43,6 +43,11 @@ class Damage:
     reason: str
     sha256: str
 
+    @property
+    def is_newer(self) -> bool:
+        """Whether it is nothing that went wrong: a later version wrote it."""
+        return event_codec.NEWER in self.reason
+
     def __str__(self) -> str:
         return f"line {self.line} (byte {self.offset}, {self.length} bytes): {self.reason}"
 
@@ -92,9 +97,11 @@ class Verification:
         return self.ok
 
     def __str__(self) -> str:
-        verdict = "whole" if self.ok else "DAMAGED"
+        newer = [item for item in self.damage if item.is_newer]
+        verdict = "whole" if self.ok else "NEWER" if len(newer) == len(self.damage) else "DAMAGED"
         lines = [f"{verdict}: {self.records} records, the last has the hash {self.end.hash or 'none'}"]
-        lines += [f"damage at {item}" for item in self.damage]
+        lines += [f"damage at {item}" for item in self.damage if not item.is_newer]
+        lines += damage_in_words(newer)
         lines += [f"torn by a crash and marked as such: {item}" for item in self.recovered]
         if self.in_flight:
             lines.append(
@@ -225,6 +232,17 @@ def unexplained(records: Sequence[Record], damage: Sequence[Damage]) -> tuple[Da
     marks = [mark for record in records if isinstance(mark := record.event, LogRecovered)]
     known = {(mark.offset, mark.bytes, mark.sha256) for mark in marks}
     return tuple(item for item in damage if (item.offset, item.length, item.sha256) not in known)
+
+
+def damage_in_words(damages: Sequence[Damage]) -> tuple[str, ...]:
+    """Return what is wrong with a log in sentences; the lines of a newer version have one together."""
+    newer = [item for item in damages if item.is_newer]
+    told = tuple(str(item) for item in damages if not item.is_newer)
+    if not newer:
+        return told
+    many = f"and {len(newer) - 1} more lines: they were" if len(newer) > 1 else "it was"
+    words = newer[0].reason.removeprefix("it was ")
+    return f"line {newer[0].line} {many} {words}, and not read. This version writes nothing to the log.", *told
 
 
 def full(record: Record, state: Path) -> Record:

@@ -84,6 +84,7 @@ class SessionStats:
     message: str = ""
     records: int = 0
     damage: int = 0
+    newer: int = 0
     turns: int = 0
     requests: int = 0
     refused: int = 0

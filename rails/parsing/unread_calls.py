@@ -20,6 +20,7 @@ from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
+from rails.data_formats.python_code import parse_tree
 from rails.data_formats.strict_json import JsonFault, parse_strict, read_container
 from rails.json_schema import quick_check
 from rails.json_schema.quick_check import fits
@@ -157,7 +158,7 @@ def _is_python_call(span: BlockSpan, tools: ToolSchemas) -> bool:
     """Return whether all that a fence holds is calls of tools, printed or not."""
     body = span.body.rpartition("```")[0] if span.closed else span.body
     try:
-        tree = ast.parse(body[:20_000].strip())
+        tree = parse_tree(body[:20_000].strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return bool(tree.body) and all(isinstance(one, ast.Expr) and _called(one.value) in tools for one in tree.body)

@@ -13,7 +13,7 @@ from rails.core.errors import LogError, UsageError
 from rails.core.events.record import Record
 from rails.core.text import one_line
 from rails.log.index.index import Index
-from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient, session_ids
+from rails.log.reader import LOG_NAME, SESSION_ID, damage_in_words, full, read_lenient, session_ids
 from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
 from rails.projections.session import session_view
@@ -50,7 +50,7 @@ class SessionList:
         if known and known[0] == size:
             return known[1]
         records, damages = read_lenient(log)
-        view = session_view(records, damages, load=self._whole)
+        view = session_view(records, damage_in_words(damages), load=self._whole)
         self._keep(session_id, size, view)
         return view
 

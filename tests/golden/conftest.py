@@ -27,8 +27,6 @@ def same_everywhere(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     for name in ("fsync", "fdatasync"):  # what is synced is not the subject, and a busy disk is slow at it
         monkeypatch.setattr(os, name, lambda descriptor: None)
-    # Whether a slow linter is waited for depends on how busy the machine is; here it always is.
-    monkeypatch.setattr("rails.core.limits.PENDING_SECONDS", 60.0)
     time.tzset()
     mask = os.umask(0o022)
     yield

@@ -189,7 +189,7 @@ def test_a_recovery_mark_and_another_format_are_always_looked_at_closely():
     assert event_codec.follows(line("LOG_RECOVERED"), 1, "") is None
     newer = line().replace(b'{"v":1,', b'{"v":2,')
     assert event_codec.follows(newer, 1, "") is None
-    assert event_codec.decode_record(newer) == f"{event_codec.NEWER} (format 2)"
+    assert event_codec.decode_record(newer) == f"it was {event_codec.NEWER} (format 2)"
 
 
 @pytest.mark.parametrize(

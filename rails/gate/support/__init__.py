@@ -1,1 +1,1 @@
-"""What the checks share: their protocol, settings, deadlines and warm processes."""
+"""What the checks share: their protocol, settings and warm processes."""

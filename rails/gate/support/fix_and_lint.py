@@ -60,9 +60,6 @@ _BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign
 _LONG: Final = "E501"
 _ROOM: Final = re.compile(r"> (\d+)\)")
 
-#: Families of rules that a formatter or a fix may still settle.
-_LAYOUT: Final = ("E1", "E2", "E3", "E5", "E7", "W", "I", "D", "Q", "COM")
-
 
 def _nothing(_path: str, _data: bytes, _to_format: bool) -> None:
     """Prefetch nothing."""
@@ -128,7 +125,6 @@ class FixAndLint:
 
     def _broken(self, error: Finding) -> CheckResult:
         """One finding, whatever the linters would say about the rest of the file."""
-        self.context.deadline.start()
         was = self._syntax(self.job.before) if self.job.before is not None else None
         if was is not None:
             self._miss(self.tools.linter, "the file does not parse, as before this change")
@@ -143,13 +139,12 @@ class FixAndLint:
 
     def _repaired(self, decoded: Decoded, brought: NewFindings) -> Steps[bytes]:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
-        if (laid_out := self._only_laid_out(brought)) is not None:
+        if (laid_out := self._only_laid_out()) is not None:
             return laid_out
         data = self.job.after
         seen, settled = {data}, False
         for _ in range(_ROUNDS):
             fixed = yield from self._fixes(data, decoded, brought)
-            self._start_deadline(fixed, brought)
             if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
@@ -169,7 +164,7 @@ class FixAndLint:
             return self.job.after
         return data
 
-    def _only_laid_out(self, brought: NewFindings) -> bytes | None:
+    def _only_laid_out(self) -> bytes | None:
         """Return the formatted text when layout is all there is to repair: then one look of the linter is enough."""
         if not self.tools.fixes_outlive_layout(self.job.path, self.job.after):
             return None
@@ -177,7 +172,6 @@ class FixAndLint:
         if any(found.edits or found.rule in _BREAKS for found in self._lint(wanted).diagnostics):
             return None
         self._note_format(self.job.after, wanted)
-        self._start_deadline(wanted, brought)
         return wanted
 
     def _regression(self, data: bytes) -> str:
@@ -216,12 +210,6 @@ class FixAndLint:
     def _new(self, some: list[Diagnostic], data: bytes, brought: NewFindings) -> list[Diagnostic]:
         """Return those of ``some``, diagnostics of ``data``, that the change introduced."""
         return brought.among(some, data, self._lint(data).findings)
-
-    def _start_deadline(self, data: bytes, brought: NewFindings) -> None:
-        """Say so when it is plain already that the change goes back: what no layout can correct."""
-        wrong = [one for one in self._lint(data).diagnostics if not one.rule.startswith(_LAYOUT)]
-        if wrong and not self.context.deadline.started and self._new(wrong, data, brought):
-            self.context.deadline.start()
 
     def _shortened(self, data: bytes, brought: NewFindings) -> bytes:
         """Break the long lines that the change introduced and that neither a fix nor the formatter can break."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from rails.core.dataclass import dataclass
 from rails.core.verdict import Finding
 from rails.gate.support.diagnostics import Diagnostic
-
-#: The reason of a check that was not waited for. Before a human is asked, it is.
-PENDING: Final = "pending: it was not waited for, because the change goes back to the agent anyway"
 
 
 class NotCheckedError(Exception):
@@ -22,13 +19,6 @@ class ExcludedError(NotCheckedError):
 
     def __init__(self) -> None:
         super().__init__("the project's configuration excludes this file")
-
-
-class PendingError(NotCheckedError):
-    """A slow tool has not answered yet; the proposal goes back to the agent for another reason meanwhile."""
-
-    def __init__(self) -> None:
-        super().__init__(PENDING)
 
 
 class NotNeededError(Exception):

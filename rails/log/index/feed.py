@@ -22,7 +22,7 @@ from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail, session_i
 from rails.log.session_stats import SessionStats
 
 #: Changes with every change of the tables, of the stats or of what is searchable; another version is built again.
-VERSION: Final = 3
+VERSION: Final = 4
 #: A row's number is its session's number, shifted by so many bits, and its record's number.
 SHIFT: Final = 32
 _BATCH: Final = 1_000
@@ -175,7 +175,8 @@ class _Feeder:
         turns = TurnMarks(self._last_turn(base), base)
         for item in batch:
             if isinstance(item, Damage):
-                session.card.damage += 1
+                session.card.damage += not item.is_newer
+                session.card.newer += item.is_newer
                 continue
             record = with_large_values(item.record, self._state)
             found = searchable_words(record, self._load)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
-import warnings
 from collections.abc import Iterator
 from typing import Final, Literal
 
 from rails.core.dataclass import dataclass
 from rails.core.verdict import Severity
+from rails.data_formats.python_code import parse_tree
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.syntax import JavaScriptFault
 from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, listed, shown_value
@@ -110,9 +109,7 @@ def _javascript(text: str) -> JavaScriptFault | None:
 
 def _python(text: str) -> JavaScriptFault | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
+        parse_tree(text)
     except SyntaxError as error:
         return _python_fault(text, error)
     except (ValueError, RecursionError, MemoryError):

@@ -6,11 +6,11 @@ Nothing is evaluated: the text is parsed, and values must be literals.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator, Sequence
 
 from rails.core import limits
 from rails.core.tool_request import Json
+from rails.data_formats.python_code import parse_tree
 from rails.parsing.call_formats.form import FormCall, NotInForm
 
 #: Longer texts, and more calls in one, are not read.
@@ -22,9 +22,7 @@ def read(text: str) -> Sequence[FormCall]:
     if len(text) > _CHARS:
         raise NotInForm("the calls are too long", 0)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # an escape that Python does not know
-            tree = ast.parse(text.strip())
+        tree = parse_tree(text.strip(), "error")  # an escape that Python does not know
     except (SyntaxError, ValueError, Warning, RecursionError, MemoryError) as error:
         raise NotInForm(f"the calls are no Python: {error}", 0) from error
     nodes = [inner for one in tree.body for inner in _expressions(one)]

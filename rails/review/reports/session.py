@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from rails.core.text import one_line
+from rails.log.event_codec import NEWER
 from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
 from rails.render.blocks import Badge, Counts, Facts, Notes, Times
@@ -87,7 +88,8 @@ def session_warnings(view: SessionView) -> Iterator[Notes]:
     if view.attention:
         yield Notes("look", "Worth a second look", view.attention, "bad")
     if view.damage:
-        yield Notes("damaged", "Damaged log", view.damage, "bad")
+        newer = all(NEWER in words for words in view.damage)
+        yield Notes("newer" if newer else "damaged", "Newer log" if newer else "Damaged log", view.damage, "bad")
 
 
 def session_history(view: SessionView) -> Facts:

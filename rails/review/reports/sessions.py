@@ -95,15 +95,20 @@ def sessions_table(cards: Sequence[SessionStats]) -> Table:
     )
 
 
+def unread_lines(card: SessionStats) -> str:
+    """Say how many lines of a session's log could not be read, to be put behind something else; "" if all could."""
+    damage = f"; {card.damage} damaged lines" if card.damage else ""
+    return damage + (f"; {card.newer} lines of a newer AI-Rails" if card.newer else "")
+
+
 def _row(card: SessionStats) -> tuple[Cell, ...]:
     style: CellStyle = "good" if card.outcome == "done" else "open" if card.outcome in ("", "dry_run") else "bad"
-    damage = f"; {card.damage} damaged lines" if card.damage else ""
     return cells(
         Cell(card.session_id, "head", session=card.session_id),
         card.started[:16].replace("T", " "),
         card.turns,
         spark(card.spark[-_POINTS:]),
-        Cell(f"{outcome_words(card.outcome)}{damage}", style),
+        Cell(f"{outcome_words(card.outcome)}{unread_lines(card)}", style),
         card.task,
     )
 

@@ -8,8 +8,7 @@ import codecs
 import contextlib
 import operator
 import threading
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, count, islice
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, one_line, plain_text
 from rails.core.verdict import Finding
+from rails.data_formats.python_code import alone, parse_tree
 from rails.gate.baseline import lines_of
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.warm_processes import side_by_side
@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     import ast
 
 RULE: Final = "syntax-error"
-# Warning filters belong to the whole process, so only one thread at a time may change them.
-_LOCK: Final = threading.Lock()
-
-
-@contextlib.contextmanager
-def quietly() -> Iterator[None]:
-    """Keep the compiler's warnings about the code at hand to ourselves."""
-    with _LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def error_in(path: str, data: bytes) -> Finding | None:
@@ -50,19 +40,15 @@ def error_in(path: str, data: bytes) -> Finding | None:
 
 def same_program(one: str, other: str) -> bool:
     """Whether two Python texts have the same syntax tree."""
-    import ast  # here and below, because only what is repaired needs trees
-
     try:
-        with quietly():
-            trees = ast.parse(one), ast.parse(other)
-        return _same(*trees, one.splitlines(), other.splitlines())
+        return _same(parse_tree(one), parse_tree(other), one.splitlines(), other.splitlines())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
 
 def _same(one: ast.AST, other: ast.AST, lines: list[str], others: list[str]) -> bool:
     """Compare two trees, skipping statements whose text is the same: dumping a whole file takes 10 ms."""
-    import ast
+    import ast  # here and below, because only what is repaired needs trees
 
     with_body = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     if type(one) is not type(other):
@@ -89,7 +75,7 @@ def _dumped(field: tuple[str, object]) -> tuple[str, list[str]]:
 
 def _compile_error(path: str, data: bytes) -> Finding | None:
     try:
-        with quietly():
+        with alone():
             compile(data, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1)
@@ -202,8 +188,7 @@ class Compiled:
     def borders(self) -> list[int]:
         """Return the 0-based lines on which a statement of the module begins or nothing is left of one."""
         if self.starts is None:
-            with quietly():
-                self.starts = _borders(lines_of(self.data))
+            self.starts = _borders(lines_of(self.data))
         return self.starts
 
 
@@ -226,7 +211,7 @@ def still_compiles(known: Compiled, data: bytes) -> Compiled | None:
     """
     try:
         part = _part(known, data)
-        with quietly():
+        with alone():
             for flags in _MODES[: 2 if _FUTURE in data else 1]:
                 compile(part.new, "<changed>", "exec", flags=flags, dont_inherit=True)
             lines = part.new.split("\n")
@@ -319,10 +304,8 @@ def _text(lines: Sequence[str], start: int, end: int) -> str:
 
 def _borders(lines: Sequence[str]) -> list[int]:
     """Return the lines before which a text can be cut: no statement, and no continued line, reaches across."""
-    import ast
-
     text = "\n".join(lines)
-    body = ast.parse(text).body
+    body = parse_tree(text).body
     if "global" in text and _says_global(body):
         raise _UnlikeError
     found, reached = [0], 0

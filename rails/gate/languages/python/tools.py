@@ -11,7 +11,7 @@ import contextlib
 import fnmatch
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -82,7 +82,7 @@ class InWorkers:
         options = {**self.config.black, "requires-python": self.config.requires_python}
         request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
         key = ("black", self._black.version, repr(options), path.endswith(".pyi"), data)
-        return self._slowly(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+        return self.context.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
 
     def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError, NotCheckedError or ExcludedError."""
@@ -124,7 +124,7 @@ class InWorkers:
         }
         version = self._flake8.version if self._flake8 else ""
         key = ("flake8", version, tuple(arguments), path, text)
-        return self._slowly(key, lambda: self._looked(path, request))
+        return self.context.once(key, lambda: self._looked(path, request))
 
     def _looked(self, path: str, request: Mapping[str, Json]) -> tuple[Finding, ...]:
         answer = self._asked(request)
@@ -140,12 +140,6 @@ class InWorkers:
             Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
             for code, line, column, text in found
         )
-
-    def _slowly(self, key: tuple[object, ...], work: Callable[[], T]) -> T:
-        """Return a known result, or wait for it as long as it matters."""
-        if key in self.context.known:
-            return self.context.once(key, work)
-        return self.context.deadline.wait_for(lambda: self.context.once(key, work))
 
     def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
         answer = self.context.pool.ask(request)
