@@ -220,10 +220,17 @@ class RunTable(BoundsTable, frozen=True, forbid_unknown_fields=True):
     max_turns: FromOne | None = None
 
 
+class SessionsTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[sessions]`` of the user's."""
+
+    keep_days: FromOne | None = None
+
+
 class ConfigTables(Struct, frozen=True, forbid_unknown_fields=True):
     """``config.toml``."""
 
     run: RunTable = RunTable()
+    sessions: SessionsTable = SessionsTable()
     schema_address: str = field(default="", name="$schema")
 
 
