@@ -9,9 +9,9 @@ goes through a filter such as LFS; and while a merge or rebase is going on. Igno
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
@@ -24,6 +24,7 @@ from rails.edits.checkpoints import History
 from rails.git.program import CLEAN, run_git
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
+_Environment: TypeAlias = Mapping[str, str] | None
 _GITDIR: Final = lazy(r"gitdir: (.+)\s*\Z")
 
 
@@ -109,7 +110,7 @@ class _Repository:
         return (self.project / str(change.path)).relative_to(self.top).as_posix()
 
     def git(
-        self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None, **more: str
+        self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None, more: _Environment = None
     ) -> tuple[int, bytes]:
         """Run git on the user's repository, with ``more`` in its environment. Returns exit status and output."""
         environment = {
@@ -119,14 +120,16 @@ class _Repository:
             "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
             "GIT_WORK_TREE": str(self.top),
             "GIT_INDEX_FILE": str(index or self.folder / "index"),
-            **more,
+            **(more or {}),
         }
         status, out, _ = run_git(arguments, self.top, environment, data)
         return status, out
 
-    def must(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None, **more: str) -> bytes:
+    def must(
+        self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None, more: _Environment = None
+    ) -> bytes:
         """Run git and return its output; raise WorkspaceError if it fails."""
-        status, out = self.git(arguments, data, index, **more)
+        status, out = self.git(arguments, data, index, more)
         if status != 0:
             raise WorkspaceError(f"git {arguments[0]} failed in your repository. Nothing was committed.")
         return out
@@ -196,7 +199,7 @@ class _Repository:
             self.must(["update-index", "-z", "--index-info"], entries, index=index)
             tree = self.must(["write-tree"], index=index).decode().strip()
         parent = ["-p", head] if head else []
-        made = self.must(["commit-tree", tree, *parent, "-F", "-"], message.encode(), **self._identity())
+        made = self.must(["commit-tree", tree, *parent, "-F", "-"], message.encode(), more=self._identity())
         commit = made.decode().strip()
         self.must(["update-index", "-z", "--index-info"], entries)
         self.must(["update-ref", "-m", "commit: AI-Rails", "HEAD", commit, head or "0" * 40])
@@ -206,7 +209,7 @@ class _Repository:
         """Return author and committer as the user's own configuration names them."""
         own = {"GIT_CONFIG_GLOBAL": str(Path.home() / ".gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
         name, mail = (
-            self.git(["config", "--get", key], **own)[1].decode().strip() for key in ("user.name", "user.email")
+            self.git(["config", "--get", key], more=own)[1].decode().strip() for key in ("user.name", "user.email")
         )
         name, mail = os.environ.get("GIT_AUTHOR_NAME") or name, os.environ.get("GIT_AUTHOR_EMAIL") or mail
         found = {}
