@@ -138,8 +138,7 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
     """
     names = _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model"}
     told = []
-    for name in configured.values:
-        value = configured.values[name]
+    for name, value in configured.values.items():
         if name in names and getattr(options, name) in (None, []):
             flat = [f"{role}={model}" for role, model in value.items()] if isinstance(value, dict) else value
             setattr(options, name, flat)

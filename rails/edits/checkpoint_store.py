@@ -92,6 +92,8 @@ class CheckpointStore:
 
     def _tips(self) -> list[Checkpoint]:
         """Return the newest step of every session, without reading the others."""
+        if not any((self.folder / "refs/rails").rglob("*")) and not (self.folder / "packed-refs").exists():
+            return []  # the first step of all
         out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
         parts = out.decode("utf-8", "replace").split("\0")
         items = (f"{commit.strip()}\n0\n{text}" for commit, text in zip(parts[::2], parts[1::2], strict=False))

@@ -243,6 +243,17 @@ def test_limits_hold(box):
     assert "MemoryError" in box(("python3", "-c", code), memory=1 << 30).out
 
 
+def test_all_files_of_a_command_together_are_bounded_and_none_of_them_stays(box):
+    before = digest(box.project)
+    line = "n=0; while true; do n=$((n+1)); head -c 100000 /dev/zero > src/f$n; [ $n = 100 ] && sleep 60; done"
+    with pytest.raises(CheckError, match="in all and was ended"):
+        box(line, seconds=50.0, disk_bytes=5_000_000)
+    assert digest(box.project) == before
+    result = box("ls src")
+    assert result.out == "a.py\nb.py\n"
+    assert changed(result) == {}
+
+
 def test_a_fork_bomb_is_bounded_and_ended(box):
     code = "import os\nn = 0\nwhile n < 900:\n  try:\n    pid = os.fork()\n  except OSError: break\n"
     code += "  if pid == 0:\n    import time; time.sleep(60)\n  n += 1\nprint(n)"
