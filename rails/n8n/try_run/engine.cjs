@@ -7,7 +7,7 @@ const crypto = require('crypto');
 
 process.env.TZ = 'UTC';
 // Under load an expression gets a part of the processor only: it is given more time before it counts as endless.
-const PATIENCE = 4;
+const LONGEST_SECONDS = 10;
 const KEPT_CONTEXTS = 20;
 // As n8n runs code: none is made of texts. What import() gives would be an object of this process.
 const CONTEXT = { microtaskMode: 'afterEvaluate', codeGeneration: { strings: false, wasm: false } };
@@ -144,14 +144,14 @@ function contextOf(key) {
   return contexts.get(key);
 }
 
-function bounded(script, context, patience = 1) {
+function bounded(script, context, seconds = setting.seconds) {
   const before = process.cpuUsage().user;
   try {
-    return script.runInContext(context, { timeout: setting.seconds * 1000 * patience });
+    return script.runInContext(context, { timeout: seconds * 1000 });
   } catch (error) {
     if (error?.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-    const used = (process.cpuUsage().user - before) / 1e6;
-    return used < setting.seconds / 2 && patience < PATIENCE ? bounded(script, context, PATIENCE) : null;
+    const worked = (process.cpuUsage().user - before) / 1e6 >= setting.seconds / 2;
+    return worked || seconds * 4 > LONGEST_SECONDS ? null : bounded(script, context, seconds * 4);
   }
 }
 
