@@ -1,5 +1,6 @@
 """Tools of Model Context Protocol servers, of the stateless revision and of older ones, over HTTP and stdio."""
 
+import asyncio
 import json
 import sys
 import time
@@ -266,6 +267,13 @@ def test_a_server_that_hangs_is_stopped(program, tmp_path):
 
 def test_a_question_of_the_server_is_declined(program, tmp_path):
     assert "Method not found" in use(define(program("stateless"), "question"), tmp_path).text
+
+
+def test_a_tool_is_called_from_within_an_event_loop(program, tmp_path):
+    async def main():
+        return use(define(program("stateless"), response_format=SUM), tmp_path, a=1, b=2)
+
+    assert json.loads(asyncio.run(main()).text) == {"sum": 3}
 
 
 def test_a_server_that_is_not_there_is_said(tmp_path):

@@ -6,10 +6,12 @@ business. Needs the extra ``mcp``, so this module is imported only where a serve
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -97,9 +99,19 @@ def _talk(
                 return await work(client)
 
     try:
-        return anyio.run(talk)
+        return _run(talk)
     except Exception as error:  # whatever a server's answer makes the SDK raise
         raise TalkError(_words(error, seconds, ending)) from None
+
+
+def _run(talk: Callable[[], Awaitable[_T]]) -> _T:
+    """Return what ``talk`` gives, also where the caller's thread has an event loop at work already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return anyio.run(talk)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: anyio.run(talk)).result()
 
 
 def _words(error: BaseException, seconds: float, ending: Callable[[MCPError | None], str]) -> str:
