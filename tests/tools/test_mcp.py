@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+import threading
 import time
 
 import pytest
@@ -126,6 +127,20 @@ def test_a_session_is_ended(serving, tmp_path):
     with serving(legacy) as server:
         use(define({"type": "mcp-http", "url": server.url}), tmp_path, a=1, b=2)
     assert (server.seen[-1].method, server.seen[-1].headers["mcp-session-id"]) == ("DELETE", "s1")
+
+
+def test_a_server_that_does_not_take_the_end_of_its_session_does_not_take_the_answer_with_it(serving, tmp_path):
+    done = threading.Event()
+
+    def slow_to_end(seen):
+        if seen.method == "DELETE":
+            done.wait(60)
+        return legacy(seen)
+
+    with serving(slow_to_end) as server:
+        result = use(define({"type": "mcp-http", "url": server.url}), tmp_path, a=1, b=2)
+        done.set()
+    assert json.loads(result.text) == {"sum": 3}
 
 
 @pytest.mark.parametrize(
