@@ -34,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
     )
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits at most (default: 50)")
-    parser.add_argument("--format", default="markdown", help="markdown, html, sarif, transcript, atif or recording")
+    parser.add_argument("--format", default="markdown", help="markdown, html, sarif or recording")
     words = "with delete: sessions whose last record is older (default: keep_days of your config.toml)"
     parser.add_argument("--older-than", type=from_one, metavar="DAYS", help=words)
     parser.add_argument("--yes", action="store_true", help="with delete: without a question")
