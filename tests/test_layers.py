@@ -213,7 +213,7 @@ INSIDE = {
         {"edit", "info", "repair", "try_run"},
         {"rules"},
         {"nodes", "javascript"},
-        {"account", "json_file", "recognise"},
+        {"account", "json_file", "recognise", "values"},
         {"model"},
     ],
 }

@@ -22,6 +22,8 @@ from rails.tools.registry import role_slug
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
 COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
 _MARKER: Final = lazy(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILINE)
+#: Contracts that a template may name instead of writing them.
+_CONTRACTS: Final = Path(__file__).parent / "contracts"
 _NAME: Final = lazy(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
 #: Front matter keys of Claude Code and Gemini CLI subagents; we read five of them and let the rest be.
 _KNOWN_KEYS: Final = frozenset(
@@ -269,9 +271,11 @@ class _Fields:
         return output
 
     def schema(self, ours: Mapping[str, Json]) -> Mapping[str, Json] | None:
-        """Read the JSON Schema of the role's answer: a map, or JSON in a block of text."""
+        """Read the JSON Schema of the role's answer: a map, JSON in a block of text, or the name of a shipped one."""
         value = self.output(ours).get("schema")
         if isinstance(value, str):
+            if (shipped := _CONTRACTS / f"{value.strip()}.schema.json") in _CONTRACTS.glob("*.schema.json"):
+                value = shipped.read_text("utf-8")
             try:
                 value = parse_document(value).value
             except JsonError as error:

@@ -91,8 +91,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         (*loaded.left_out.values(), *registry.notes, trust.offer_instructions(project, options.events)),
         "yellow",
     )
-    live, events = LiveText(log, screen.hear), EventStream(sys.stdout, options.events) if options.events else None
-    watch: Callable[[Record], object] = both(screen, events) if events else screen
+    live, events, watch = _listeners(log, screen, options)
     if plan and plan.kind:
         watch = both(watch, _keeping_plan(plan, screen))
     session = Session(
@@ -122,6 +121,15 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
             events.close()
 
 
+def _listeners(
+    log: SessionLog, screen: ProgressScreen, options: argparse.Namespace
+) -> tuple[LiveText, EventStream | None, Callable[[Record], object]]:
+    """Return who hears an answer as it comes, the stream for another program, and who is shown the records."""
+    events = EventStream(sys.stdout, options.events) if options.events else None
+    live = LiveText(log, screen.hear, events.partly if events else None)
+    return live, events, both(screen, events) if events else screen
+
+
 def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
     """Put the settings files' values where the command line says nothing; return a sentence about them.
 
@@ -130,8 +138,7 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
     """
     names = _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model"}
     told = []
-    for name in configured.values:
-        value = configured.values[name]
+    for name, value in configured.values.items():
         if name in names and getattr(options, name) in (None, []):
             flat = [f"{role}={model}" for role, model in value.items()] if isinstance(value, dict) else value
             setattr(options, name, flat)

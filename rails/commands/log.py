@@ -34,7 +34,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
     )
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits at most (default: 50)")
-    parser.add_argument("--format", default="markdown", help="markdown, html, sarif or recording")
+    parser.add_argument("--format", default="markdown", help="markdown, html, sarif, recording or answers")
+    words = "with --format answers: the folder for a file of each answer (default: answers)"
+    parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
     words = "with delete: sessions whose last record is older (default: keep_days of your config.toml)"
     parser.add_argument("--older-than", type=from_one, metavar="DAYS", help=words)
     parser.add_argument("--yes", action="store_true", help="with delete: without a question")
@@ -58,7 +60,26 @@ def run(options: argparse.Namespace) -> int:
         report = verify(chosen.path)
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
+    if options.format == "answers":
+        return _answers(state, chosen, options.to)
     return _export(state, chosen, options.format)
+
+
+def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
+    """Write each answer into a file of its own; none that is there is written over."""
+    from rails.review.export.answers import answer_files
+
+    records, _ = read_lenient(chosen.path)
+    files = answer_files(full(record, state) for record in records)
+    if there := [name for name in files if (folder / name).exists()]:
+        raise UsageError(
+            f"{one_line(str(folder / there[0]))} is there already. Nothing was written; name another --to."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8", errors="replace")
+        print(one_line(str(folder / name), 300))
+    return EXIT_OK
 
 
 def _export(state: Path, chosen: SessionSummary, form: str) -> int:

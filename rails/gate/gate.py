@@ -74,6 +74,7 @@ class Gate:
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
         self._owns_pool = pool is None
         self._closed = False
+        self._entered = 0
         self._overlay = Overlay()
         self._turn = threading.RLock()
         self._trusted = trusted
@@ -261,12 +262,16 @@ class Gate:
                 self._turn.release()
 
     def __enter__(self) -> Self:
+        """Return this; where it is entered more than once, the last one to leave closes it."""
+        self._entered += 1
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._entered -= 1
+        if not self._entered:
+            self.close()
 
     def _verdict(
         self,

@@ -138,6 +138,10 @@ async function hear(id, signal) {
   }
 }
 
+talk.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) talk.requestSubmit();
+});
+
 talk.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { signal } = asked;
