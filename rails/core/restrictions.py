@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -63,6 +64,9 @@ class Restrictions:
         except (UnicodeDecodeError, re.error) as error:
             return cls(broken=f"{RESTRICTIONS_NAME} cannot be read ({error})")
 
+    def __bool__(self) -> bool:
+        return bool(self.patterns or self.broken)
+
     def reason(self, path: str) -> str:
         """Return why agents may not touch ``path`` (written with ``/``, from the project folder); "" if they may."""
         if self.broken:
@@ -79,9 +83,15 @@ class Restrictions:
         return next((one for one in fitting if one.shape.fullmatch(name)), None)
 
 
+#: What holds without a file.
+UNRESTRICTED: Final = Restrictions()
+
+
 def _read(place: Path) -> bytes:
     file = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(file, "rb") as stream:
+        if stat.S_ISFIFO(os.fstat(file).st_mode):
+            raise OSError(errno.EINVAL, "it is a pipe")
         return stream.read(_MOST_BYTES + 1)
 
 

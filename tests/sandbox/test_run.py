@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rails.core.errors import CheckError
+from rails.core.restrictions import Restrictions
 from rails.sandbox import probe
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.run import layer_for, run, start
@@ -306,3 +307,28 @@ def test_a_folder_that_says_it_is_opaque_is_not_believed(box):
         pytest.skip("only an overlay has such folders")
     code = "import os; os.setxattr('src', 'user.overlay.opaque', b'y'); open('src/new', 'w')"
     assert set(changed(box(("python3", "-c", code)))) == {"src/new"}
+
+
+@pytest.mark.parametrize("patterns", [b"closed/\n*.key\n", b"\xff no text"])
+def test_what_agents_may_not_see_is_not_there_for_their_commands_and_not_written(label, project, patterns):
+    for name in ("closed/a", "closed/deep/b", "src/x.key"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("HIDDEN\n")
+    with layer_for(project, label=label, restrictions=Restrictions.parsed(patterns)) as layer:
+        line = "cat closed/a closed/deep/b src/x.key; ls closed; echo k > src/y.key; echo fine > fine.txt; true"
+        done = run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label, together=True)
+    broken = patterns.startswith(b"\xff")
+    assert "HIDDEN" not in done.out
+    assert "deep" not in done.out.replace("closed/deep/b", "")
+    assert changed(done) == ({} if broken else {"fine.txt": b"fine\n"})
+    assert any("src/y.key was left out: .agent-restrictions" in words for words in done.left_out) or broken
+
+
+def test_more_to_hide_than_can_be_hidden_is_refused(project):
+    for number in range(501):
+        (project / f"{number}.key").touch()
+    with (
+        layer_for(project, label=label_of(3), restrictions=Restrictions.parsed(b"*.key\n")) as layer,
+        pytest.raises(CheckError, match="more than 500 files and folders; name a folder"),
+    ):
+        run(("/bin/true",), SandboxView(project, layer), label=label_of(3))
