@@ -13,6 +13,7 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import DefinitionError, UsageError
 from rails.core.lazy_pattern import lazy
+from rails.core.plain_file import read_plain
 from rails.core.text import one_line, printable, sha256
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
@@ -22,6 +23,8 @@ from rails.tools.registry import role_slug
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
 COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
 _MARKER: Final = lazy(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILINE)
+#: What a front matter that may be broken gives as its name.
+_NAMES: Final = re.compile(rb"""^\s*["']?name["']?\s*:\s*["']?([\w-]+)""", re.MULTILINE)
 _NAME: Final = lazy(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
 #: Front matter keys of Claude Code and Gemini CLI subagents; we read five of them and let the rest be.
 _KNOWN_KEYS: Final = frozenset(
@@ -76,11 +79,16 @@ class Agent:
 
 
 class Agents(dict[str, Agent]):
-    """Agents by name. ``left_out`` has a sentence for each template that cannot be used, by the name of its file."""
+    """Agents by name. ``left_out`` has a sentence for each template that cannot be used, by each name it may mean."""
 
     def __init__(self, agents: Mapping[str, Agent], left_out: Mapping[str, str]) -> None:
         super().__init__(agents)
         self.left_out = left_out
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is left out, each once."""
+        return tuple(dict.fromkeys(self.left_out.values()))
 
 
 def load_agents(
@@ -102,7 +110,11 @@ def load_agents(
     left_out: dict[str, str] = {}
     files = [(folder, file) for folder in folders if folder.is_dir() for file in sorted(folder.glob("*.md"))]
     files = [one for one in files if not one[1].name.startswith(("_", "."))]
-    for folder, file in [one for one in files if one[1].stem in (only, role_slug(only))] or files:
+    wanted = {only, role_slug(only)}
+    chosen = [(folder, file) for folder, file in files if file.stem in wanted]
+    if chosen:  # and what may mean the same agent, which is no shipped one
+        chosen = [one for one in files if one in chosen or (one[0] != files[0][0] and wanted & _claimed(one[1]))]
+    for folder, file in chosen or files:
         try:
             if _origin(folder, trusted_folders) == "project" and (file.is_symlink() or folder.is_symlink()):
                 raise DefinitionError(f"{file} is a link, and links are not followed.")
@@ -110,13 +122,25 @@ def load_agents(
         except DefinitionError as error:
             if _origin(folder, trusted_folders) == "shipped":
                 raise
-            agents.pop(file.stem, None)
-            left_out[file.stem] = f"the agent {one_line(file.stem)} is left out: {error}"
+            gone = [name for name in agents if name in _claimed(file)]
+            with_it = "".join(f", and with it {name}" for name in gone if name != file.stem)
+            words = f"the agent {one_line(file.stem)} is left out{with_it}: {error}"
+            left_out |= dict.fromkeys((file.stem, *gone), words)
+            agents = {name: one for name, one in agents.items() if name not in gone}
             continue
         known, origin = agents.get(agent.name), _origin(folder, trusted_folders)
         accepted = origin != "project" or agent.digest in trusted
         agents[agent.name] = replace(agent, origin=origin, trusted=accepted, replaces=known.origin if known else None)
     return Agents(agents, left_out)
+
+
+def _claimed(file: Path) -> set[str]:
+    """Return the agents that a broken template may mean: it may be there to allow one less than another file does."""
+    try:
+        named = _NAMES.findall(read_plain(file, limits.DEFINITION_BYTES))
+    except OSError:
+        named = []
+    return {file.stem, *(name.decode().casefold() for name in named)}
 
 
 def _origin(folder: Path, trusted_folders: Collection[Path]) -> TemplateOrigin:
@@ -145,9 +169,9 @@ def named(agents: Mapping[str, Agent], name: str) -> Agent:
 def read_template(file: Path) -> str:
     """Return the text of a template or protocol file. Raises DefinitionError."""
     try:
-        if file.stat().st_size > limits.DEFINITION_BYTES:
+        if len(data := read_plain(file, limits.DEFINITION_BYTES)) > limits.DEFINITION_BYTES:
             raise DefinitionError(f"{file}: more than {limits.DEFINITION_BYTES} bytes. Make the template smaller.")
-        return file.read_bytes().decode("utf-8")
+        return data.decode("utf-8")
     except OSError as error:
         raise DefinitionError(f"{file}: cannot be read: {error.strerror}. Check its permissions.") from error
     except UnicodeDecodeError as error:

@@ -86,7 +86,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     _say(screen, (recalled, taken), "dim")
     _say(
         screen,
-        (*loaded.left_out.values(), *registry.notes, trust.offer_instructions(project, options.events)),
+        (*common.notes_of(loaded, registry), trust.offer_instructions(project, options.events)),
         "yellow",
     )
     live, events = LiveText(log, screen.hear), EventStream(sys.stdout, options.events) if options.events else None

@@ -11,14 +11,13 @@ says. A project can only restrict with it; it allows nothing.
 from __future__ import annotations
 
 import errno
-import os
 import re
-import stat
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.plain_file import read_plain
 
 RESTRICTIONS_NAME: Final = ".agent-restrictions"
 _MOST_BYTES: Final = 200_000
@@ -45,7 +44,7 @@ class Restrictions:
     def of(cls, project: Path) -> Restrictions:
         """Return what ``project`` restricts; nothing without a file."""
         try:
-            data = _read(project / RESTRICTIONS_NAME)
+            data = read_plain(project / RESTRICTIONS_NAME, _MOST_BYTES, links=False)
         except FileNotFoundError:
             return cls()
         except OSError as error:
@@ -85,14 +84,6 @@ class Restrictions:
 
 #: What holds without a file.
 UNRESTRICTED: Final = Restrictions()
-
-
-def _read(place: Path) -> bytes:
-    file = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(file, "rb") as stream:
-        if stat.S_ISFIFO(os.fstat(file).st_mode):
-            raise OSError(errno.EINVAL, "it is a pipe")
-        return stream.read(_MOST_BYTES + 1)
 
 
 def _pattern(line: str) -> _Pattern | None:
