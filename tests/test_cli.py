@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -292,6 +293,17 @@ def test_an_undone_step_can_be_done_again(rails, project):
     assert (project / "hello.txt").read_text("utf-8") == "hello\n"
 
 
+def test_one_file_of_a_step_is_undone_and_the_review_shows_it(rails, project):
+    both = WRITE + WRITE.replace("hello.txt", "other.txt")
+    session = json.loads(rails("apply", "--json", "--approve", "policy", text=both, code=0).stdout)["session"]
+    assert "removed hello.txt" in rails("undo", "--file", "hello.txt", code=0).stdout
+    assert not (project / "hello.txt").exists()
+    assert (project / "other.txt").exists()
+    assert "- Step 2" in rails("review", session, "--markdown", code=0).stdout
+    assert "left to undo" in rails("undo", "--file", "hello.txt", code=3).stderr
+    assert "exclude each other" in rails("undo", "--file", "other.txt", "--all", code=2).stderr
+
+
 def test_a_whole_session_is_undone_with_the_folders_it_made(rails, project):
     answer = WRITE.replace("hello.txt", "new/folder/hello.txt")
     rails("apply", "--json", "--approve", "policy", text=answer, code=0)
@@ -561,6 +573,15 @@ def test_c5_10_a_run_as_events_leaves_standard_output_to_the_protocol(rails):
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"json-tool-status", "json-tool-block", "text-delta", "end", "done"} <= {event["type"] for event in events}
     assert "Created hello.txt" in done.stderr
+
+
+def test_c14_04_the_answers_of_a_session_are_written_as_files_and_never_over_others(rails, project):
+    with StubServer([says(f"I write.\n{WRITE}"), says("Done.")]) as stub:
+        rails("run", "write hello", "--model", "anthropic:m", "--base-url", stub.url, "--approve", "policy", code=0)
+    named = rails("log", "export", "--format", "answers", code=0).stdout.splitlines()
+    assert [(project / name).read_text("utf-8") for name in named] == [f"I write.\n{WRITE}", "Done."]
+    assert all(re.fullmatch(r"answers/coder_output_\d{8}_\d{6}(_2)?\.md", name) for name in named)
+    assert "is there already" in rails("log", "export", "--format", "answers", code=2).stderr
 
 
 def test_a_line_tells_which_edit_made_it(rails, project):

@@ -181,7 +181,7 @@ INSIDE = {
         {"gate"},
         {"files", "report"},
         {"ledger"},
-        {"weakened_config", "weakened_tests", "command_checks", "enforcement", "approved_state"},
+        {"weakened_config", "weakened_tests", "scratch_files", "command_checks", "enforcement", "approved_state"},
         {"registry", "coverage"},
         {"checks"},
         {"languages"},
@@ -213,7 +213,7 @@ INSIDE = {
         {"edit", "info", "repair", "try_run"},
         {"rules"},
         {"nodes", "javascript"},
-        {"account", "json_file", "recognise"},
+        {"account", "json_file", "recognise", "values"},
         {"model"},
     ],
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final, Literal, NoReturn
 
@@ -23,6 +24,8 @@ from rails.tools.registry import role_slug
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
 COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
 _MARKER: Final = lazy(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILINE)
+#: Contracts that a template may name instead of writing them.
+_CONTRACTS: Final = Path(__file__).parent / "contracts"
 #: What a front matter that may be broken gives as its name.
 _NAMES: Final = re.compile(rb"""^\s*["']?name["']?\s*:\s*["']?([\w-]+)""", re.MULTILINE)
 _NAME: Final = lazy(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
@@ -114,24 +117,34 @@ def load_agents(
     chosen = [(folder, file) for folder, file in files if file.stem in wanted]
     if chosen:  # and what may mean the same agent, which is no shipped one
         chosen = [one for one in files if one in chosen or (one[0] != files[0][0] and wanted & _claimed(one[1]))]
-    for folder, file in chosen or files:
+    broken: list[tuple[Path, DefinitionError]] = []
+    for (folder, file), following in zip_longest(chosen or files, (chosen or files)[1:]):
+        origin = _origin(folder, trusted_folders)
         try:
-            if _origin(folder, trusted_folders) == "project" and (file.is_symlink() or folder.is_symlink()):
+            if origin == "project" and (file.is_symlink() or folder.is_symlink()):
                 raise DefinitionError(f"{file} is a link, and links are not followed.")
             agent = read_agent(read_template(file), str(file))
+            known, accepted = agents.get(agent.name), origin != "project" or agent.digest in trusted
+            replaced = known.origin if known else None
+            agents[agent.name] = replace(agent, origin=origin, trusted=accepted, replaces=replaced)
         except DefinitionError as error:
-            if _origin(folder, trusted_folders) == "shipped":
+            if origin == "shipped":
                 raise
-            gone = [name for name in agents if name in _claimed(file)]
-            with_it = "".join(f", and with it {name}" for name in gone if name != file.stem)
-            words = f"the agent {one_line(file.stem)} is left out{with_it}: {error}"
-            left_out |= dict.fromkeys((file.stem, *gone), words)
-            agents = {name: one for name, one in agents.items() if name not in gone}
-            continue
-        known, origin = agents.get(agent.name), _origin(folder, trusted_folders)
-        accepted = origin != "project" or agent.digest in trusted
-        agents[agent.name] = replace(agent, origin=origin, trusted=accepted, replaces=known.origin if known else None)
+            broken.append((file, error))
+        if following is None or following[0] != folder:  # a later folder may have what is right
+            for unreadable, why in broken:
+                _leave_out(unreadable, why, agents, left_out)
+            broken.clear()
     return Agents(agents, left_out)
+
+
+def _leave_out(file: Path, error: DefinitionError, agents: dict[str, Agent], left_out: dict[str, str]) -> None:
+    """Take away what a broken template may mean, and say so."""
+    gone = [name for name in agents if name in _claimed(file)]
+    with_it = "".join(f", and with it {name}" for name in gone if name != file.stem)
+    left_out |= dict.fromkeys((file.stem, *gone), f"the agent {one_line(file.stem)} is left out{with_it}: {error}")
+    for name in gone:
+        del agents[name]
 
 
 def _claimed(file: Path) -> set[str]:
@@ -293,9 +306,11 @@ class _Fields:
         return output
 
     def schema(self, ours: Mapping[str, Json]) -> Mapping[str, Json] | None:
-        """Read the JSON Schema of the role's answer: a map, or JSON in a block of text."""
+        """Read the JSON Schema of the role's answer: a map, JSON in a block of text, or the name of a shipped one."""
         value = self.output(ours).get("schema")
         if isinstance(value, str):
+            if (shipped := _CONTRACTS / f"{value.strip()}.schema.json") in _CONTRACTS.glob("*.schema.json"):
+                value = shipped.read_text("utf-8")
             try:
                 value = parse_document(value).value
             except JsonError as error:

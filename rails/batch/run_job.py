@@ -175,7 +175,8 @@ class _Run:
                 except CheckError as fault:
                     error = f"a check could not run: {one_line(str(fault), 500)}"
         passed = not error and (all(one.passed for one in checks) if checks else verdict.status == "pass")
-        diff = tree.diff(paths)
+        tracked = all(one.before is not None for one in changes.changes)
+        diff = tree.diff(paths, tracked=tracked)
         return msgspec.structs.replace(
             made,
             passed=passed and (bool(checks) or made.ending == "done"),

@@ -103,7 +103,8 @@ def offer_instructions(project: Path, listened: str | None) -> str:
 
 def _offered(found: Instructions, trust: TrustRecord) -> bool:
     """Show instructions whole and have the word typed; whether they are accepted now."""
-    agreed = _typed(found.question(trust), "give them to every agent")
+    print(found.question(trust))
+    agreed = common.typed("trust", "give them to every agent")
     if agreed:
         found.accept(trust)
     return agreed
@@ -146,18 +147,8 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 
 def _accepted(agent: Agent, trust: TrustRecord) -> bool:
     """Show a template whole and have the word typed; without a terminal the answer is no."""
-    agreed = _typed(acceptance.trust_question(agent, trust), f"let agents work as this {agent.name}")
+    print(acceptance.trust_question(agent, trust))
+    agreed = common.typed("trust", f"let agents work as this {agent.name}")
     if agreed:
         acceptance.accept_agent(agent, trust)
     return agreed
-
-
-def _typed(shown: str, what: str) -> bool:
-    print(shown)
-    sys.stdout.flush()
-    if not sys.stdin.isatty():
-        return False
-    try:
-        return input(f'Type the whole word "trust" to {what}: ').strip() == "trust"
-    except EOFError:
-        return False

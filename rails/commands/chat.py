@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.run import options as run_options
-from rails.core.errors import EXIT_OK, RailsError
+from rails.core.errors import EXIT_OK, ModelError, RailsError
 from rails.core.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -61,34 +61,60 @@ def run(options: argparse.Namespace) -> int:
     """Talk until the person leaves; return the exit code."""
     from rails.commands.job import run_words
 
-    talk = Talk(common.project_of(options), web=options.web)
+    talk, code = Talk(options), EXIT_OK
+    here = sys.stdin is not None and sys.stdin.isatty()
+    if options.resume is None:
+        try:
+            _make_ready(options, talk.project)
+        except RailsError as error:
+            if not here:
+                raise
+            print(f"ai-rails: {error}")
     if options.task is None and options.resume is None:
         print("Say what to do; /help lists the commands, /quit leaves.")
     while True:
         if options.task is None and options.resume is None:
             options.task = talk.first()
-            if not options.task:
-                return EXIT_OK
         try:
-            code = run_words(options, talk.follow_up)
+            if options.task or options.resume is not None:
+                code = run_words(options, talk.follow_up)
         except RailsError as error:
-            if "model" in str(error).lower() and not options.model:
-                error.args = (f"{error} {_THREE_WAYS}",)
-            raise
+            if not here or options.resume is not None:
+                raise
+            print(f"ai-rails: {error}")
+            talk.anew = True
         if not talk.anew:
             return code
         options.task, options.resume, talk.anew = None, None, False
-        options.agent, options.model = talk.agent or options.agent, talk.model or options.model
+
+
+def _make_ready(options: argparse.Namespace, project: Path) -> None:
+    """Open the model that is talked to, and let what it needs be imported while the person types.
+
+    Raises UsageError or ModelError where it cannot be opened.
+    """
+    from rails.commands import models
+    from rails.config.run_defaults import run_defaults
+    from rails.core.app_dirs import config_folder
+    from rails.models.providers import import_ahead
+    from rails.session.project import agents_of
+
+    configured = run_defaults(project, config_folder()).values
+    try:
+        players = models.cast_of(options, agents_of(project), configured)
+        import_ahead(players.for_role(options.agent or str(configured.get("agent", "coder"))))
+    except ModelError as error:
+        raise error if options.model else ModelError(f"{str(error).partition('. ')[0]}. {_THREE_WAYS}") from error
 
 
 class Talk:
     """What a person types between two answers: words for the agent, or a command."""
 
-    def __init__(self, project: Path, *, web: bool = False) -> None:
-        self.project, self.web = project, web
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.project, self.web = common.project_of(options), options.web
         self.anew = False
-        self.agent = self.model = ""
-        self._typed = _lines(project)
+        self._options = options
+        self._typed = _lines(self.project)
         self._began = time.time()
 
     def first(self) -> str:
@@ -129,9 +155,9 @@ class Talk:
         word, _, rest = text.partition(" ")
         if word in ("/quit", "/exit"):
             return True
-        if word in ("/clear", "/agent", "/model"):
-            return self._begin_anew(word, rest.strip())
         try:
+            if word in ("/clear", "/agent", "/model"):
+                return self._begin_anew(word, rest.strip())
             if (action := _ACTIONS.get(word)) is None:
                 print(f"There is no command {one_line(word)!r}; these are:")
                 _help(self, session)
@@ -145,8 +171,10 @@ class Talk:
         if word != "/clear" and not rest:
             print(f"{word} takes a name, such as {word} {'reviewer' if word == '/agent' else 'openai:NAME'}.")
             return False
-        self.agent = rest if word == "/agent" else ""
-        self.model = rest if word == "/model" else ""
+        if word != "/clear":
+            chosen = argparse.Namespace(**{**vars(self._options), word[1:]: rest})
+            _make_ready(chosen, self.project)
+            vars(self._options).update(vars(chosen))
         self.anew = True
         return True
 

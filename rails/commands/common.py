@@ -225,6 +225,17 @@ def width_of(stream: TextIO) -> int:
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
 
 
+def typed(word: str, what: str) -> bool:
+    """Whether a person at a terminal types the whole word, asked to do so to ``what``; without one the answer is no."""
+    sys.stdout.flush()
+    if not sys.stdin.isatty():
+        return False
+    try:
+        return input(f'Type the whole word "{word}" to {what}: ').strip() == word
+    except EOFError:
+        return False
+
+
 def read_input(name: str) -> str:
     """Read a file or standard input (``-``) as text. Bytes that are not UTF-8 become U+FFFD, visibly."""
     if name == "-":

@@ -2,7 +2,8 @@
 
 The events and their fields are those of the JSON tool block protocol: ``json-tool-status`` as soon as a
 request's tool and path are known, ``json-tool-block`` exactly once for each block and in order,
-``text-delta`` for the prose, ``error``, and ``[DONE]`` at the very end of a stream of server-sent events
+``text-partial`` for what an answer adds as it streams (masked; at most every 50 characters and 150 ms), ``text-delta``
+for its prose once it is whole, ``error``, and ``[DONE]`` at the very end of a stream of server-sent events
 (JSON lines end with ``{"type": "done"}``). ``escalation`` and ``handoff`` are ours. ``toolId`` is the
 request's id, unique in a session, so two requests for one path don't collide. ``verdict`` (passed,
 corrected, failed) is the final word: a block that was corrected has ``validationPassed: false``.
@@ -30,7 +31,7 @@ class EventStream:
     def __init__(self, out: TextIO, form: Form) -> None:
         """Write to ``out`` in the given form."""
         self._out, self._form = out, form
-        self._text = ""
+        self._text = self._partial = ""
         self._tools: dict[str, tuple[str, str]] = {}
 
     def __call__(self, record: Record) -> None:
@@ -51,6 +52,12 @@ class EventStream:
                 self._executed(ids, "completed" if ok else "failed", record.message)
             case _:
                 self._around(record)
+
+    def partly(self, text: str) -> None:
+        """Write what an answer has more than when it was last told; an empty text begins the next one."""
+        if text and text.startswith(self._partial) and text != self._partial:
+            self._write({"type": "text-partial", "delta": text[len(self._partial) :], "timestamp": _now()})
+        self._partial = text
 
     def _around(self, record: Record) -> None:
         match record.event:

@@ -206,12 +206,14 @@ def _trust(project: Path) -> None:
 
     from rails.gate.support import config_files, executed_config
     from rails.gate.support import settings as gate_options
+    from rails.sandbox.functions import function_of
 
     own = config_files.read_config_file(project / gate_options.PROJECT_FILE)
     commands = gate_options.commands_of(project)
     executed_config.agree(project, own)
     for command in commands:
-        print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
+        words = function_of(command.argv) or shlex.join(command.argv)
+        print(f"gate: may run {command.name}: {printable(words, keep='')}", file=sys.stderr)
     files = executed_config.executed(project, own)
     for name in (name for name in files if not Path(name).is_absolute()):
         print(f"gate: may run {printable(name, keep='')}", file=sys.stderr)

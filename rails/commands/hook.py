@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from rails.integrations.hooks.install import Settings
 
@@ -141,6 +141,8 @@ def _last_calls(project: Path) -> Iterator[str]:
 
 def _test(host: str) -> int:
     """Send the host's own JSON of a clean edit and of one with a mistake through a gate of its own, and show both."""
+    from pathlib import Path
+
     from rails.core.scratch import scratch_folder
     from rails.integrations.daemon.warm import WarmGate
     from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
@@ -162,6 +164,8 @@ def _test(host: str) -> int:
 
 
 def _project() -> Path:
+    from pathlib import Path
+
     from rails.integrations.daemon.place import project_around
 
-    return project_around(Path.cwd())
+    return Path(project_around(str(Path.cwd())))

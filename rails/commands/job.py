@@ -13,13 +13,14 @@ from typing import Final, cast
 from rails.agents.template import Agent, named
 from rails.commands import agents as trust
 from rails.commands import common, models
+from rails.commands.changes import deleted_words
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.config.prices import PRICES_NAME, load_price_file
-from rails.config.run_defaults import RunDefaults, run_defaults
+from rails.config.run_defaults import RunDefaults, keep_days, run_defaults
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
-from rails.core.errors import UsageError
+from rails.core.errors import RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, SessionLimits, SessionResumed
@@ -31,6 +32,7 @@ from rails.log.writer import SessionLog
 from rails.sandbox.probe import label as sandbox_label
 from rails.session import plan_files
 from rails.session.ask_user import Unattended
+from rails.session.deletion import delete_sessions, older_than
 from rails.session.escalation import RUNGS, Escalate
 from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
 from rails.session.opened import both
@@ -83,14 +85,13 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         raise
     model = players.for_role(roles[0]).name
     _begin(screen, f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}")
-    _say(screen, (recalled, taken), "dim")
+    _say(screen, (recalled, taken, _too_old(project, log.session_id)), "dim")
     _say(
         screen,
         (*common.notes_of(loaded, registry), trust.offer_instructions(project, options.events)),
         "yellow",
     )
-    live, events = LiveText(log, screen.hear), EventStream(sys.stdout, options.events) if options.events else None
-    watch: Callable[[Record], object] = both(screen, events) if events else screen
+    live, events, watch = _listeners(log, screen, options)
     if plan and plan.kind:
         watch = both(watch, _keeping_plan(plan, screen))
     session = Session(
@@ -120,6 +121,15 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
             events.close()
 
 
+def _listeners(
+    log: SessionLog, screen: ProgressScreen, options: argparse.Namespace
+) -> tuple[LiveText, EventStream | None, Callable[[Record], object]]:
+    """Return who hears an answer as it comes, the stream for another program, and who is shown the records."""
+    events = EventStream(sys.stdout, options.events) if options.events else None
+    live = LiveText(log, screen.hear, events.partly if events else None)
+    return live, events, both(screen, events) if events else screen
+
+
 def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
     """Put the settings files' values where the command line says nothing; return a sentence about them.
 
@@ -128,8 +138,7 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
     """
     names = _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model"}
     told = []
-    for name in configured.values:
-        value = configured.values[name]
+    for name, value in configured.values.items():
         if name in names and getattr(options, name) in (None, []):
             flat = [f"{role}={model}" for role, model in value.items()] if isinstance(value, dict) else value
             setattr(options, name, flat)
@@ -139,6 +148,18 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
         if getattr(options, name) is None:
             setattr(options, name, usual)
     return f"as configured: {', '.join(told)}" if told else ""
+
+
+def _too_old(project: Path, session_id: str) -> str:
+    """Delete what the user's file says is kept no longer; return a sentence about it."""
+    days = keep_days(config_folder())
+    names = [name for name in older_than(project, days) if name != session_id] if days else ()
+    if not names:
+        return ""
+    try:
+        return f"{deleted_words(len(names), delete_sessions(project, names))} (keep_days = {days} in config.toml)"
+    except RailsError as error:
+        return f"Sessions older than {days} days were not deleted: {error}"
 
 
 def _begin(screen: ProgressScreen, title: str) -> None:

@@ -1,4 +1,4 @@
-"""``ai-rails log``: search all sessions, verify a log, export one in other programs' formats."""
+"""``ai-rails log``: search all sessions, verify, export or delete one, and how much they take."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rails.commands import common
-from rails.commands.options import add_description, add_project
+from rails.commands.options import add_description, add_project, from_one
+from rails.config.run_defaults import keep_days
+from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.events.record import Record
 from rails.core.text import one_line, printable
+from rails.edits.checkpoint_commits import is_fix_run
 from rails.log.index.index import Index
 from rails.log.reader import SessionSummary, damage_in_words, full, read_lenient, sessions, verify
 from rails.review.export.formats import FORMATS
@@ -25,16 +28,31 @@ def options(parser: argparse.ArgumentParser) -> None:
         'Search words, "phrases" and fields: type role model tool path rule code by is session after before; '
         'text:"rse_req" is any piece of text, also inside words.',
     )
-    parser.add_argument("action", choices=("search", "verify", "export"), help="what to do")
-    parser.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
+    actions = ("search", "verify", "export", "sizes", "delete")
+    parser.add_argument("action", choices=actions, help="what to do")
+    parser.add_argument(
+        "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
+    )
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="hits at most (default: 50)")
-    parser.add_argument("--format", default="markdown", help="markdown, html, sarif, transcript, atif or recording")
+    parser.add_argument(
+        "--format", default="markdown", help="markdown, html, sarif, transcript, atif, recording or answers"
+    )
+    words = "with --format answers: the folder for a file of each answer (default: answers)"
+    parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
+    words = "with delete: sessions whose last record is older (default: keep_days of your config.toml)"
+    parser.add_argument("--older-than", type=from_one, metavar="DAYS", help=words)
+    parser.add_argument("--yes", action="store_true", help="with delete: without a question")
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what the action says and return the exit code."""
-    state = state_of(common.project_of(options))
+    project = common.project_of(options)
+    state = state_of(project)
+    if options.action == "sizes":
+        return _sizes(project)
+    if options.action == "delete":
+        return _delete(options, project)
     if options.action == "search":
         return _search(state, " ".join(options.words), options.limit)
     chosen = chosen_session(state, options.words[0] if options.words else "last")
@@ -42,7 +60,26 @@ def run(options: argparse.Namespace) -> int:
         report = verify(chosen.path)
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
+    if options.format == "answers":
+        return _answers(state, chosen, options.to)
     return _export(state, chosen, options.format)
+
+
+def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
+    """Write each answer into a file of its own; none that is there is written over."""
+    from rails.review.export.answers import answer_files
+
+    records, _ = read_lenient(chosen.path)
+    files = answer_files(full(record, state) for record in records)
+    if there := [name for name in files if (folder / name).exists()]:
+        raise UsageError(
+            f"{one_line(str(folder / there[0]))} is there already. Nothing was written; name another --to."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8", errors="replace")
+        print(one_line(str(folder / name), 300))
+    return EXIT_OK
 
 
 def _export(state: Path, chosen: SessionSummary, form: str) -> int:
@@ -53,6 +90,49 @@ def _export(state: Path, chosen: SessionSummary, form: str) -> int:
     print(formats[form]([full(record, state) for record in records]), end="")
     for words in damage_in_words(damages):
         print(f"Not in the export: {one_line(words, 300)}", file=sys.stderr)
+    return EXIT_OK
+
+
+def _sizes(project: Path) -> int:
+    """Print how much each session takes, and all that is kept of the project."""
+    from rails.render.units import bytes_text
+    from rails.session.deletion import folder_bytes, kept_bytes
+
+    known, kept, days = sessions(state_of(project)), kept_bytes(project), keep_days(config_folder())
+    for one in known:
+        size = bytes_text(folder_bytes(one.path.parent))
+        print(f"{one.session_id}  {size:>10}  {one.last[:10]}  {one_line(one.task, 80)}")
+    whole = f"{bytes_text(kept.values)} of stored values and {bytes_text(kept.checkpoints)} of checkpoints"
+    print(f"{len(known)} sessions: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
+    how = (
+        f"{days} days (config.toml)" if days else "for ever, unless [sessions] keep_days in your config.toml says less"
+    )
+    print(f"They are kept {how}.")
+    return EXIT_OK
+
+
+def _delete(options: argparse.Namespace, project: Path) -> int:
+    """Delete the named sessions, or those that are too old, once somebody has agreed."""
+    from rails.commands.changes import AgreedChanges, deleted_words
+    from rails.session.deletion import delete_sessions, older_than
+
+    state, days = state_of(project), options.older_than or keep_days(config_folder())
+    if options.words and options.older_than:
+        raise UsageError("Name sessions, or say --older-than DAYS, not both. Nothing was deleted.")
+    named = (word if is_fix_run(word) else chosen_session(state, word).session_id for word in options.words)
+    names = tuple(dict.fromkeys(named)) or (older_than(project, days) if days else ())
+    if not (names or days):
+        raise UsageError("Which sessions? Name them, or say --older-than DAYS. Nothing was deleted.")
+    if not names:
+        print(f"No session is older than {days} days; nothing was deleted.")
+        return EXIT_OK
+    if not options.yes:
+        offer = AgreedChanges(project).deletion(names)
+        print("\n".join((offer.title, *(f"  {name}" for name in names), *(f"- {line}" for line in offer.lines))))
+        if not common.typed("delete", "delete them" if len(names) > 1 else "delete it"):
+            print("Nothing was deleted. Where nobody can be asked, --yes deletes without a question.")
+            return EXIT_FINDINGS
+    print(deleted_words(len(names), delete_sessions(project, names)))
     return EXIT_OK
 
 

@@ -22,8 +22,8 @@ from rails.gate.support.warm_processes import Pipe
 from rails.n8n import model
 from rails.n8n.model import Workflow
 from rails.n8n.try_run.engine import TrySetting, is_zone, start_of, try_workflow
+from rails.n8n.try_run.faults import NotModelled
 from rails.n8n.try_run.javascript import PROGRAM, Engine
-from rails.n8n.try_run.values import NotModelled
 from rails.sandbox import probe
 from rails.sandbox.places import around_program
 from rails.sandbox.run import start

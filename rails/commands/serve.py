@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
 def server_of(project: Path, port: int = 0) -> ReviewServer:
     """Return a server of the project's sessions, not yet answering. Without a key of the user it can only look."""
     from rails.approval.pending import answer_key
+    from rails.commands.changes import AgreedChanges
     from rails.config.prices import PRICES_NAME
     from rails.review.web.server import ReviewServer
 
@@ -54,7 +55,8 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
     except LogError as error:
         print(f"The page can only look: {error}", file=sys.stderr)
         key = None
-    return ReviewServer(state_of(project), port=port, key=key, prices=config_folder() / PRICES_NAME)
+    prices, changes = config_folder() / PRICES_NAME, AgreedChanges(project)
+    return ReviewServer(state_of(project), port=port, key=key, prices=prices, changes=changes)
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:

@@ -137,10 +137,7 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
     waiting = [item for item in pending if options.name in (None, item.definition.tool_name)]
     for item in waiting:
         print(item.question())
-        sys.stdout.flush()
-        question = 'Type the whole word "trust" to let it run as its access_control says: '
-        answer = input(question).strip() if sys.stdin.isatty() else ""
-        if answer != "trust":
+        if not common.typed("trust", "let it run as its access_control says"):
             print("Not trusted; no agent is told of it.")
             return EXIT_FINDINGS
         accept_definition(item.definition, trust)
@@ -191,7 +188,7 @@ def _may_run(definition: Definition, options: argparse.Namespace) -> bool:
     if not sys.stdin.isatty():
         raise UsageError(f"{definition.tool_name} comes from the project, and nobody has accepted it. {accept}")
     print(printable(describe(definition)))
-    if input('Type the whole word "run" to run it once: ').strip() == "run":
+    if common.typed("run", "run it once"):
         return True
     print(f"It was not run. {accept}")
     return False

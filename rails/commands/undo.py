@@ -9,7 +9,8 @@ from pathlib import Path
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.errors import EXIT_OK, UsageError
-from rails.core.events.changes import Undo
+from rails.core.events.changes import CheckpointEvent, Undo
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import is_fix_run
@@ -23,12 +24,29 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", help="which session (default: the last)")
     parser.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
     parser.add_argument("--all", action="store_true", help="every step of the session, the last first")
+    parser.add_argument("--file", metavar="PATH", help="only what was done to this file; once more goes further back")
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Take back the named step, the whole session, or the last step there is."""
-    return move(options, redo=False)
+    """Take back the named step, the whole session, one file of it, or the last step there is."""
+    return _one_file(options) if options.file else move(options, redo=False)
+
+
+def _one_file(options: argparse.Namespace) -> int:
+    project = common.project_of(options)
+    path = parse_path(options.file)
+    if options.all or not isinstance(path, WorkspacePath):
+        what = "--file and --all exclude each other" if options.all else str(path)
+        raise UsageError(f"{what.rstrip('.')}. Nothing was changed.")
+    for note in recover(project):
+        print(one_line(note, 400))
+    done = History(project).undo_file(str(path), options.session, options.step)
+    say_moved(done, redo=False, whole=False)
+    if not is_fix_run(done.session) and not done.unrecorded:
+        with SessionLog.reopen(state_of(project), done.session) as log:
+            log.append(CheckpointEvent(f"step {done.step}: {done.title}", done.step, (str(path),)))
+    return EXIT_OK
 
 
 def move(options: argparse.Namespace, *, redo: bool) -> int:
@@ -77,13 +95,16 @@ def _moved(history: History, session: str, options: argparse.Namespace, *, redo:
     return (history.undo(session, options.step),)
 
 
-def say_moved(one: Undone, *, redo: bool) -> None:
+def say_moved(one: Undone, *, redo: bool, whole: bool = True) -> None:
     """Print each file that was written, and whose step it was."""
     for change in one.changes.changes:
         verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
         print(f"{verb} {one_line(str(change.path))}")
     done = "done again" if redo else "undone"
-    print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.")
+    if not whole:
+        print(f"It is step {one.step} of session {one_line(one.session)}: {one_line(one.title)}.")
+    else:
+        print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.")
     if one.merged:
         print(one_line(f"What was changed since in {', '.join(map(str, one.merged))} is kept.", 400))
     if one.unrecorded:

@@ -43,6 +43,13 @@ def run_defaults(project: Path, folder: Path) -> RunDefaults:
     return RunDefaults(values, sources)
 
 
+def keep_days(folder: Path) -> int | None:
+    """Return after how many days the user's file in ``folder`` has sessions deleted; it was read without a mistake."""
+    file = folder / SCHEMAS["config"]
+    known = file.is_file() and parse_settings(file.read_bytes(), str(file), "config").tables(ConfigTables)
+    return known.sessions.keep_days if known else None
+
+
 def _tables(project: Path, folder: Path) -> Iterator[tuple[Path, BoundsTable]]:
     """Yield the ``[run]`` of the user's file and of the project's, where there are any."""
     file = folder / SCHEMAS["config"]

@@ -73,6 +73,7 @@ class CommandTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Word
     run: OneOrMore = []
+    function: Word = ""
     reads: Literal["regex", "sarif", "junit"] | None = None
     pattern: str | None = None
     report: str | None = None
@@ -219,10 +220,17 @@ class RunTable(BoundsTable, frozen=True, forbid_unknown_fields=True):
     max_turns: FromOne | None = None
 
 
+class SessionsTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[sessions]`` of the user's."""
+
+    keep_days: FromOne | None = None
+
+
 class ConfigTables(Struct, frozen=True, forbid_unknown_fields=True):
     """``config.toml``."""
 
     run: RunTable = RunTable()
+    sessions: SessionsTable = SessionsTable()
     schema_address: str = field(default="", name="$schema")
 
 

@@ -151,5 +151,7 @@ PAGE_ROWS: Final = 500
 GROUP_COMMIT_SECONDS: Final = 0.25
 #: How long a writer waits for another process to close a session log, in seconds.
 LOCK_SECONDS: Final = 1.0
+#: How long a session waits until those who delete others have looked through the logs, in seconds.
+COLLECTING_SECONDS: Final = 60.0
 #: What a command or linter may print before it is cut in the middle.
 OUTPUT_BYTES: Final = 1_000_000

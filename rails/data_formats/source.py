@@ -141,16 +141,25 @@ def _is_layout(text: str, start: int, place: int, places: Sequence[int]) -> bool
         return True
     if text[place] == "\t":  # the indentation of a line whose beginning is judged itself
         line_end = text.rfind("\n", 0, place)
-        return line_end in places and not text[line_end:place].strip()
+        return line_end in places and not text[line_end:place].strip("* \t\n")
     line = text[text.rfind("\n", 0, start) + 1 : start]
     indent = len(line) - len(line.lstrip())
-    if not line.strip() and text[start:place] in ('"""', "'''"):
-        return True  # a docstring
+    long = text.startswith(('"""', "'''"), start)  # chosen for a text of several lines
+    if long and not line.strip() and place == start + 3:
+        return True
+    if long and not indent:
+        return _NO_ESCAPE_BEHIND.match(after) is not None or text[place - 1] not in _ESCAPE_BEHIND
     blanks = len(after) - len(after.lstrip())
     if not after.strip() or indent:
         return blanks >= indent or not after.strip()
     begins = after[0].isalnum() or after[0] in "*-#<>=.:@[({\"'`" or blanks > 1 or after[1:2] in ("*", "-")
     return begins and text[place - 1] not in "/([{'\"`"
+
+
+#: Where a line end between them is written as an escape, in a short string or a pattern: what stands before it, and
+#: what does not stand behind it.
+_ESCAPE_BEHIND: Final = frozenset("'\"`([{|^\\")
+_NO_ESCAPE_BEHIND: Final = lazy(r"\Z|[\w\s<>@#$.-]")
 
 
 def _python_strings(text: str) -> list[tuple[int, int]]:

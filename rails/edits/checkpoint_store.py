@@ -92,6 +92,8 @@ class CheckpointStore:
 
     def _tips(self) -> list[Checkpoint]:
         """Return the newest step of every session, without reading the others."""
+        if not any((self.folder / "refs/rails").rglob("*")) and not (self.folder / "packed-refs").exists():
+            return []  # the first step of all
         out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
         parts = out.decode("utf-8", "replace").split("\0")
         items = (f"{commit.strip()}\n0\n{text}" for commit, text in zip(parts[::2], parts[1::2], strict=False))
@@ -108,6 +110,15 @@ class CheckpointStore:
         raw = self._git(["log", "--date-order", "--reverse", "-z", FORMAT, "--stdin"], "\n".join(refs).encode())
         items = raw.decode("utf-8", "replace").split("\0")
         return in_order(step for item in items if (step := parse_checkpoint(item)))
+
+    def forget(self, sessions: Sequence[str], keep: Sequence[int]) -> None:
+        """Remove the steps of sessions for good, with every byte that no other step has. Raises WorkspaceError."""
+        if not sessions:
+            return
+        for session in sessions:
+            self._git(["update-ref", "-d", f"refs/rails/{ref_name(session)}"])
+        for words in (["repack", "-a", "-d", "-q"], ["prune", "--expire=now"]):
+            self._run(words, keep=keep)
 
     def restore_point(self, step: Checkpoint) -> ChangeSet:
         """Return the change set of a step, with all bytes."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass
@@ -76,6 +77,35 @@ class History:
         if a file's same lines were changed since.
         """
         return self._go(session, step, "undo")
+
+    def undo_file(self, path: str, session: str | None = None, step: int | None = None) -> Undone:
+        """Take back what one step did to one file: the last one that counts for it, or the one that is named.
+
+        It becomes a step of its own, which can be undone; once more goes one version further back. Raises like
+        :meth:`undo`.
+        """
+        with sole_writer(self.project, self.disk) as workspace:
+            found = self._step_of(path, session, step)
+            sides = [side for side in self._way_back(found.last or found) if str(side.path) == path]
+            changes, merged = self._onto_now(workspace, sides, found, "undo")
+            facts = StepFacts(found.session, _taken_back(path, found))
+            done = write_held(workspace, changes, step=facts)
+        return Undone(changes, found.session, done.step, facts.title, tuple(merged), done.unrecorded)
+
+    def _step_of(self, path: str, session: str | None, number: int | None) -> Checkpoint:
+        """Return the step whose change of a file is the next to go, without those taken back for this file alone."""
+        gone: set[tuple[str, str]] = set()
+        for step in reversed(in_effect(self.steps(session), undone=False)):
+            if path not in map(str, step.files) or number not in (None, step.step):
+                continue
+            if step.title.startswith(_TAKES_BACK) and number is None:
+                gone.add((step.session, step.title))
+            elif (step.session, _taken_back(path, step)) not in gone:
+                return step
+        where = (
+            f"step {number}" if number else "this project" if session is None else f"session {one_line(session, 100)}"
+        )
+        raise WorkspaceError(f"Nothing that {where} did to {one_line(path, 200)} is left to undo. Nothing was changed.")
 
     def redo(self, session: str | None = None, step: int | None = None) -> Undone:
         """Do again one step that was undone, the last one undone by default. Raises like :meth:`undo`."""
@@ -158,6 +188,13 @@ class History:
             for file, data in zip(files, (now, base, wanted), strict=True):
                 file.write_bytes(data)
             return self.store.merge(*files)
+
+
+_TAKES_BACK: Final = "take back step "
+
+
+def _taken_back(path: str, step: Checkpoint) -> str:
+    return one_line(f"{_TAKES_BACK}{step.step} of {path}", 200)
 
 
 def in_effect(steps: Sequence[Checkpoint], *, undone: bool) -> list[Checkpoint]:

@@ -98,7 +98,9 @@ def run_check_command(
         view = SandboxView(project, layer, (program, program.resolve()), command.environment)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
         argv, report = coverage.measured(command.argv, project) if measures else (command.argv, ())
-        ran = run(argv, view, limits=bounds, label=label, collect=False)
+        paths = json.dumps([name for name, data in contents.items() if data is not None]).encode()
+        stdin = paths if command.takes_paths else b""
+        ran = run(argv, view, limits=bounds, label=label, stdin=stdin, collect=False)
         if ran.timed_out:
             raise CommandFailedError(
                 f"{command.name} did not finish within {command.timeout_s:g} seconds and was stopped."

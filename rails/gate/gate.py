@@ -22,6 +22,7 @@ from rails.core.errors import CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Evidence, Finding, NotChecked, Status, Verdict
+from rails.gate import scratch_files
 from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, taken_away, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
@@ -73,6 +74,7 @@ class Gate:
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
         self._owns_pool = pool is None
         self._closed = False
+        self._entered = 0
         self._overlay = Overlay()
         self._turn = threading.RLock()
         self._trusted = trusted
@@ -260,12 +262,16 @@ class Gate:
                 self._turn.release()
 
     def __enter__(self) -> Self:
+        """Return this; where it is entered more than once, the last one to leave closes it."""
+        self._entered += 1
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._entered -= 1
+        if not self._entered:
+            self.close()
 
     def _verdict(
         self,
@@ -292,7 +298,7 @@ class Gate:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
-        findings += [*taken_away(gone), *self._of_tests(files, gone, author)]
+        findings += [*taken_away(gone), *self._of_the_change(files, gone, author)]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         if executing:
             held = _UNPARSED if any(found.new and _weight(found) == 0 for found in findings) else ""
@@ -317,15 +323,19 @@ class Gate:
             evidence=tuple(Evidence(file.path, tuple(file.looked)) for file in files),
         )
 
-    def _of_tests(self, files: Sequence[File], gone: Sequence[FileChange], author: Author | None) -> Sequence[Finding]:
+    def _of_the_change(
+        self, files: Sequence[File], gone: Sequence[FileChange], author: Author | None
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with the change as such, whatever its files hold."""
         sides: list[tuple[str, bytes | None, bytes | None]]
         sides = [(file.path, file.before, file.after) for file in files if file.compared]
+        yield from scratch_files.misplaced(path for path, before, _ in sides if before is None)
         sides += [(str(change.path), change.before, None) for change in gone]
-        if not any(path.endswith(_CODE) for path, _, _ in sides):
-            return ()
-        from rails.gate import weakened_tests
+        if any(path.endswith(_CODE) for path, _, _ in sides):
+            from rails.gate import weakened_tests
 
-        return weakened_tests.findings(self._context.home or self.project, sides, author or weakened_tests.Author())
+            home = self._context.home or self.project
+            yield from weakened_tests.findings(home, sides, author or weakened_tests.Author())
 
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,8 @@ from rails.core.text import one_line
 from rails.git.program import CLEAN, run_git
 
 _FULL: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+#: Paths that are named to git one by one.
+_NAMED: Final = 100
 _CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
@@ -24,14 +26,22 @@ class JobTree:
     store: Path
     commit: str
 
-    def diff(self, paths: Iterable[str]) -> str:
-        """Return the unified diff of these paths against the commit, with binary content, ignored ones too."""
-        names = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
-        if not names:
+    def diff(self, paths: Sequence[str], *, tracked: bool) -> str:
+        """Return the unified diff of these paths against the commit, with binary content, ignored ones too.
+
+        Where all are ``tracked``, and few, git needs no index for it.
+        """
+        if not paths:
             return ""
-        self.git("update-index", "--add", "--remove", "-z", "--stdin", data=names)
-        flags = ("--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
-        return self.git("diff", *flags, self.commit, "--").decode("utf-8", "replace")
+        flags = ["--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"]
+        if tracked and len(paths) <= _NAMED:
+            chosen: Sequence[str] = paths
+        else:
+            names = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+            self.git("update-index", "--add", "--remove", "-z", "--stdin", data=names)
+            flags, chosen = [*flags, "--cached"], ()
+        found = self.git("--literal-pathspecs", "diff", *flags, self.commit, "--", *chosen)
+        return found.decode("utf-8", "replace")
 
     def git(self, *words: str, data: bytes = b"") -> bytes:
         """Run git in the work tree. Raises WorkspaceError."""

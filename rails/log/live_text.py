@@ -19,6 +19,9 @@ from rails.core.events.record import Record
 from rails.core.events.turn import LlmCall, LlmError, LlmResponse
 from rails.log.writer import SessionLog
 
+#: A partial text is told after so many more characters, and no sooner than so many seconds after the last one.
+PARTIAL_CHARS: Final = 50
+PARTIAL_S: Final = 0.15
 _NAME: Final = "live.txt"
 _MOST: Final = 20_000
 _WORD: Final = 400
@@ -31,30 +34,47 @@ _BEGIN: Final = "-----BEGIN"
 class LiveText:
     """The file of a session that is running; use it in ``with``."""
 
-    def __init__(self, log: SessionLog, also: Callable[[str], object] = lambda _: None) -> None:
+    def __init__(
+        self,
+        log: SessionLog,
+        also: Callable[[str], object] = lambda _: None,
+        partly: Callable[[str], object] | None = None,
+    ) -> None:
+        """``also`` gets every piece as it comes; ``partly`` all of the text so far, masked, and not at every piece."""
         self._log, self._also, self._text, self._at = log, also, "", 0.0
+        self._partly, self._told, self._told_at = partly, 0, 0.0
 
     def hear(self, text: str) -> None:
         """Take in a piece of the answer; ``also`` gets it first."""
         self._also(text)
         self._text = (self._text + text)[-_MOST:]
-        if time.monotonic() - self._at >= _PAUSE_S:
+        now = time.monotonic()
+        if now - self._at >= _PAUSE_S:
             self._write()
+        if self._partly and len(self._text) - self._told >= PARTIAL_CHARS and now - self._told_at >= PARTIAL_S:
+            self._told, self._told_at = len(self._text), now
+            self._partly(self._shown())
 
     def note(self, record: Record) -> None:
         """Begin anew where an answer is whole, failed, or asked for."""
         if record.kind in (LlmCall, LlmResponse, LlmError) and self._text:
-            self._text = ""
+            self._text, self._told = "", 0
             self._write()
+            if self._partly:
+                self._partly("")
 
     def _write(self) -> None:
         self._at = time.monotonic()
+        with contextlib.suppress(OSError):
+            name = _file(self._log.state, self._log.session_id)
+            atomic_file.replace_file(name, self._shown().encode(), durable=False)
+
+    def _shown(self) -> str:
+        """Return the text as it may be shown: no secret in it, and no half of one."""
         # A word that is not whole could be half a secret.
         ends = [match.end() for match in re.finditer(r"\s", self._text[-_WORD:])]
         whole = self._text[: max(0, len(self._text) - _WORD) + ends[-1]] if ends else ""
-        shown = self._log.as_kept(whole).partition(_BEGIN)[0]
-        with contextlib.suppress(OSError):
-            atomic_file.replace_file(_file(self._log.state, self._log.session_id), shown.encode(), durable=False)
+        return self._log.as_kept(whole).partition(_BEGIN)[0]
 
     def __enter__(self) -> Self:
         return self

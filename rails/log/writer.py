@@ -40,6 +40,8 @@ from rails.log.reader import LOG_NAME, SESSION_ID, Position, verify
 
 _HOLDER: Final = "writer"
 _KEY: Final = "masking.key"
+#: Whoever collects stored values that no log points to holds this; a log begins, or goes on, when that is over.
+COLLECTING: Final = "collecting.lock"
 _MESSAGE_CHARS: Final = 1_000
 _NEW: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -202,6 +204,9 @@ class SessionLog:
         """Become the only writer, or say who is. A short wait covers a predecessor that is just going."""
         if not lock.acquire(self._descriptor, limits.LOCK_SECONDS):
             raise LogError(f"The session {self.session_id} is being written by {_holder(own)}.")
+        with lock.held(self.state / COLLECTING, limits.COLLECTING_SECONDS) as over:
+            if not over:
+                raise LogError(f"Sessions are being deleted in {self.state}. Try again when that is done.")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_HOLDER, dir_fd=own)
         atomic_file.create(own, _HOLDER, f"process {os.getpid()}".encode())

@@ -12,10 +12,14 @@ Retrying is the session's work, so that it is bounded, visible and logged; the S
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rails.core import limits
@@ -49,6 +53,8 @@ from rails.models.http import (
 from rails.models.structured_output import ANTHROPIC, Strictness, strict_tools
 
 if TYPE_CHECKING:
+    import ssl
+
     import anthropic
 
 PROVIDER: Final = "anthropic"
@@ -117,7 +123,12 @@ class AnthropicModel:
 
         return self.strictness.asked(answer, own_server=self.base_url.rstrip("/") == DEFAULT_URL)
 
+    def import_ahead(self) -> None:
+        """Begin to import the SDK, which takes a second, while something else is waited for."""
+        threading.Thread(target=_import_sdk, daemon=True, name="the SDK, ahead").start()
+
     def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
+        _import_sdk()
         import anthropic
 
         reading = _Reading(self.name, self.max_tokens)
@@ -126,6 +137,7 @@ class AnthropicModel:
             base_url=self.base_url,
             max_retries=0,
             timeout=anthropic.Timeout(self.silence_s, connect=limits.MODEL_CONNECT_SECONDS),
+            http_client=anthropic.DefaultHttpxClient(verify=_authorities()),
         )
         with client, self._faults_in_words():
             answered = client.messages.with_raw_response.create(**body, stream=True)
@@ -159,6 +171,28 @@ class AnthropicModel:
         except (ValueError, KeyError, TypeError, AttributeError, anthropic.AnthropicError) as error:
             # The SDK builds events without checking them, so a wrong one shows up where it is read.
             raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+
+
+def _import_sdk() -> None:
+    """Import the SDK's 3,000 modules: the garbage collector waits meanwhile, and never looks at them again."""
+    if "anthropic" in sys.modules:
+        return
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        import anthropic  # noqa: F401
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Return who is trusted to name servers: read once, as it takes more time than all else of an answer."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 def _status_error(who: str, error: anthropic.APIStatusError) -> ModelError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -22,36 +21,13 @@ from rails.n8n.nodes.catalogue import Catalogue
 from rails.n8n.repair import repairs
 
 _WORKFLOW_ORDER: Final = (
-    "name",
-    "nodes",
-    "pinData",
-    "connections",
-    "active",
-    "settings",
-    "versionId",
-    "meta",
-    "id",
-    "tags",
-)
+    "name", "nodes", "pinData", "connections", "active", "settings", "versionId", "meta", "id", "tags",
+)  # fmt: skip
 _NODE_ORDER: Final = (
-    "parameters",
-    "type",
-    "typeVersion",
-    "position",
-    "id",
-    "name",
-    "webhookId",
-    "retryOnFail",
-    "maxTries",
-    "waitBetweenTries",
-    "alwaysOutputData",
-    "executeOnce",
-    "notesInFlow",
-    "credentials",
-    "disabled",
-    "notes",
+    "parameters", "type", "typeVersion", "position", "id", "name", "webhookId", "retryOnFail", "maxTries",
+    "waitBetweenTries", "alwaysOutputData", "executeOnce", "notesInFlow", "credentials", "disabled", "notes",
     "onError",
-)
+)  # fmt: skip
 #: Types whose node n8n gives a webhook id of its own.
 _WITH_WEBHOOK: Final = frozenset(
     {
@@ -66,7 +42,6 @@ _WITH_WEBHOOK: Final = frozenset(
 #: Whole numbers up to here print without an exponent in JavaScript, and are exact as a float.
 _EXACT: Final = 2**53
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
 
 
 def tidied(
@@ -207,7 +182,7 @@ def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> 
 def _free_id(taken: set[str], *parts: str) -> str:
     """Return an id made from ``parts`` that no node has, and take it."""
     number = 0
-    while (made := str(uuid.uuid5(_OURS, json.dumps([*parts, number])))) in taken:
+    while (made := model.own_id(json.dumps([*parts, number]))) in taken:
         number += 1
     taken.add(made)
     return made

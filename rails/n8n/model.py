@@ -7,10 +7,11 @@ and never reported twice.
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rails.core.dataclass import dataclass, field
 from rails.core.likeness import most_alike
@@ -22,6 +23,7 @@ JsonPath: TypeAlias = "tuple[str | int, ...]"
 
 #: Similar names are looked for this often in one document, among this many names: comparing every
 #: wrong name with every right one would make a hostile workflow quadratic.
+_OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
 _NEAREST_LOOKUPS: Final = 25
 _SHORT_NAME: Final = 5
 _NEAREST_NAMES: Final = 800
@@ -245,3 +247,20 @@ def _index(wires: tuple[Wire, ...], *, outgoing: bool) -> dict[str, tuple[Wire, 
     for wire in wires:
         found.setdefault(wire.source.name if outgoing else wire.target.name, []).append(wire)
     return {name: tuple(group) for name, group in found.items()}
+
+
+def is_position(value: object) -> bool:
+    """Say whether a value is a position that n8n accepts."""
+    return isinstance(value, list) and len(value) == 2 and all(json_kind(one) == "number" for one in value)
+
+
+def own_id(text: str) -> str:
+    """Return an id that is made from a text: the same one for the same text."""
+    return str(uuid.uuid5(_OURS, text))
+
+
+def put_at(value: Any, path: JsonPath, new: Json) -> None:  # noqa: ANN401 - any JSON value
+    """Set what is at a path; objects that are missing on the way are made."""
+    for part in path[:-1]:
+        value = value.setdefault(part, {}) if isinstance(value, dict) else value[part]
+    value[path[-1]] = new

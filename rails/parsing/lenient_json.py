@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
-from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container, read_prefix
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_container, read_prefix
 from rails.parsing.lenient_tokens import CLOSERS, ELISION, DoubtfulText, Stop, Tokens
 
 _BARE_KEY: Final = lazy(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
@@ -345,10 +345,9 @@ class LenientReader(Tokens):
         rest = self.text[self.pos :]
         if not rest:
             return
-        if not extra_closers and _is_remark(rest):
-            self.note("trailing_text", self.pos, rest, "")
-            return
-        if rest[0] in ",:\"'“”" or _STRUCTURE.search(rest):
+        scalars = all(isinstance(parse_strict(word), ParsedJson) for word in rest.split())
+        remark = not extra_closers and _is_remark(rest)
+        if scalars or (not remark and (rest[0] in ",:\"'“”" or _STRUCTURE.search(rest))):
             raise Stop("extra_data", "there is more data after the value", self.pos)
         self.note("trailing_text", self.pos, rest, "")
 

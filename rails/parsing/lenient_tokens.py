@@ -70,6 +70,8 @@ _BRACKET_OR_QUOTE: Final = lazy(r"[{}\[\]\"]")
 _CONTROL: Final = lazy(r"[\x00-\x1f]")
 #: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
 _ITEM_BREAK: Final = lazy(r",[ \t]*\r?\n")
+#: What can stand behind a string; anything else shows that its last mark was none.
+_BEHIND_STRING: Final = lazy(r"\s*(?:[,:}\]]|\Z)")
 #: What would make a straight mark inside “…” the end of the string: a member behind it, or the end of its object.
 _STRUCTURE_INSIDE: Final = lazy(r"\"\s*(?::|,\s*[\"“”'‘’]?[\w$-]+[\"“”'‘’]?\s*:|[}\]]\s*[,}\]])")
 _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
@@ -230,9 +232,8 @@ class Tokens:
             if self.in_list() and _ITEM_BREAK.search(self.text, start, end):
                 raise Stop("syntax", "a quotation mark seems to be missing in a list", start - 1)
             if self.text[start:end].isspace() and "\n" in self.text[start:end]:
-                raise Stop(
-                    "syntax", "a string holds nothing but a line end; a quotation mark may be missing", start - 1
-                )
+                code = "syntax" if _BEHIND_STRING.match(self.text, end + 1) else "inner_quotes"
+                raise Stop(code, "a string holds nothing but a line end; a quotation mark may be missing", start - 1)
             self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
         return control is not None
 

@@ -49,7 +49,6 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
     return (
         re.search(rf"{mark}\s*{mark}[^{mark}\n]{{1,100}}{mark}\s*:", raw) is not None  # two strings in a row
         or (item and partnerless(raw, mark, item=True))
-        or _joins(raw, inner)
         or (item and "\n" in raw)
         or _swallows(raw, mark, keys)
     )
@@ -107,8 +106,11 @@ def _near_structure(raw: str, mark: str) -> bool:
     return re.search(rf"[,:{{}}\[\]]\s*{mark}|{mark}\s*[,:{{}}\[\]]", raw) is not None
 
 
-def _joins(raw: str, inner: list[int]) -> bool:
-    """Two strings side by side, or an expression that joins them."""
+def _joins(raw: str, mark: str) -> bool:
+    """Two strings side by side, or an expression that joins them: the block's, if it is not the text's own."""
+    inner = marks(raw, mark)
+    if not inner:
+        return False
     between = raw[inner[0] + 1 : inner[1] if len(inner) > 1 else len(raw)]
     return between.lstrip()[:1] == "+" or (between != "" and not between.strip())
 
@@ -144,8 +146,8 @@ _READINGS: Final = 32
 
 _NAMED: Final = lazy(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
 _SPACE: Final = lazy(r"\s*")
-#: An apostrophe that opens a quotation which its line does not close.
-_OPEN_APOSTROPHE: Final = lazy(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*\Z")
+#: A quotation between apostrophes, with the closing one if its line has it.
+_APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*('?)")
 #: A back-tick of inline code; three of them are a fence.
 _TICK: Final = lazy(r"(?<!`)`(?!`)")
 _WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
@@ -202,6 +204,7 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     for begin, end, item in ends:
         if doubtful(text[begin + 1 : end], text[begin], keys, item=item):
             return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
+    sure = sure and not any(_joins(text[begin + 1 : end], text[begin]) for begin, end, _ in ends)
     chosen = _chosen(text, ends, keys, reading, tools)
     if chosen is None or not (sure or whole_texts_parse(chosen)):
         message = "a quotation mark inside a string is not escaped, and backslashes in it can be read in two ways"
@@ -259,7 +262,7 @@ def _unsure(raw: str, mark: str) -> bool:
         return False
     lines = _WRITTEN_LINE.split(raw)[:-1]
     return "\n" in raw or any(
-        len(marks(line, mark)) % 2 or _OPEN_APOSTROPHE.search(line) or len(_TICK.findall(line)) % 2 for line in lines
+        len(marks(line, mark)) % 2 or "" in _APOSTROPHES.findall(line) or len(_TICK.findall(line)) % 2 for line in lines
     )
 
 
@@ -351,7 +354,8 @@ class _Search:
             if end <= begin:
                 continue
             space = _SPACE.match(text, end + 1)
-            if text[space.end() if space else end + 1 :][:1] not in (",", "}", "]"):
+            after = space.end() if space else end + 1
+            if text[after : after + 1] not in (",", "}", "]"):
                 continue
             if not isinstance(choices, list) or text[begin + 1 : end] in choices:
                 yield end

@@ -12,6 +12,13 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
 
 
+def bytes_text(count: int) -> str:
+    """Return a size in the unit that suits it."""
+    if count < 1_000:
+        return f"{count} bytes"
+    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
 def time_text(stamp: str) -> str:
     """Return an ISO 8601 time as people write it where they are, with the zone; what is none stays as it is."""
     try:

@@ -88,7 +88,7 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
             html_text(f" {one_line(view.message, 600)}"),
             class_="ending",
         ),
-        _page().draw(session_facts(replace(view, task=""), more)),
+        page_renderer().draw(session_facts(replace(view, task=""), more)),
         class_="top",
     )
 
@@ -99,7 +99,7 @@ def overview(view: SessionView, stats: SessionStats | None = None, spans: Sequen
     ``stats`` and ``spans`` are of the whole session, where ``view`` is only a part of it.
     """
     heading = el("h2", html_text("At a glance"), id="glance", class_="quiet")
-    figures = [_page().draw(block) for block in (stats_figures(stats) if stats else session_figures(view))]
+    figures = [page_renderer().draw(block) for block in (stats_figures(stats) if stats else session_figures(view))]
     spans = spans or (_spans(view.turns) if len(view.turns) > MOST_STEPS else ())
     strip = el("ol", _density(spans), class_="strip dense") if spans else el("ol", _steps(view.turns), class_="strip")
     nav = el("nav", strip, aria_label="Turns")
@@ -192,7 +192,7 @@ def _try(turn: TurnView) -> Html:
 
 def turn_sections(view: SessionView, turns: Sequence[TurnView] | None = None) -> Iterator[Html]:
     """Yield a section for each turn, or for each of ``turns``, with a link to the next failed one."""
-    failures, page = [turn.number for turn in view.turns if turn.failed], _page()
+    failures, page = [turn.number for turn in view.turns if turn.failed], page_renderer()
     for turn in view.turns if turns is None else turns:
         following = next((number for number in failures if number > turn.number), None)
         yield page.section(turn_section(turn), following)
@@ -206,12 +206,12 @@ def workflow_picture(summary: ChangeSummary) -> str:
 
 def footer(view: SessionView) -> Html:
     """Return what was done to the session later, and what identifies its log."""
-    return el("footer", _page().draw(session_history(view)))
+    return el("footer", page_renderer().draw(session_history(view)))
 
 
 def report_html(report: ReviewReport, link: Link = nowhere) -> Html:
     """Return a report's sentences and tables."""
-    return join([*map(_page(link).draw, report.blocks)])
+    return join([*map(page_renderer(link).draw, report.blocks)])
 
 
 def report_file(report: ReviewReport, about: str) -> str:
@@ -220,5 +220,6 @@ def report_file(report: ReviewReport, about: str) -> str:
     return document(report.title, join(head, el("main", report_html(report))))
 
 
-def _page(link: Link = nowhere) -> HtmlRenderer:
+def page_renderer(link: Link = nowhere) -> HtmlRenderer:
+    """Return what draws blocks for a page."""
     return HtmlRenderer(workflow_picture, link)

@@ -111,6 +111,18 @@ class CopyLayer(Layer):
             linked = (self.project / name).is_symlink()
             yield LayerChange(name, fault="it was a link, and is gone" if linked else "")
 
+    @property
+    def own_bytes(self) -> int:  # type: ignore[override]
+        """What the copy of the project takes."""
+        return sum(size + 4096 for _, size, *_ in self._copied.values())
+
+    def clear(self) -> None:
+        """Remove all that commands left, and copy the project anew."""
+        super().clear()
+        self._sources.clear()
+        self._copied.clear()
+        self._copy()
+
     def put(self, contents: Mapping[str, bytes | None]) -> None:
         """Write them where the project does not show through."""
         for name, data in contents.items():

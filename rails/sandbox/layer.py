@@ -57,6 +57,8 @@ class Layer:
     """
 
     writable = False
+    #: What of the layer on the disk no command wrote.
+    own_bytes = 0
 
     def __init__(
         self, project: Path, ignored: IgnoredBy = lambda _: (), restrictions: Restrictions = UNRESTRICTED
@@ -167,6 +169,15 @@ class Layer:
     def drop(self, paths: Collection[str] | None = None) -> None:
         """Let the project show through again at ``paths``; ``None``: wherever something would be proposed."""
         raise NotImplementedError
+
+    def clear(self) -> None:
+        """Remove all that commands left in a layer that they can write to."""
+        for folder in (self.upper, self.temporary) if self.writable else ():
+            open_folder(folder)
+            for entry in folder.iterdir():
+                if not (entry.is_symlink() and entry.name in self._installed):
+                    remove_entry(entry)
+        self._bases.clear()
 
     def refresh(self) -> None:
         """Forget what was proposed on top of a state that the project no longer has; before each command."""

@@ -8,7 +8,6 @@ answers with what they were told, for which one page stands. What a step left ou
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -55,8 +54,13 @@ class Measured:
         """Return an estimate corrected by what was counted; of what is new since then, nothing is taken off."""
         if not (self.thought and self.counted):
             return thought
-        ratio = min(4.0, max(0.75, self.counted / self.thought))
-        return math.ceil(thought * ratio + max(0.0, 1 - ratio) * max(0, thought - self.thought))
+        counted, of = self.counted, self.thought
+        if counted > 4 * of:
+            counted, of = 4, 1
+        elif 4 * counted < 3 * of:
+            counted, of = 3, 4
+        # In whole numbers: a float would make one token more of some.
+        return -(-(thought * counted + max(0, of - counted) * max(0, thought - self.thought)) // of)
 
 
 def room(window: int, answer: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.sandbox.functions import function_of
 from rails.tools.loader import read_definition
 from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Transport
 
@@ -44,6 +45,8 @@ def what_runs(transport: Transport) -> str:
     match transport:
         case Builtin(name):
             return f"built-in {name}"
+        case Command() if function := function_of(transport.command):
+            return f"calls {function} of the project, contained"
         case Command():
             return f"runs {json.dumps(list(transport.command), ensure_ascii=False)} in the project folder"
         case Http():

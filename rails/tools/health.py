@@ -60,6 +60,9 @@ def reach(definition: Definition, project: Path, *, seconds: float = 10.0) -> Re
         found = Reached(False, f"a secret is missing: {', '.join(_names(secrets))}", fix=secrets.remedy())
     else:
         found = _look(definition, project, seconds, secrets)
+        if secrets.sources:
+            from_where = ", ".join(f"{name} from {variable}" for name, variable in secrets.sources.items())
+            found = replace(found, text=f"{found.text}; secret {from_where}")
     return replace(found, duration_ms=(time.perf_counter() - started) * 1000)
 
 

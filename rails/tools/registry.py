@@ -162,10 +162,8 @@ class Registry:
     definitions: Mapping[str, Definition]
     notes: tuple[str, ...] = ()
     runners: Mapping[str, BuiltinRunner] = dataclasses.field(default_factory=dict)
-    # Every turn asks for the shapes of the same definitions; a registry made from this one makes its own.
-    _made: dict[str, Mapping[str, Json]] = dataclasses.field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    # Every turn asks for the shapes of the same definitions; those made from this registry have the same schemas.
+    _made: dict[str, Mapping[str, Json]] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     def with_runners(self, runners: Mapping[str, BuiltinRunner]) -> Registry:
         """Return the same tools with these runners for built-in tools."""

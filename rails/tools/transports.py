@@ -12,17 +12,19 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import did_you_mean, kind_in_words, quoted_json
+from rails.sandbox.functions import FUNCTION, function_argv
 from rails.sandbox.view import HOST
 from rails.tools.definition_fields import VARIABLE, Fields
 from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
 
-_TRANSPORTS: Final = ("builtin", "command", "http", "mcp-http", "mcp-stdio")
+_TRANSPORTS: Final = ("builtin", "command", "http", "mcp-http", "mcp-stdio", "python")
 _TRANSPORT_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "builtin": frozenset({"type", "name"}),
     "command": frozenset({"type", "command", "stdin", "env", "contained", "network"}),
     "http": frozenset({"type", "url", "method", "headers", "endpoint_env", "idempotent", "allow_private"}),
     "mcp-http": frozenset({"type", "url", "headers", "tool", "idempotent", "allow_private"}),
     "mcp-stdio": frozenset({"type", "command", "args", "env", "tool", "idempotent", "contained", "network"}),
+    "python": frozenset({"type", "function", "env", "network"}),
 }
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PLACEHOLDER: Final = lazy(r"\{\{|\}\}|\{([^{}]*)\}")
@@ -79,6 +81,7 @@ class TransportReader:
             "http": self._http,
             "mcp-http": self._mcp_http,
             "mcp-stdio": self._mcp_stdio,
+            "python": self._python,
         }
         return makers[kind_of]()
 
@@ -106,6 +109,15 @@ class TransportReader:
             )
         held, hosts = self._contained()
         return Command(words, "json" if stdin == "json" else "none", self._strings("env"), held, hosts)
+
+    def _python(self) -> Command:
+        """Read a function of the project: a command that calls it, contained wherever its definition lies."""
+        function = self._raw.get("function", "")
+        if not isinstance(function, str) or not FUNCTION.fullmatch(function):
+            fix = 'Write "package.module:function".'
+            self._fields.problem(("transport", "function"), "is not the name of a function", fix)
+            function = ""
+        return Command(function_argv("python3", function), "json", self._strings("env"), True, self._contained()[1])
 
     def _http(self) -> Http:
         url = self._url()

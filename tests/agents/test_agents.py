@@ -48,6 +48,7 @@ def test_a_broken_template_unloads_itself_and_what_it_was_to_replace(tmp_path):
 )
 def test_a_broken_template_takes_the_agent_along_that_it_names(tmp_path, front, only):
     (tmp_path / "another.md").write_text(front.replace("NAME", "name"))
+    (tmp_path / "coder.md").write_text(template("name: coder\ndescription: Codes.\n"))
     agents = load_agents([SHIPPED, tmp_path], only=only)
     assert set(agents) == (set() if only else set(AGENTS) - {"coder"})
     assert len(agents.notes) == 1
@@ -345,6 +346,57 @@ def test_an_answer_may_have_to_satisfy_a_schema(text, said):
     found = check_output(agent, text)
     assert bool(found) is bool(said), found
     assert all(refusal.code == "output" and refusal.message for refusal in found)
+
+
+CONTRACT = {
+    "feature_request": {"feature_id": "F1", "title": "t", "description": "d", "acceptance_criteria": ["c"]},
+    "test_suite": {
+        "feature_id": "F1",
+        "tests": [{"name": f"test_{n}", "category": "edge_cases", "code": "pass"} for n in "abcde"],
+        "coverage_target": 90,
+    },
+    "code_output": {
+        "feature_id": "F1",
+        "language": "python",
+        "files": [{"path": "a.py", "content": "", "file_type": "source"}],
+        "quality_metrics": {"has_docstrings": True, "has_type_hints": True, "complexity_score": 10},
+        "test_compatibility": {},
+    },
+    "validation_result": {
+        "feature_id": "F1",
+        "test_results": dict.fromkeys(
+            ("total_tests", "passed", "failed", "skipped", "coverage_percentage", "execution_time_seconds"), 1
+        ),
+        "quality_checks": dict.fromkeys(
+            (
+                *("linting_passed", "type_checking_passed", "security_scan_passed"),
+                *("documentation_complete", "complexity_within_limits"),
+            ),
+            True,
+        ),
+        "failed_tests": [],
+        "human_review": {"approved": True, "approval_timestamp": "2026-01-01T00:00:00Z"},
+    },
+}
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_c12_19_a_template_names_one_of_the_four_contracts_and_its_answer_is_held_to_it(name):
+    agent = read_agent(template(f"name: poet\ndescription: x\nx-rails:\n  output:\n    schema: {name}\n"), "poet.md")
+    assert not check_output(agent, json.dumps(CONTRACT[name]))
+    assert check_output(agent, json.dumps({**CONTRACT[name], "more": 1}))
+    for key in CONTRACT[name]:
+        if key != "human_review":
+            assert check_output(agent, json.dumps({k: v for k, v in CONTRACT[name].items() if k != key}))
+
+
+def test_c12_19_a_suite_of_four_tests_or_of_a_badly_named_one_is_refused():
+    agent = read_agent(template("name: poet\ndescription: x\nx-rails: {output: {schema: test_suite}}\n"), "poet.md")
+    suite = CONTRACT["test_suite"]
+    assert check_output(agent, json.dumps({**suite, "tests": suite["tests"][:4]}))
+    odd = [*suite["tests"][:4], {**suite["tests"][4], "name": "TestMore"}]
+    assert check_output(agent, json.dumps({**suite, "tests": odd}))
+    assert check_output(agent, json.dumps({**suite, "coverage_target": 70}))
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))

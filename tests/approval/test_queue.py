@@ -366,7 +366,7 @@ def test_a_real_terminal_stops_asking_when_the_page_has_answered(make):
         desk.on_open = lambda record: threading.Timer(0.2, desk.box.place, (record.seq, answer)).start()
         started = time.monotonic()
         assert desk.queue.decide(make.ask()).reason == "in the page"
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 40
     os.close(master)
 
 

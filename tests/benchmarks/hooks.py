@@ -2,9 +2,11 @@
 
     python tests/benchmarks/hooks.py [ROUNDS]
 
-Each round runs all of them once, in turn, with a text that was not seen before: a file of 200 lines in a project with
-ruff, and in one where black and flake8 apply, too. "cold" is the first call, which starts the gate. The one-liner is
-``ruff check && ruff format`` after the write, as many settings have it. Wall time in ms, median and minimum.
+Each round runs all of them once, in turn, with a text that was not seen before ("seen": one that was): a file of 200
+lines in a project with ruff, and in one where black and flake8 apply, too. "cold" is the first call, which starts the
+gate: each is in a runtime folder of its own, and stands beside an empty Python, ``ruff check`` and ``ruff format
+--check``, run one after the other. The one-liner is ``ruff check && ruff format`` after the write, as many settings
+have it. Wall time in ms, median and minimum; "ratio" is the median of the ratios of the pairs.
 """
 
 import json
@@ -44,17 +46,40 @@ def measure(kind, files, rounds, runtime):
     environment = {**os.environ, "XDG_RUNTIME_DIR": runtime}
     hook = [str(BIN / "ai-rails"), "hook", "claude-code"]
     one_liner = ["sh", "-c", f"{BIN}/ruff check -q big.py && {BIN}/ruff format -q --check big.py"]
-    rows = {"python -c pass": [], f"hook, {kind}": [], "ruff check && ruff format": []}
-    cold = timed(hook, call(project, -1), env=environment, cwd=project)
+    rows = {"python -c pass": [], f"hook, {kind}": [], f"hook, {kind}, seen": [], "ruff check && ruff format": []}
+    timed(hook, call(project, -1), env=environment, cwd=project)
     for number in range(rounds):
         rows["python -c pass"].append(timed([sys.executable, "-c", "pass"]))
         rows[f"hook, {kind}"].append(timed(hook, call(project, number), env=environment, cwd=project))
+        rows[f"hook, {kind}, seen"].append(timed(hook, call(project, number), env=environment, cwd=project))
         rows["ruff check && ruff format"].append(timed(one_liner, env=environment, cwd=project))
-    base = statistics.median(rows["python -c pass"])
-    print(f"{f'hook, {kind}, cold':<34}{cold:9.1f}{'':9}{cold / base:8.1f}")
     for name, found in rows.items():
-        print(f"{name:<34}{statistics.median(found):9.1f}{min(found):9.1f}{statistics.median(found) / base:8.1f}")
+        show(name, found, rows["python -c pass"])
     shutil.rmtree(project)
+    return rows[f"hook, {kind}, seen"]
+
+
+def measure_cold(files, rounds):
+    one_by_one = f"{sys.executable} -c pass; {BIN}/ruff check -q big.py; {BIN}/ruff format -q --check big.py"
+    cold, beside = [], []
+    for number in range(rounds):
+        project, runtime = Path(tempfile.mkdtemp(prefix="bench")), tempfile.mkdtemp(prefix="ar", dir="/tmp")
+        subprocess.run(["git", "init", "-q", str(project)], check=True)
+        for name, text in (*files.items(), ("big.py", BODY)):
+            (project / name).write_text(text)
+        words = [str(BIN / "ai-rails"), "hook", "claude-code"]
+        beside.append(timed(["sh", "-c", one_by_one], cwd=project))
+        cold.append(timed(words, call(project, number), env={**os.environ, "XDG_RUNTIME_DIR": runtime}, cwd=project))
+        end(runtime)
+        shutil.rmtree(project)
+        shutil.rmtree(runtime)
+    show("pass; ruff check; ruff format", beside, beside)
+    show("hook, ruff, cold", cold, beside)
+
+
+def show(name, found, beside):
+    ratio = statistics.median(one / other for one, other in zip(found, beside, strict=True))
+    print(f"{name:<34}{statistics.median(found):9.1f}{min(found):9.1f}{ratio:8.1f}", flush=True)
 
 
 def end(runtime):
@@ -69,15 +94,13 @@ def end(runtime):
 if __name__ == "__main__":
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     runtime = tempfile.mkdtemp(prefix="ar", dir="/tmp")
-    print(f"{'':<34}{'median':>9}{'least':>9}{'x pass':>8}")
+    print(f"{'':<34}{'median':>9}{'least':>9}{'ratio':>8}")
     try:
-        measure("ruff", {"ruff.toml": "line-length = 100\n"}, rounds, runtime)
-        measure(
-            "black and flake8",
-            {"pyproject.toml": BLACK, ".flake8": "[flake8]\nmax-line-length = 100\n"},
-            rounds,
-            runtime,
-        )
+        ruff = measure("ruff", {"ruff.toml": "line-length = 100\n"}, rounds, runtime)
+        flake8 = "[flake8]\nmax-line-length = 100\n"
+        black = measure("black and flake8", {"pyproject.toml": BLACK, ".flake8": flake8}, rounds, runtime)
+        show("black and flake8 to ruff, both seen", black, ruff)
+        measure_cold({"ruff.toml": "line-length = 100\n"}, max(rounds // 3, 3))
     finally:
         end(runtime)
         shutil.rmtree(runtime)

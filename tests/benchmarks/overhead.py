@@ -162,7 +162,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = {f"AI-Rails, {wire}": ours(wire) for wire in ("anthropic", "openai")}
     for name in options.only.split(",") if options.peers else ():
-        program = installed(options.peers, name)
+        program = installed(options.peers.resolve(), name)
         make = {"aider": aider, "mini": mini}[name]
         rows |= {f"{PEERS[name]}, {wire}": make(program, wire) for wire in ("anthropic", "openai")}
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}

@@ -138,6 +138,33 @@ def test_another_agent_begins_a_session_of_its_own(chat, project):
     assert len(list((project / ".rails/sessions").iterdir())) == 2
 
 
+def test_a_model_or_agent_that_there_is_not_is_said_and_the_conversation_goes_on(chat, project):
+    code, shown = chat(["Hello.", "Again."], ["hi", "/model nonsense:x", "/agent nobody", "/model openai:", "go on"])
+    assert code == 0
+    assert "Unknown model 'nonsense:x'" in shown
+    assert "nobody" in shown
+    assert "Again." in shown
+    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["go on"]
+
+
+def test_another_model_can_be_named_before_the_first_words(chat, project, tmp_path):
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"role": "assistant", "content": "The other."}) + "\n")
+    code, shown = chat(["Hello."], [f"/model recorded:{other}", "hi"])
+    assert code == 0
+    assert "The other." in shown
+
+
+@pytest.mark.parametrize(("words", "code"), [([], 3), (["--model", "nonsense:x"], 2)])
+def test_without_a_model_it_is_said_before_anything_is_typed(project, monkeypatch, capsys, words, code):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setattr("sys.stdin", io.StringIO("do something long\n"))
+    assert main(["chat", *words]) == code
+    shown = capsys.readouterr()
+    assert "Say what to do" not in shown.out
+    assert ("three ways" if not words else "Unknown model") in shown.err
+
+
 def test_a_question_in_which_all_was_refused_says_so_and_the_next_one_is_heard(chat, project):
     code, shown = chat([write("../x", "one\n"), "I could not.", "Fine."], ["write", "then leave it"])
     assert code == 0
@@ -145,7 +172,7 @@ def test_a_question_in_which_all_was_refused_says_so_and_the_next_one_is_heard(c
 
 
 def test_no_words_at_all_start_nothing(chat, project):
-    code, _ = chat([], [])
+    code, _ = chat(["Hello."], [])
     assert code == 0
     assert not (project / ".rails").exists()
 

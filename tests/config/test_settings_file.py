@@ -30,7 +30,7 @@ EXAMPLE |= {"bytes": 2, "finding": "f", "severity": "info", "adjusted": True, "m
 EXAMPLE |= {"at": "09:30", "before": 1, "risk": "secret"}
 COMMAND = {"name": "n", "run": ["a"], "reads": "sarif", "pattern": "p", "report": "r", "files": ".py"}
 COMMAND |= {"ok_codes": [0, 1], "mode": "advisory", "timeout": 3, "environment": {"A": "b"}}
-COMMAND |= {"changed": True, "coverage": 80}
+COMMAND |= {"changed": True, "coverage": 80, "function": "m.n:f"}
 GATE = {
     "mode": [{"mode": "retry", "path": "p", "agent": ["a"], "rule": "r", "attempts": 2}],
     "schema": [{"path": ["p"], "url": "u", "schema": "s"}],
@@ -53,7 +53,7 @@ RUN |= {"max_attempts": 2, "max_turns": 7}
 PRICE = {"input": 1, "output": 2.5, "cached": 0, "window": 9000}
 FULL = {
     "rails": {"gate": GATE, "policy": POLICY, "n8n": N8N, "run": BOUNDS},
-    "config": {"run": RUN},
+    "config": {"run": RUN, "sessions": {"keep_days": 90}},
     "gate": {key: [{**entry, "project": "/p"} for entry in entries] for key, entries in GATE.items()},
     "policy": POLICY,
     "prices": {

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 
 import pytest
@@ -46,16 +47,19 @@ def test_a_thousand_races_with_a_swapped_folder_write_nothing_outside(tmp_path):
     swapper = Swapper(project, outside)
     swapper.start()
     written, refused, last = 0, 0, b"0"
-    for number in range(RACES):
+    number, end = 0, time.monotonic() + 60
+    # On a busy machine one of the two may win every time for long.
+    while number < RACES or (not (written and refused) and time.monotonic() < end):
+        number += 1
         now = None
         with suppress(WorkspaceError):
             now = read_file(project, at("sub/a.txt"))
         assert now != b"precious", "a link was followed"
         before = now or last
-        changes = ChangeSet((change("sub/a.txt", before, b"%d" % (number + 1)), change("sub/n/new.txt", None, b"x")))
+        changes = ChangeSet((change("sub/a.txt", before, b"%d" % number), change("sub/n/new.txt", None, b"x")))
         try:
             write(changes, project)
-            written, last = written + 1, b"%d" % (number + 1)
+            written, last = written + 1, b"%d" % number
         except WorkspaceError:
             refused += 1
         assert tree(outside) == {"a.txt": (b"precious", 0o644)}
@@ -66,7 +70,7 @@ def test_a_thousand_races_with_a_swapped_folder_write_nothing_outside(tmp_path):
     recover(project)
     assert tree(outside) == {"a.txt": (b"precious", 0o644)}
     assert os.listdir(outside) == ["a.txt"]
-    assert written + refused == RACES
+    assert written + refused >= RACES
     assert swapper.swaps > 100
     assert written > 0
     assert refused > 0

@@ -1,9 +1,13 @@
 """Python files: one syntax finding, safe fixes, the project's formatter, only new findings."""
 
+import re
+
 import pytest
 
+from rails.core import limits
 from rails.core.errors import CheckError
 from rails.gate.support.warm_processes import PythonPool
+from rails.session import feedback
 
 CLEAN = (
     '"""A module."""\n\n\ndef double(number: int) -> int:\n    """Return twice the number."""\n    return number * 2\n'
@@ -245,3 +249,14 @@ def test_many_files_are_compiled_here_when_the_workers_cannot(world, monkeypatch
     verdict = world.check(*names)
     assert [(found.path, found.rule) for found in verdict.findings] == [("m70.py", "syntax-error")]
     assert verdict.not_checked == ()
+
+
+def test_c12_11_a_long_list_of_findings_is_told_in_order_each_once_and_cut(world):
+    text = "".join(f"print(name_{n}, name_{n})\n" for n in range(25))
+    verdict = world.judge(("a.py", text))
+    assert len(verdict.blocking) == len(set(verdict.blocking)) >= 25
+    told = feedback.gate(("r1",), verdict).text
+    lines = [int(found[1]) for found in re.finditer(r"^\W*a\.py:(\d+)", told, re.MULTILINE)]
+    assert lines == sorted(lines)
+    assert len(lines) == limits.FINDINGS_TOLD
+    assert f"and {len(verdict.blocking) - limits.FINDINGS_TOLD} more" in told

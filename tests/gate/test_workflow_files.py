@@ -1,12 +1,15 @@
 """n8n workflows in the gate: lists of them, repeated keys, n8n's own form, and what a change means."""
 
 import json
+import re
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+import rails
 from rails.core.paths import parse_path
 from rails.gate.gate import Gate
 
@@ -180,3 +183,13 @@ def test_likely_repairs_are_made_only_when_they_are_asked_for(world):
             check=False,
         )
         assert done.returncode == code, done.stderr
+
+
+def test_c13_10_the_gate_and_its_n8n_rules_have_no_way_to_reach_a_server():
+    """Nothing is ever deployed: what judges workflows imports nothing that could send one anywhere."""
+    network = re.compile(
+        r"^\s*(?:import|from)\s+(?:urllib\.request|http|socket|ssl|httpx|requests|aiohttp)\b", re.MULTILINE
+    )
+    for package in ("gate", "n8n"):
+        for file in (Path(rails.__file__).parent / package).rglob("*.py"):
+            assert not network.search(file.read_text("utf-8")), file

@@ -61,7 +61,7 @@ def test_the_first_call_starts_the_gate_and_the_next_one_uses_it(project, runtim
 
 def test_socket_and_folder_are_private(project, runtime):
     call(project, CLEAN)
-    file = place.socket_of(project)
+    file = Path(place.socket_of(str(project)))
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
@@ -142,4 +142,4 @@ def test_the_gate_ends_when_nobody_asks(project, runtime):
     started = time.monotonic()
     subprocess.run([sys.executable, "-c", script, str(project)], check=True, timeout=60)
     assert time.monotonic() - started < 50
-    assert not place.socket_of(project).exists()
+    assert not Path(place.socket_of(str(project))).exists()

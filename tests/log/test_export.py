@@ -5,6 +5,7 @@ import re
 
 import pytest
 from atif import Trajectory
+from msgspec.structs import replace
 
 from rails.core.conversation import (
     Message,
@@ -22,6 +23,7 @@ from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.render.markdown import fenced_block, inline
+from rails.review.export.answers import answer_files
 from rails.review.export.formats import FORMATS, to_recording
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
@@ -173,6 +175,16 @@ def test_the_recording_replays_what_the_models_said(records, tmp_path):
     assert second.message.calls[0].arguments == '{"broken": '
     *_, review = open_model(f"recorded:{path}").for_agent("reviewer").stream(system="", messages=[user], tools=[])
     assert len(review.message.text) == 30_000
+
+
+def test_c14_04_each_answer_is_a_file_by_role_and_time_and_none_overwrites_another(records):
+    said = [record for record in records if record.event_type == "LLM_RESPONSE"]
+    same = [replace(record, timestamp="2026-01-02T03:04:05.678Z") for record in said]
+    files = answer_files(same)
+    coder = [name for name in files if name.startswith("coder_output_")]
+    assert coder == ["coder_output_20260102_030405.md", "coder_output_20260102_030405_2.md"]
+    assert len(files) == len(said)
+    assert [*files.values()] == [record.event.text for record in said]
 
 
 def test_the_transcript_is_one_chain_of_messages_in_the_apis_form(records):

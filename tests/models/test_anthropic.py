@@ -1,6 +1,8 @@
 """The adapter for Anthropic's API against a real HTTP server: what is asked, what is kept, what goes wrong."""
 
 import json
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -336,3 +338,31 @@ def test_a_path_in_front_of_the_api_is_kept(monkeypatch):
         monkeypatch.setenv("ANTHROPIC_BASE_URL", f"{stub.url}/proxy/v9")
         list(open_model("anthropic:local").stream(system="", messages=HELLO, tools=[]))
     assert stub.requests[0].path == "/proxy/v9/v1/messages"
+
+
+IMPORTS = """
+import gc, sys, threading
+from rails.core.conversation import Message, TextPart
+from rails.models.providers import import_ahead, open_model
+from rails.testing import StubServer, says
+
+def ask(kind, path):
+    with StubServer([says("ok")] * 2) as stub:
+        model = open_model(f"{kind}:m", base_url=f"{stub.url}{path}")
+        import_ahead(model)
+        for _ in range(2):
+            list(model.stream(system="", messages=[Message("user", (TextPart("Hi."),))], tools=[]))
+
+ask("openai", "/v1")
+assert not {"anthropic", "httpx2", "pydantic"} & sys.modules.keys(), "paid where no such model is used"
+ask("anthropic", "")
+from rails.models import anthropic
+assert gc.isenabled()
+assert gc.get_freeze_count() > 100_000
+assert anthropic._authorities.cache_info().misses == 1, "an answer reads the authorities again"
+"""
+
+
+def test_the_sdk_is_imported_once_and_only_where_a_model_of_its_is_used():
+    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr

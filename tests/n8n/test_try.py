@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from n8n_workflows import node, to, workflow
 
 from rails.core.errors import UsageError
-from rails.n8n import model
-from rails.n8n.try_run import report, values
+from rails.n8n import model, values
+from rails.n8n.try_run import report
 from rails.n8n.try_run.engine import Limits, TrySetting, try_workflow
 from rails.n8n.try_run.javascript import Engine
 

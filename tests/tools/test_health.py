@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from rails.core.app_dirs import builtin_folder
+from rails.core.tool_request import ToolRequest
 from rails.tools.health import check_health, reach
 from rails.tools.loader import load_definitions, read_definition
+from rails.tools.runners import dispatch
 
 
 def define(transport, **fields):
@@ -74,6 +76,19 @@ def test_a_missing_secret_is_said_before_anything_is_touched(tmp_path, monkeypat
     assert not reached.ok
     assert reached.text == "a secret is missing: PROBE_KEY"
     assert "SHOP__PROBE_KEY or PROBE_KEY" in reached.fix
+
+
+def test_c14_07_the_variable_that_a_secret_came_from_is_shown_and_never_its_value(tmp_path, monkeypatch):
+    monkeypatch.setenv("AI_RAILS_PROJECT_NAME", "shop")
+    monkeypatch.setenv("PROBE_KEY", "the plain value")
+    definition = define({"type": "command", "command": [sys.executable, "-c", "pass"]}, secrets=["PROBE_KEY"])
+    request = ToolRequest("r1", definition.tool_name, {}, "", "run", True, definition.digest, "coder")
+    assert reach(definition, tmp_path).text.endswith("; secret PROBE_KEY from PROBE_KEY")
+    monkeypatch.setenv("SHOP__PROBE_KEY", "the value of this project")
+    reached, result = reach(definition, tmp_path), dispatch.run_request(request, definition, tmp_path)
+    assert reached.text.endswith("; secret PROBE_KEY from SHOP__PROBE_KEY")
+    assert result.facts["source"] == {"PROBE_KEY": "SHOP__PROBE_KEY"}
+    assert "value" not in f"{reached}{result}"
 
 
 def test_what_nobody_has_trusted_is_neither_started_nor_connected_to(serving, tmp_path):

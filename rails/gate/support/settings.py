@@ -19,7 +19,7 @@ folder, where each entry may name the ``project`` it is for::
 
     [[gate.command]]                    # name = "mypy" or "pytest" alone is enough
     name = "words"
-    run = ["python", "tools/words.py"]
+    run = ["python", "tools/words.py"] # or function = "tools.words:check", which runs in a process of its own
 
     [[gate.command]]                    # the project's own threshold of coverage counts, where it has one
     name = "pytest"
@@ -40,7 +40,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
+from rails.core.text import one_line
 from rails.gate.support import config_files, executed_config
+from rails.sandbox.functions import FUNCTION
 
 if TYPE_CHECKING:
     from rails.config.settings_file import SettingsFile
@@ -240,12 +242,18 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
     from rails.gate.support import check_command
 
     run = _words(table.run)
-    if run:
+    if bool(run) and bool(table.function):
+        raise _Mistake("it has both run and function; one of them is what checks")
+    if table.function:
+        if not FUNCTION.fullmatch(table.function):
+            raise _Mistake(f"{one_line(table.function, 60)!r} is no function: write package.module:function")
+        command = check_command.python_function(table.name, table.function, check_command.program("python", project))
+    elif run:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))
     elif table.name in check_command.SHIPPED:
         command = check_command.SHIPPED[table.name](check_command.program("python", project))
     else:
-        raise _Mistake(f"it needs run; without it there are {', '.join(check_command.SHIPPED)}")
+        raise _Mistake(f"it needs run or function; without it there are {', '.join(check_command.SHIPPED)}")
     if (table.changed or table.coverage is not None) and (run or table.name != "pytest"):
         raise _Mistake("changed and coverage are for the command pytest, without a run of its own")
     return replace(

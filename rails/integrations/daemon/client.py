@@ -11,7 +11,6 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from rails.core.errors import RailsError
@@ -39,7 +38,7 @@ def answer_call(
 ) -> Answered:
     """Return the answer to one call of ``host``; ``data`` is its input as it came."""
     until = time.monotonic() + DEADLINE_SECONDS
-    folder = Path(environment.get("CLAUDE_PROJECT_DIR") or _folder_of(data))
+    folder = environment.get("CLAUDE_PROJECT_DIR") or _folder_of(data)
     try:
         file = place.socket_of(place.project_around(folder))
         told = {name: environment[name] for name in _TOLD if name in environment}
@@ -57,10 +56,10 @@ def _folder_of(data: bytes) -> str:
         value = json.loads(data)
         return str(value.get("cwd") or value["workspace_roots"][0])
     except (ValueError, LookupError, TypeError, AttributeError):
-        return str(Path.cwd())
+        return os.getcwd()  # noqa: PTH109 - as in place
 
 
-def _ask(file: Path, message: bytes, folder: Path, until: float) -> bytes:
+def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
     """Send ``message`` and return the whole answer; a gate that is not there is started, a few times at most."""
     started, child, starts = 0.0, 0, 0
     while True:
@@ -78,13 +77,13 @@ def _ask(file: Path, message: bytes, folder: Path, until: float) -> bytes:
             if starts == _STARTS:
                 raise OSError("the gate could not be started; run: ai-rails doctor") from problem
             child, started, starts = place.start(folder), now, starts + 1
-        time.sleep(0.02 * max(starts, 1))
+        time.sleep(0.005 * starts)
 
 
-def _exchange(file: Path, message: bytes, until: float) -> bytes:
+def _exchange(file: str, message: bytes, until: float) -> bytes:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(max(until - time.monotonic(), 0.01))
-        connection.connect(str(file))
+        connection.connect(file)
         place.require_own(connection)
         connection.sendall(message)
         parts = []
@@ -95,6 +94,8 @@ def _exchange(file: Path, message: bytes, until: float) -> bytes:
 
 def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
     """Return the answer of a call that no gate has judged."""
+    from pathlib import Path
+
     from rails.integrations.hooks.contract import HookCall, HookSettings, not_judged
     from rails.integrations.hooks.hosts import host_of, read_hook_call
 

@@ -35,7 +35,7 @@ _READ_SECONDS: Final = 20.0
 
 def serve(project: Path, *, idle: float = IDLE_SECONDS) -> None:
     """Answer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already."""
-    file = place.socket_of(project)
+    file = Path(place.socket_of(str(project)))
     with held(file.with_suffix(".lock")) as mine:
         if not mine:
             return
@@ -68,7 +68,9 @@ def _loop(listening: socket.socket, warm: WarmGate, idle: float) -> None:
             connection, _ = listening.accept()
         except TimeoutError:
             working = {thread for thread in working if thread.is_alive()}
-            if not file.exists() or place.socket_of(warm.project) != file:  # somebody cleaned up, or an upgrade
+            if not file.exists() or place.socket_of(str(warm.project)) != str(
+                file
+            ):  # somebody cleaned up, or an upgrade
                 idle = 0.0
             continue
         quiet = time.monotonic()

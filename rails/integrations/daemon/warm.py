@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from rails.core.changes import ChangeSet
 from rails.core.errors import RailsError
 from rails.gate.gate import Gate
 from rails.integrations.hooks.contract import HookAnswer, HookCall, HookSettings
@@ -46,8 +47,17 @@ class WarmGate:
     def _session(self, call: HookCall) -> HostedSession:
         key = (call.host, call.session)
         if key not in self._sessions:
+            self._begin_with(call)
             self._sessions[key] = HostedSession(self.project, self.gate, call.host, call.session, model=call.model)
         return self._sessions[key]
+
+    def _begin_with(self, call: HookCall) -> None:
+        """Have the gate look at what is proposed while a new session takes its snapshot: both mostly wait."""
+        host = host_of(call.host) if call.event == "before" else None
+        proposal = host.proposed(call, self.project) if host else None
+        for change in proposal.changes[:1] if isinstance(proposal, ChangeSet) else ():
+            if change.after is not None:
+                self.gate.prefetch(str(change.path), change.after.decode("utf-8", "replace"))
 
     def _forget(self, call: HookCall) -> None:
         if session := self._sessions.pop((call.host, call.session), None):

@@ -39,7 +39,7 @@ from rails.log.index.turns import TurnSpan
 from rails.log.reader import LOG_NAME, SESSION_ID, LogRow, Position, Tail, session_ids, session_summary
 from rails.log.session_stats import SessionStats
 
-_NAME: Final = "index.db"
+INDEX_NAME: Final = "index.db"
 _LOCK: Final = "index.lock"
 #: How long to wait for a process that makes or replaces the index, in seconds; that takes it a moment.
 _MAKING_SECONDS: Final = 10.0
@@ -69,7 +69,7 @@ class Index:
         self.complete = False
         #: Whether the last refresh left something to be taken in because its time was over.
         self.behind = False
-        self._path: Path | None = state / _NAME
+        self._path: Path | None = state / INDEX_NAME
         self._words = words
         self._lock = threading.RLock()
         self._inode = 0

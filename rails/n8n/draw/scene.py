@@ -171,7 +171,7 @@ def _between_places(changes: list[NodeChange], wires: Iterable[WireChange]) -> d
 
 
 def _own(position: Json) -> _Place | None:
-    if not isinstance(position, list) or not layout.has_position({"position": position}):
+    if not isinstance(position, list) or not model.is_position(position):
         return None
     x, y = (one for one in position if isinstance(one, int | float))
     return (x, y) if abs(x) <= _FARTHEST and abs(y) <= _FARTHEST else None

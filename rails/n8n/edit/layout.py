@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rails.n8n.model import Node, Workflow
+from rails.n8n.model import Node, Workflow, is_position
 from rails.n8n.nodes.ports import AI_PORTS
 
 #: The editor's own spacing, in canvas units.
@@ -31,7 +31,7 @@ _TRIES: Final = 200
 
 def missing(workflow: Workflow) -> dict[int, tuple[int, int]]:
     """Return a position for each node that has none that n8n accepts, by its index."""
-    known = {node.index: _place(node) for node in workflow.nodes if has_position(node.raw)}
+    known = {node.index: _place(node) for node in workflow.nodes if is_position(node.raw.get("position"))}
     if not known:
         return positions(workflow)
     places, grid = dict(known), _Grid()
@@ -177,13 +177,3 @@ def _columns(workflow: Workflow) -> dict[str, int]:
 def _is_below(workflow: Workflow, node: Node) -> bool:
     wires = workflow.outgoing.get(node.name, ())
     return node.is_sticky or (bool(wires) and all(wire.source_type != "main" for wire in wires))
-
-
-def has_position(raw: Mapping[str, object]) -> bool:
-    """Say whether a node has a position that n8n accepts."""
-    position = raw.get("position")
-    return (
-        isinstance(position, list)
-        and len(position) == 2
-        and all(isinstance(one, int | float) and not isinstance(one, bool) for one in position)
-    )

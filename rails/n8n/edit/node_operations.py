@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rails.core.tool_request import Json
+from rails.n8n import model
 from rails.n8n.edit.workflow_parts import CannotError, check_free, node_named, text_of
 from rails.n8n.model import Names, listed, shown_value
 
 _ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
-_OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
 #: How far below the original a copy is put.
 _BELOW: Final = 240
 
@@ -29,10 +28,6 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_position(value: Json) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(_is_number(one) for one in value)
-
-
 #: What ``set_node`` may set, how a value is recognised, and what one looks like.
 _NODE_VALUES: Final[Mapping[str, tuple[Callable[[Json], bool], str]]] = {
     "alwaysOutputData": (_is_flag, "true or false"),
@@ -43,7 +38,7 @@ _NODE_VALUES: Final[Mapping[str, tuple[Callable[[Json], bool], str]]] = {
     "notes": (_is_text, "a text"),
     "notesInFlow": (_is_flag, "true or false"),
     "onError": (lambda value: value in _ON_ERROR, f"one of {listed(_ON_ERROR)}"),
-    "position": (_is_position, "[x, y]"),
+    "position": (model.is_position, "[x, y]"),
     "retryOnFail": (_is_flag, "true or false"),
     "typeVersion": (_is_number, "a number"),
     "waitBetweenTries": (_is_number, "a number, in milliseconds"),
@@ -134,9 +129,9 @@ def _copy(node: Mapping[str, Any], name: str) -> dict[str, Any]:
     made = copy.deepcopy(dict(node)) | {"name": name}
     for key in ("id", "webhookId"):
         if key in made:
-            made[key] = str(uuid.uuid5(_OURS, f"{made[key]}{name}"))
+            made[key] = model.own_id(f"{made[key]}{name}")
     position = made.get("position")
-    if isinstance(position, list) and _is_position(position):
+    if isinstance(position, list) and model.is_position(position):
         made["position"] = [position[0], position[1] + _BELOW]
     return made
 

@@ -73,16 +73,12 @@ def _add(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     name = text_of(node, "name")
     text_of(node, "type")
     check_free(workflow, name)
-    positions = [n["position"] for n in workflow["nodes"] if isinstance(n, dict) and _has_position(n)]
+    positions = [
+        n["position"] for n in workflow["nodes"] if isinstance(n, dict) and model.is_position(n.get("position"))
+    ]
     right = max((position[0] for position in positions), default=-240)
     level = next((position[1] for position in positions if position[0] == right), 0)
     workflow["nodes"].append({"parameters": {}, "position": [right + 240, level], **copy.deepcopy(node)})
-
-
-def _has_position(node: Mapping[str, Any]) -> bool:
-    from rails.n8n.edit.layout import has_position
-
-    return has_position(node)
 
 
 def _remove(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
@@ -118,7 +114,7 @@ def _rename(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
         for path, text in list(parameter_texts(node)):
             changed = renamed(text, old, new, is_code=path[-1] in _CODE_FIELDS)
             if changed != text:
-                _put(workflow["nodes"][node.index], path[2:], changed)
+                model.put_at(workflow["nodes"][node.index], path[2:], changed)
 
 
 def renamed(text: str, old: str, new: str, *, is_code: bool = False) -> str:
@@ -152,12 +148,6 @@ def _quoted(name: str, quote: str) -> str:
     escaped = json.dumps(name, ensure_ascii=False)[1:-1].replace('\\"', '"')
     escaped = escaped.replace(quote, f"\\{quote}")
     return escaped.replace("${", "\\${") if quote == "`" else escaped
-
-
-def _put(value: Any, path: Sequence[str | int], new: Json) -> None:  # noqa: ANN401
-    for part in path[:-1]:
-        value = value[part]
-    value[path[-1]] = new
 
 
 def _set(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
@@ -256,18 +246,11 @@ def _duplicate(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
             for old, new in names.items():
                 changed = renamed(changed, old, new, is_code=path[-1] in _CODE_FIELDS)
             if changed != text:
-                _put(workflow["nodes"][node.index], path[2:], changed)
+                model.put_at(workflow["nodes"][node.index], path[2:], changed)
 
 
 _OPERATIONS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, Json]], None]]] = {
-    "add_node": _add,
-    "connect": _connect,
-    "disconnect": _disconnect,
-    "duplicate_nodes": _duplicate,
-    "remove_node": _remove,
-    "rename_node": _rename,
-    "replace_node": node_operations.replace_node,
-    "set_node": node_operations.set_node,
-    "set_parameter": _set,
-    "set_workflow": node_operations.set_workflow,
-}
+    "add_node": _add, "connect": _connect, "disconnect": _disconnect, "duplicate_nodes": _duplicate, "remove_node":
+    _remove, "rename_node": _rename, "replace_node": node_operations.replace_node, "set_node":
+    node_operations.set_node, "set_parameter": _set, "set_workflow": node_operations.set_workflow,
+}  # fmt: skip

@@ -18,27 +18,11 @@ from rails.n8n.rules.required import lacks
 _ROUNDS: Final = 8
 #: Values for a text whose form is asked for, tried in this order.
 _TEXTS: Final = (
-    "example",
-    "1",
-    "123",
-    "https://example.com",
-    "123456789",
-    "aaaaaaaaaaaaaaaaaaaaaa",
-    "00000000-0000-0000-0000-000000000000",
-    "a@example.com",
-    "C0123456789",
-    "appAAAAAAAAAAAAAA",
-    "tblAAAAAAAAAAAAAA",
-    "recAAAAAAAAAAAAAA",
-    "2026-01-01T00:00:00",
-    "00000000000000000000000000000000",
-    "000000000000000000000000",
-    "example:latest",
-    "owner/name",
-    "#1",
-    "$example",
-    "@example",
-)
+    "example", "1", "123", "https://example.com", "123456789", "aaaaaaaaaaaaaaaaaaaaaa",
+    "00000000-0000-0000-0000-000000000000", "a@example.com", "C0123456789", "appAAAAAAAAAAAAAA", "tblAAAAAAAAAAAAAA",
+    "recAAAAAAAAAAAAAA", "2026-01-01T00:00:00", "00000000000000000000000000000000", "000000000000000000000000",
+    "example:latest", "owner/name", "#1", "$example", "@example",
+)  # fmt: skip
 #: Sub-nodes that one would take for a required input, before any other.
 _USUAL: Final = {
     "ai_languageModel": "@n8n/n8n-nodes-langchain.lmChatOpenAi",

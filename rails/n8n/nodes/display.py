@@ -13,9 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from rails.core.dataclass import dataclass
-
-#: What JavaScript calls ``undefined``: a value that is not there, as opposed to ``null``.
-UNDEFINED: Final = object()
+from rails.n8n.values import UNDEFINED
 
 _Test = Callable[[Any], bool]
 

@@ -7,15 +7,8 @@ from typing import Final
 
 _COMMON: Final = ("exists", "notExists", "empty", "notEmpty", "equals", "notEquals")
 _TEXT: Final = (
-    "contains",
-    "notContains",
-    "startsWith",
-    "notStartsWith",
-    "endsWith",
-    "notEndsWith",
-    "regex",
-    "notRegex",
-)
+    "contains", "notContains", "startsWith", "notStartsWith", "endsWith", "notEndsWith", "regex", "notRegex",
+)  # fmt: skip
 _LENGTHS: Final = ("lengthEquals", "lengthNotEquals", "lengthGt", "lengthLt", "lengthGte", "lengthLte")
 
 #: Type of comparison → its operations.

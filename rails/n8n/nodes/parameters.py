@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from rails.core.dataclass import dataclass
 from rails.n8n.nodes.catalogue import Description
-from rails.n8n.nodes.display import UNDEFINED, Display, compiled
+from rails.n8n.nodes.display import Display, compiled
+from rails.n8n.values import UNDEFINED
 
 _KEEPS_FALSY: Final = frozenset({"boolean", "number", "options"})
 #: For these n8n reads nothing, not even defaults.

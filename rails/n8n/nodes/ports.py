@@ -31,19 +31,10 @@ _MOST: Final = 200
 
 #: AI inputs: what n8n writes below them, in its order.
 AI_PORTS: Final[Mapping[str, str]] = {
-    "ai_languageModel": "Model",
-    "ai_memory": "Memory",
-    "ai_tool": "Tool",
-    "ai_outputParser": "Parser",
-    "ai_embedding": "Embedding",
-    "ai_document": "Document",
-    "ai_textSplitter": "Splitter",
-    "ai_vectorStore": "Vectors",
-    "ai_retriever": "Retriever",
-    "ai_reranker": "Reranker",
-    "ai_agent": "Agent",
-    "ai_chain": "Chain",
-}
+    "ai_languageModel": "Model", "ai_memory": "Memory", "ai_tool": "Tool", "ai_outputParser": "Parser", "ai_embedding":
+    "Embedding", "ai_document": "Document", "ai_textSplitter": "Splitter", "ai_vectorStore": "Vectors", "ai_retriever":
+    "Retriever", "ai_reranker": "Reranker", "ai_agent": "Agent", "ai_chain": "Chain",
+}  # fmt: skip
 
 
 class _Unknown(Exception):
@@ -115,18 +106,22 @@ def _rows(values: ParameterValues, *path: str) -> list[Any]:
 # -- inputs ----------------------------------------------------------------------------------------
 
 
-def _merge(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    return (_MAIN,) * _count(values, "numberInputs", 2)
+def _beside(port: Port, test: Callable[[ParameterValues, float], bool]) -> _Compute:
+    """Return what gives one main port, and another beside it where a test of the parameters holds."""
+    return lambda values, version: (_MAIN, port) if test(values, version) else (_MAIN,)
 
 
-def _evaluation(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    asks = _word(values, "operation") == "setMetrics" and _word(values, "metric") in {"correctness", "helpfulness"}
-    return (_MAIN, Port("ai_languageModel", max_connections=1)) if asks else (_MAIN,)
+def _judges(values: ParameterValues, _: float) -> bool:
+    return _word(values, "operation") == "setMetrics" and _word(values, "metric") in {"correctness", "helpfulness"}
 
 
-def _vendor(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    asks = _word(values, "resource") == "text" and _word(values, "operation") == "message"
-    return (_MAIN, _TOOL) if asks else (_MAIN,)
+def _responds(values: ParameterValues, version: float) -> bool:
+    return version == 1.3 or (version >= 1.4 and bool(_at(values, "enableResponseOutput")))
+
+
+_vendor: Final = _beside(
+    _TOOL, lambda values, _: _word(values, "resource") == "text" and _word(values, "operation") == "message"
+)
 
 
 def _open_ai(values: ParameterValues, _: float) -> tuple[Port, ...]:
@@ -165,10 +160,6 @@ def _agent(values: ParameterValues, version: float) -> tuple[Port, ...]:
     return (_MAIN, _CHAT_MODEL if chat_only else _MODEL, *kinds[kind])
 
 
-def _agent_tool(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    return _agent_parts(values)
-
-
 def _chain(values: ParameterValues, _: float) -> tuple[Port, ...]:
     fallback = (_MODEL,) if _word(values, "needsFallback") is True else ()
     parser = (_PARSER,) if _word(values, "hasOutputParser") in {None, True} else ()
@@ -201,23 +192,11 @@ def _loader(values: ParameterValues, version: float) -> tuple[Port, ...]:
     return (_SPLITTER,) if mode == "custom" else ()
 
 
-def _structured_parser(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    return (_MODEL,) if _at(values, "autoFix") else ()
-
-
 def _chat_trigger(values: ParameterValues, _: float) -> tuple[Port, ...]:
     if _word(values, "mode") not in {"hostedChat", "webhook"}:
         return ()
     remembers = _word(values, "options", "loadPreviousSession") == "memory"
     return (Port("ai_memory", required=True, max_connections=1),) if remembers else ()
-
-
-def _chat(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    return (_MAIN, _MEMORY) if _at(values, "options", "memoryConnection") else (_MAIN,)
-
-
-def _model_selector(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    return (_MODEL,) * _count(values, "numberInputs", 2)
 
 
 def _guardrails(values: ParameterValues, version: float) -> tuple[Port, ...]:
@@ -254,21 +233,12 @@ def _switch(values: ParameterValues, version: float) -> tuple[Port, ...]:
     return (_MAIN,) * (len(_rows(values, "rules", "values")) + extra)
 
 
-def _respond(values: ParameterValues, version: float) -> tuple[Port, ...]:
-    both = version == 1.3 or (version >= 1.4 and _at(values, "enableResponseOutput"))
-    return (_MAIN, _MAIN) if both else (_MAIN,)
-
-
 def _webhook(values: ParameterValues, _: float) -> tuple[Port, ...]:
     methods = _at(values, "httpMethod")
     if isinstance(methods, list):
         return (_MAIN,) * min(len(methods), _MOST)
     # Several methods are GET and POST until others are chosen.
     return (_MAIN, _MAIN) if methods is None and _at(values, "multipleMethods") else (_MAIN,)
-
-
-def _evaluated(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    return (_MAIN, _MAIN) if _word(values, "operation") == "checkIfEvaluating" else (_MAIN,)
 
 
 def _sentiment(values: ParameterValues, _: float) -> tuple[Port, ...]:
@@ -279,10 +249,6 @@ def _sentiment(values: ParameterValues, _: float) -> tuple[Port, ...]:
 def _classified(values: ParameterValues, _: float) -> tuple[Port, ...]:
     other = 1 if _word(values, "options", "fallback") == "other" else 0
     return (_MAIN,) * (len(_rows(values, "categories", "categories")) + other)
-
-
-def _guarded(values: ParameterValues, _: float) -> tuple[Port, ...]:
-    return (_MAIN, _MAIN) if _word(values, "operation") in {None, "classify"} else (_MAIN,)
 
 
 def _stored(values: ParameterValues, _: float) -> tuple[Port, ...]:
@@ -312,34 +278,34 @@ def with_defaults(node_type: str, parameters: ParameterValues) -> ParameterValue
 
 _INPUTS: Final[Mapping[str, _Compute]] = {
     "agent": _agent,
-    "agentTool": _agent_tool,
+    "agentTool": lambda values, _: _agent_parts(values),
     "alibabaCloud": _vendor,
     "anthropic": _vendor,
     "chainLlm": _chain,
     "chainSummarization": _summary,
-    "chat": _chat,
+    "chat": _beside(_MEMORY, lambda values, _: bool(_at(values, "options", "memoryConnection"))),
     "chatTrigger": _chat_trigger,
     "code": _code_ports("input"),
     "documentDefaultDataLoader": _loader,
     "documentGithubLoader": _loader,
-    "evaluation": _evaluation,
+    "evaluation": _beside(Port("ai_languageModel", max_connections=1), _judges),
     "googleGemini": _vendor,
     "guardrails": _guardrails,
-    "merge": _merge,
-    "microsoftAgent365Trigger": _agent_tool,
+    "merge": lambda values, _: (_MAIN,) * _count(values, "numberInputs", 2),
+    "microsoftAgent365Trigger": lambda values, _: _agent_parts(values),
     "minimax": _vendor,
-    "modelSelector": _model_selector,
+    "modelSelector": lambda values, _: (_MODEL,) * _count(values, "numberInputs", 2),
     "moonshot": _vendor,
     "ollama": _vendor,
     "openAi": _open_ai,
-    "outputParserStructured": _structured_parser,
+    "outputParserStructured": lambda values, _: (_MODEL,) if _at(values, "autoFix") else (),
     "vectorStore": _vector_store,
 }
 _OUTPUTS: Final[Mapping[str, _Compute]] = {
     "code": _code_ports("output"),
-    "evaluation": _evaluated,
-    "guardrails": _guarded,
-    "respondToWebhook": _respond,
+    "evaluation": _beside(_MAIN, lambda values, _: _word(values, "operation") == "checkIfEvaluating"),
+    "guardrails": _beside(_MAIN, lambda values, _: _word(values, "operation") in {None, "classify"}),
+    "respondToWebhook": _beside(_MAIN, _responds),
     "sentimentAnalysis": _sentiment,
     "switch": _switch,
     "textClassifier": _classified,

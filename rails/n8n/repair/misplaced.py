@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from rails.core.tool_request import Json
-from rails.n8n.model import JsonPath, Names, Node, format_path, plain_name
+from rails.n8n.model import JsonPath, Names, Node, format_path, plain_name, put_at
 from rails.n8n.nodes.catalogue import Catalogue
 from rails.n8n.nodes.display import pattern_of
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, filled, levels
@@ -50,7 +50,7 @@ def repairs(node: Node, known: Catalogue, *, unsafe: bool) -> Iterator[Parameter
         for path in change.gone:
             del _at(made, path[:-1])[path[-1]]
         for path, value in change.put:
-            _put(made, path, value)
+            put_at(made, path, value)
         yield ParameterRepair(made, change.what)
 
 
@@ -74,12 +74,6 @@ def _at(value: Any, path: JsonPath) -> Any:  # noqa: ANN401 - any JSON value
     for part in path:
         value = value[part]
     return value
-
-
-def _put(value: Any, path: JsonPath, new: Json) -> None:  # noqa: ANN401
-    for part in path[:-1]:
-        value = value.setdefault(part, {}) if isinstance(value, dict) else value[part]
-    value[path[-1]] = new
 
 
 def _levels_at(level: Level, path: JsonPath) -> list[Level]:

@@ -5,7 +5,6 @@ Every repair keeps the meaning. What has two readings, or a value that is no con
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.repair import operators
 
-_OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
 _CONDITIONS: Final = ("n8n-nodes-base.if", "n8n-nodes-base.filter")
 #: The operation that an old condition has where it names none.
 _DEFAULT: Final = {"string": "equal", "number": "smaller", "boolean": "equal", "dateTime": "after"}
@@ -103,7 +101,7 @@ def _condition(node: model.Node, kind: str, entry: Json) -> dict[str, Json] | No
     if found is None:
         return None
     left, right = entry.get("value1", ""), entry.get("value2", "")
-    key = str(uuid.uuid5(_OURS, f"{node.name}{kind}{left!r}{old}{right!r}"))
+    key = model.own_id(f"{node.name}{kind}{left!r}{old}{right!r}")
     return {"id": key, "leftValue": left, "rightValue": right, "operator": found}
 
 
@@ -141,7 +139,7 @@ def _old_fields(node: model.Node, parameters: dict[str, Json]) -> Repaired:
     for kind, entry in fields:
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or set(entry) - {"name", "value"}:
             return None
-        key = str(uuid.uuid5(_OURS, f"{node.name}{kind}{entry['name']}"))
+        key = model.own_id(f"{node.name}{kind}{entry['name']}")
         assignments.append({"id": key, "name": entry["name"], "type": kind, "value": entry.get("value", "")})
     rest = _kept_only(parameters)
     made: dict[str, Json] = {"assignments": assignments}

@@ -71,27 +71,13 @@ _NODE_KEYS: Final = frozenset(
     )
 )
 _SETTINGS: Final[Mapping[str, str]] = {
-    "saveExecutionProgress": "boolean",
-    "saveManualExecutions": "boolean",
-    "saveDataErrorExecution": "string",
-    "saveDataSuccessExecution": "string",
-    "executionTimeout": "number",
-    "errorWorkflow": "string",
-    "timezone": "string",
-    "executionOrder": "string",
-    "callerPolicy": "string",
-    "callerIds": "string",
-    "timeSavedPerExecution": "number",
-    "timeSavedMode": "string",
-    "redactionPolicy": "string",
-    "availableInMCP": "boolean",
-    "customTelemetryTags": "array",
-    "workerPoolOverrideProduction": "string",
-    "workerPoolOverrideManual": "string",
-    "workerPoolOverrideEvaluation": "string",
-    "binaryMode": "string",
-    "credentialResolverId": "string",
-}
+    "saveExecutionProgress": "boolean", "saveManualExecutions": "boolean", "saveDataErrorExecution": "string",
+    "saveDataSuccessExecution": "string", "executionTimeout": "number", "errorWorkflow": "string", "timezone":
+    "string", "executionOrder": "string", "callerPolicy": "string", "callerIds": "string", "timeSavedPerExecution":
+    "number", "timeSavedMode": "string", "redactionPolicy": "string", "availableInMCP": "boolean",
+    "customTelemetryTags": "array", "workerPoolOverrideProduction": "string", "workerPoolOverrideManual": "string",
+    "workerPoolOverrideEvaluation": "string", "binaryMode": "string", "credentialResolverId": "string",
+}  # fmt: skip
 _SETTING_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "saveDataErrorExecution": ("all", "none"),
     "saveDataSuccessExecution": ("all", "none"),

@@ -125,20 +125,9 @@ class _Tarjan:
 
 #: n8n's ``NodeConnectionTypes``.
 PORT_TYPES: Final = (
-    "main",
-    "ai_agent",
-    "ai_chain",
-    "ai_document",
-    "ai_embedding",
-    "ai_languageModel",
-    "ai_memory",
-    "ai_outputParser",
-    "ai_reranker",
-    "ai_retriever",
-    "ai_textSplitter",
-    "ai_tool",
-    "ai_vectorStore",
-)
+    "main", "ai_agent", "ai_chain", "ai_document", "ai_embedding", "ai_languageModel", "ai_memory", "ai_outputParser",
+    "ai_reranker", "ai_retriever", "ai_textSplitter", "ai_tool", "ai_vectorStore",
+)  # fmt: skip
 
 _CHAT: Final = "@n8n/n8n-nodes-langchain.chatTrigger"
 #: Core triggers whose names do not end in "Trigger".

@@ -10,10 +10,10 @@ from rails.core.dataclass import replace
 from rails.core.tool_request import Json
 from rails.n8n.model import Issue, JsonPath, Names, Node, json_kind, listed, shown_value
 from rails.n8n.nodes.catalogue import Description
-from rails.n8n.nodes.display import UNDEFINED
 from rails.n8n.nodes.operators import FILTER_OPERATIONS
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, filled, levels
 from rails.n8n.rules.required import Lack, lacks
+from rails.n8n.values import UNDEFINED
 
 #: Parameters that the editor writes by itself, or that n8n adds to declarative nodes when it loads them.
 _OF_THE_EDITOR: Final = frozenset({"", "requestOptions", "notice", "descriptionType", "toolDescription"})

@@ -8,13 +8,16 @@ inside another is not looked into.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from rails.core.dataclass import dataclass
-from rails.n8n.nodes.display import UNDEFINED, get, pattern_of
+from rails.n8n.nodes.display import get, pattern_of
 from rails.n8n.nodes.parameters import Context, Level, Property
+from rails.n8n.values import UNDEFINED, parsed_as, to_boolean, to_number, to_text
 
 _LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelector"})
 #: As much of a locator's value as its pattern is tried on.
@@ -22,9 +25,6 @@ _MATCHED_CHARS: Final = 2_000
 _ALPHANUMERIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _JWT: Final = re.compile(r"[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_.+/=]*")
 _TIME: Final = re.compile(r"\d{2}:\d{2}(?::\d{2})?(?:[-+]\d{4})?(?:[-+]\d{1,2}(?::\d{2})?)?", re.ASCII)
-_NUMBER: Final = re.compile(
-    r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|Infinity|0[xX][0-9a-fA-F]+)?\s*", re.ASCII
-)
 
 _Path = tuple[str | int, ...]
 
@@ -134,7 +134,7 @@ def _locator_fault(item: Property, value: Any) -> str | None:  # noqa: ANN401
     if not (isinstance(value, dict) and "value" in value and "mode" in value):
         return None
     inner = value["value"]
-    text = "" if inner is None or inner is False else _text(inner)
+    text = "" if inner is None or inner is False else to_text(inner)
     if text.startswith("="):
         return None
     mode = value["mode"]
@@ -172,49 +172,21 @@ def _mapper(item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa
 
 def _type_fault(value: Any, kind: str, allowed: Any) -> str | None:  # noqa: ANN401
     """Return why n8n's ``validateFieldType`` refuses a value. Dates are left to n8n: it reads nearly any."""
-    if value is UNDEFINED or value is None or _text(value).startswith("="):
+    if value is UNDEFINED or value is None or to_text(value).startswith("="):
         return None
     check = _TYPES.get(kind.lower())
     if kind.lower() == "options":
-        return None if value in allowed else f"{_text(value)[:40]!r} is not one of {_text(allowed)[:200]}"
-    return f"{_text(value)[:40]!r} is not of type {kind}" if check is not None and not check(value) else None
+        return None if value in allowed else f"{to_text(value)[:40]!r} is not one of {to_text(allowed)[:200]}"
+    return f"{to_text(value)[:40]!r} is not of type {kind}" if check is not None and not check(value) else None
 
 
-def _text(value: Any) -> str:  # noqa: ANN401
-    """Return a value as JavaScript's ``toString`` does, near enough for the forms that are tested."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, list):
-        return ",".join(_text(one) for one in value)
-    return "[object Object]" if isinstance(value, dict) else str(value)
-
-
-def _is_number(value: Any) -> bool:  # noqa: ANN401
-    if isinstance(value, str):
-        return bool(_NUMBER.fullmatch(value))
-    return isinstance(value, bool | int | float) or value == [] or (isinstance(value, list) and len(value) == 1)
-
-
-def _is_boolean(value: Any) -> bool:  # noqa: ANN401
-    if isinstance(value, str):
-        return value.lower() in {"true", "false"} or value.strip() in {"0", "1", "0.0", "1.0"}
-    return value == [] or (isinstance(value, int | float) and value in {0, 1})
-
-
-def _parses_as(kind: type, *, quotes: bool = False) -> Any:  # noqa: ANN401
+def _reads(read: Callable[[Any], Any]) -> Callable[[Any], bool]:
     def check(value: Any) -> bool:  # noqa: ANN401
-        if isinstance(value, kind):
-            return True
-        for text in (_text(value), _text(value).replace("'", '"')) if quotes else (_text(value),):
-            try:
-                return isinstance(json.loads(text), kind)
-            except (ValueError, RecursionError):
-                continue
-        return False
+        try:
+            read(value)
+        except ValueError:
+            return False
+        return True
 
     return check
 
@@ -224,12 +196,12 @@ def _is_object(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, dict) or (isinstance(value, str) and (value.strip()[:1] == "{" or value.strip() == "null"))
 
 
-_TYPES: Final = {
-    "number": _is_number,
-    "boolean": _is_boolean,
-    "time": lambda value: bool(_TIME.fullmatch(_text(value))),
-    "array": _parses_as(list, quotes=True),
+_TYPES: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "number": lambda value: not math.isnan(to_number(value)),
+    "boolean": _reads(to_boolean),
+    "time": lambda value: bool(_TIME.fullmatch(to_text(value))),
+    "array": _reads(partial(parsed_as, list)),
     "object": _is_object,
-    "string-alphanumeric": lambda value: bool(_ALPHANUMERIC.fullmatch(_text(value))),
-    "jwt": lambda value: bool(value) and bool(_JWT.fullmatch(_text(value))),
+    "string-alphanumeric": lambda value: bool(_ALPHANUMERIC.fullmatch(to_text(value))),
+    "jwt": lambda value: bool(value) and bool(_JWT.fullmatch(to_text(value))),
 }

@@ -40,7 +40,8 @@ def _member(rule: str, path: JsonPath, name: str, wanted: str, owner: Mapping[st
     """Return the issue for a member that is missing or of the wrong type."""
     if name not in owner:
         return Issue(rule, path, f"{_owner(path[:-1], owner)} has no `{name}`", remedy, code="invalid_type")
-    return _wrong_type(rule, path, f"`{name}` of {_owner(path[:-1], owner)}", wanted, owner[name], remedy=remedy)
+    what = f"`{name}` of {_owner(path[:-1], owner).replace('A target', 'a target', 1)}"
+    return _wrong_type(rule, path, what, wanted, owner[name], remedy=remedy)
 
 
 def _wrong_type(rule: str, path: JsonPath, what: str, wanted: str, value: Json, *, remedy: str) -> Issue:
@@ -54,7 +55,7 @@ def _owner(path: JsonPath, owner: Mapping[str, Json]) -> str:
     if path[0] == "nodes" and len(path) == 2:
         name = owner.get("name")
         return f"Node {shown_value(name)}" if isinstance(name, str) and name else f"Node {path[1]}"
-    return "The target"
+    return f"A target of {shown_value(path[1])}"
 
 
 def _nodes(nodes: list[Json]) -> Iterator[Issue]:
@@ -196,7 +197,7 @@ def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issu
     for name in ("node", "type"):
         text = target.get(name)
         if not isinstance(text, str):
-            yield _target_member("N8N022", path, name, "string", target, remedy=remedy)
+            yield _member("N8N022", (*path, name), name, "string", target, remedy=remedy)
         elif not text:
             yield Issue("N8N022", (*path, name), f"`{name}` of a target of {source} is empty", remedy, code="too_small")
     yield from _index(target, path)
@@ -206,19 +207,10 @@ def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issu
         yield Issue("N8N025", (*path, "node"), message, graph.remedy(node), code="unknown_connection_target")
 
 
-def _target_member(
-    rule: str, path: JsonPath, name: str, wanted: str, target: Mapping[str, Json], *, remedy: str
-) -> Issue:
-    source = shown_value(path[1])
-    if name not in target:
-        return Issue(rule, (*path, name), f"A target of {source} has no `{name}`", remedy, code="invalid_type")
-    return _wrong_type(rule, (*path, name), f"`{name}` of a target of {source}", wanted, target[name], remedy=remedy)
-
-
 def _index(target: Mapping[str, Json], path: JsonPath) -> Iterator[Issue]:
     index, remedy = target.get("index"), "Write the input's number without quotes; the first input is 0."
     if isinstance(index, bool) or not isinstance(index, int | float):
-        yield _target_member("N8N023", path, "index", "number", target, remedy=remedy)
+        yield _member("N8N023", (*path, "index"), "index", "number", target, remedy=remedy)
     elif index != index // 1:
         message = f"`index` of a target of {shown_value(path[1])} must be a whole number, not {index}"
         yield Issue("N8N023", (*path, "index"), message, remedy, code="invalid_type")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from rails.n8n.try_run import values
+from rails.n8n import values
 from rails.n8n.try_run.context import NodeContext
+from rails.n8n.try_run.faults import NodeFault, NotModelled
 from rails.n8n.try_run.items import Item, Outputs, given_items
-from rails.n8n.try_run.values import NodeFault, NotModelled, Value, to_text
+from rails.n8n.values import Value, to_text
 
 
 def code(context: NodeContext) -> Outputs:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import operator
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from rails.n8n.try_run import values
-from rails.n8n.try_run.values import (
-    UNDEFINED,
-    NodeFault,
-    NotModelled,
-    Value,
-    is_numeric,
-    same,
-    to_number,
-    to_text,
-)
+from rails.n8n import values
+from rails.n8n.try_run.faults import NodeFault, NotModelled
+from rails.n8n.values import UNDEFINED, Value, is_numeric, same, to_number, to_text
 
 #: Asks the JavaScript engine for one of its functions for models.
 AskEngine = Callable[..., Value]
@@ -86,15 +77,9 @@ _TEXTS: Final[Mapping[str, Callable[[str, str], bool]]] = {
     "startsWith": lambda a, b: a.startswith(b),
 }
 _ORDER: Final[Mapping[str, Callable[[float, float], bool]]] = {
-    "after": operator.gt,
-    "afterOrEquals": operator.ge,
-    "before": operator.lt,
-    "beforeOrEquals": operator.le,
-    "gt": operator.gt,
-    "gte": operator.ge,
-    "lt": operator.lt,
-    "lte": operator.le,
-}
+    "after": operator.gt, "afterOrEquals": operator.ge, "before": operator.lt, "beforeOrEquals": operator.le, "gt":
+    operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le,
+}  # fmt: skip
 _LENGTHS: Final = {"lengthEquals": operator.eq, "lengthNotEquals": operator.ne, "lengthGt": operator.gt,
                    "lengthLt": operator.lt, "lengthGte": operator.ge, "lengthLte": operator.le}  # fmt: skip
 
@@ -129,7 +114,7 @@ def _typed(call: AskEngine, value: Value, kind: Value, options: Mapping[str, Val
         return value
     try:
         if kind == "boolean" and not strict:
-            return _boolean(value) if version >= 2 else values.truthy(value)
+            return values.to_boolean(value) if version >= 2 else values.truthy(value)
         if kind == "number" and version >= 3 and (value == [] or (isinstance(value, str) and not value.strip())):
             return None
         return converted(call, value, str(kind), strict=strict, date="millis")
@@ -160,14 +145,14 @@ def converted(call: AskEngine, value: Value, kind: str, *, strict: bool = False,
             raise ValueError(kind)
         return number
     if kind == "boolean":
-        return _boolean(value)
+        return values.to_boolean(value)
     if kind == "dateTime":
         try:
             return call(date, value)
         except NodeFault:
             raise ValueError(value) from None
     if kind in {"array", "object"}:
-        return _parsed(value, list if kind == "array" else dict)
+        return values.parsed_as(list if kind == "array" else dict, value)
     if kind == "binary":
         raise NotModelled("binary data")
     return value
@@ -180,28 +165,6 @@ _IS: Final[Mapping[str, Callable[[Value], bool]]] = {
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict | list),
 }
-
-
-def _boolean(value: Value) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in {"true", "false"}:
-        return value.lower() == "true"
-    if not (isinstance(value, str) and not value.strip()) and to_number(value) in (0, 1):
-        return to_number(value) == 1
-    raise ValueError(value)
-
-
-def _parsed(value: Value, wanted: type) -> Value:
-    if isinstance(value, wanted):
-        return value
-    text = to_text(value)
-    for one in (text, text.replace("'", '"')) if wanted is list else (text,):
-        with contextlib.suppress(ValueError):
-            made = values.value_of_json(one)
-            if isinstance(made, wanted):
-                return made
-    raise ValueError(value)
 
 
 def old_conditions_hold(call: AskEngine, given: Value, combined: str) -> bool:

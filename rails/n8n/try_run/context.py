@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rails.n8n import values
 from rails.n8n.model import Node
-from rails.n8n.try_run import values
 from rails.n8n.try_run.expressions import Evaluator
+from rails.n8n.try_run.faults import NodeFault
 from rails.n8n.try_run.items import Item, NodeRun, Outputs
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, Value, get_path
+from rails.n8n.values import UNDEFINED, Value, get_path
+
+
+def goes_on(node: Node) -> bool:
+    """Whether the workflow goes on behind an error of the node."""
+    kept = node.raw.get("onError") in {"continueRegularOutput", "continueErrorOutput"}
+    return kept or node.raw.get("continueOnFail") is True
 
 
 class NodeContext:
@@ -27,9 +34,7 @@ class NodeContext:
         self.node, self.run, self.evaluator, self.memory = node, run, evaluator, memory
         self.call_workflow, self.zone = call_workflow, zone
         self.version = node.version or 1
-        self.continues = node.raw.get("onError") in {"continueRegularOutput", "continueErrorOutput"} or (
-            node.raw.get("continueOnFail") is True
-        )
+        self.continues = goes_on(node)
 
     @property
     def items(self) -> list[Item]:

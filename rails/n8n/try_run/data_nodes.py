@@ -6,13 +6,14 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rails.n8n.try_run import values
+from rails.n8n import values
 from rails.n8n.try_run.code_node import code
 from rails.n8n.try_run.conditions import converted
 from rails.n8n.try_run.context import NodeContext, listed, reader
 from rails.n8n.try_run.date_node import date_time
+from rails.n8n.try_run.faults import NodeFault, NotModelled
 from rails.n8n.try_run.items import Item, Outputs
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Value, get_path, set_path, to_text
+from rails.n8n.values import UNDEFINED, Value, get_path, set_path, to_text
 
 
 def set_fields(context: NodeContext) -> Outputs:
@@ -302,11 +303,6 @@ def rename_keys(context: NodeContext) -> Outputs:
 
 
 DATA: Final = {
-    "aggregate": aggregate,
-    "code": code,
-    "dateTime": date_time,
-    "renameKeys": rename_keys,
-    "set": set_fields,
-    "splitOut": split_out,
-    "summarize": summarize,
-}
+    "aggregate": aggregate, "code": code, "dateTime": date_time, "renameKeys": rename_keys, "set": set_fields,
+    "splitOut": split_out, "summarize": summarize,
+}  # fmt: skip

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from rails.n8n.try_run.context import NodeContext
+from rails.n8n.try_run.faults import NotModelled
 from rails.n8n.try_run.items import Item, Outputs
-from rails.n8n.try_run.values import NOTHING, UNDEFINED, NotModelled, Value, to_text
+from rails.n8n.values import NOTHING, UNDEFINED, Value, to_text
 
 
 def date_time(context: NodeContext) -> Outputs:

@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rails.core.errors import UsageError
+from rails.n8n import values
 from rails.n8n.model import Node, Wire, Workflow, shown_value
-from rails.n8n.try_run import values
-from rails.n8n.try_run.context import NodeContext
+from rails.n8n.rules.graph import reached_from
+from rails.n8n.try_run.context import NodeContext, goes_on
 from rails.n8n.try_run.data_nodes import DATA
 from rails.n8n.try_run.expressions import Evaluator
+from rails.n8n.try_run.faults import BoundReached, NodeFault, NotModelled, OverBudget
 from rails.n8n.try_run.flow_nodes import FLOW
 from rails.n8n.try_run.items import Item, NodeRun, Outputs, given_items
 from rails.n8n.try_run.javascript import Engine, Questions
-from rails.n8n.try_run.values import BoundReached, NodeFault, NotModelled, OverBudget, Value
+from rails.n8n.values import Value
 
 _BASE: Final = "n8n-nodes-base."
 #: Zone of an n8n that nobody set one for.
@@ -183,11 +185,10 @@ class _Run:
             outputs = self._outputs(node, run)
         except NodeFault as fault:
             run.said = str(fault)
-            goes_on = self._goes_on(node)
-            run.state = "done" if goes_on else "failed"
-            self._put_out(run, [[one.again() for one in inputs[0]]] if goes_on else [], result)
+            run.state = "done" if goes_on(node) else "failed"
+            self._put_out(run, [[one.again() for one in inputs[0]]] if goes_on(node) else [], result)
             self._follow(run)
-            return goes_on
+            return goes_on(node)
         except BoundReached as bound:
             run.state, run.said = "failed", f"It ended at its bound: {bound}."
             self._put_out(run, [], result)
@@ -202,11 +203,6 @@ class _Run:
         self._put_out(run, self._finished(node, run, outputs), result)
         self._follow(run)
         return True
-
-    def _goes_on(self, node: Node) -> bool:
-        return node.raw.get("onError") in {"continueRegularOutput", "continueErrorOutput"} or (
-            node.raw.get("continueOnFail") is True
-        )
 
     def _outputs(self, node: Node, run: NodeRun) -> Outputs:
         if node.disabled:
@@ -277,12 +273,8 @@ class _Run:
             for wire in self.workflow.outgoing.get(run.node, ())
             if wire.source_type == "main" and wire.output < len(run.outputs) and run.outputs[wire.output]
         ]
-        if self._depth_first:
-            for wire in sorted(wires, key=_lowest_first):
-                self._add(wire, run)
-        else:
-            for wire in wires:
-                self._add(wire, run)
+        for wire in sorted(wires, key=_lowest_first) if self._depth_first else wires:
+            self._add(wire, run)
 
     def _add(self, wire: Wire, run: NodeRun) -> None:
         items, source = run.outputs[wire.output], (run.node, wire.output, run.index)
@@ -298,8 +290,7 @@ class _Run:
         found.inputs[wire.input], found.sources[wire.input] = items, source
         if None not in found.inputs:
             waiting.remove(found)
-            if not waiting:
-                del self._waiting[wire.target.name]
+            self._waiting = {name: left for name, left in self._waiting.items() if left}
             self._enqueue(_Task(wire.target, [one or [] for one in found.inputs], found.sources))
 
     def _inputs(self, node: Node) -> int:
@@ -307,16 +298,13 @@ class _Run:
         return max((wire.input + 1 for wire in wires if wire.target_type == "main"), default=0)
 
     def _enqueue(self, task: _Task) -> None:
-        if self._depth_first:
-            self._stack.insert(0, task)
-        else:
-            self._stack.append(task)
+        self._stack.insert(0 if self._depth_first else len(self._stack), task)
 
     def _wake(self, result: TryResult) -> bool:
         """Let a node run that waits for inputs which will not come, unless a node before it waits too."""
         for name in list(self._waiting):
             if self._needs_all(self.workflow.by_name[name]) or any(
-                o != name and self._leads(o, name) for o in self._waiting
+                o != name and name in reached_from(self.workflow, [self.workflow.by_name[o]]) for o in self._waiting
             ):
                 continue
             found = self._waiting[name].pop(0)
@@ -337,18 +325,6 @@ class _Run:
     def _needs_all(self, node: Node) -> bool:
         choosing = node.type == f"{_BASE}merge" and node.parameters.get("mode") == "chooseBranch"
         return self._depth_first and choosing
-
-    def _leads(self, start: str, goal: str) -> bool:
-        seen, layer = {start}, [start]
-        while layer:
-            names = [
-                w.target.name for name in layer for w in self.workflow.outgoing.get(name, ()) if w.source_type == "main"
-            ]
-            if goal in names:
-                return True
-            layer = [name for name in dict.fromkeys(names) if name not in seen]
-            seen.update(layer)
-        return False
 
     def _call_workflow(self, name: str, items: list[Item]) -> list[Item]:
         other = self.setting.load(name)

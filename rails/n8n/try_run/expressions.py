@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.model import Workflow
+from rails.n8n.try_run.faults import NodeFault, NotModelled
 from rails.n8n.try_run.items import Item, NodeRun
 from rails.n8n.try_run.javascript import Questions
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Value
+from rails.n8n.values import UNDEFINED, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Part

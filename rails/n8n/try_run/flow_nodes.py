@@ -9,12 +9,13 @@ import random
 from collections.abc import Iterable
 from typing import Final
 
-from rails.n8n.try_run import values
+from rails.n8n import values
 from rails.n8n.try_run.conditions import holds, old_conditions_hold
 from rails.n8n.try_run.context import NodeContext, listed_fields, reader
+from rails.n8n.try_run.faults import NodeFault, NotModelled
 from rails.n8n.try_run.items import Item, Outputs
 from rails.n8n.try_run.merge import merge
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Value, equal, to_text
+from rails.n8n.values import UNDEFINED, Value, equal, to_text
 
 
 def passed_on(context: NodeContext) -> Outputs:
@@ -40,11 +41,6 @@ def if_node(context: NodeContext) -> Outputs:
     for index, item in enumerate(context.items):
         sides[0 if _passes(context, index) else 1].append(item.again())
     return sides
-
-
-def filter_node(context: NodeContext) -> Outputs:
-    """Return the items for which the conditions hold; the others, which no wire can take, beside them."""
-    return if_node(context)
 
 
 def switch(context: NodeContext) -> Outputs:
@@ -215,17 +211,7 @@ def execute_workflow(context: NodeContext) -> Outputs:
 
 
 FLOW: Final = {
-    "executeWorkflow": execute_workflow,
-    "executionData": passed_on,
-    "filter": filter_node,
-    "if": if_node,
-    "limit": limit,
-    "merge": merge,
-    "noOp": passed_on,
-    "removeDuplicates": remove_duplicates,
-    "sort": sort,
-    "splitInBatches": loop,
-    "stopAndError": stop_and_error,
-    "switch": switch,
-    "wait": passed_on,
-}
+    "executeWorkflow": execute_workflow, "executionData": passed_on, "filter": if_node, "if": if_node, "limit": limit,
+    "merge": merge, "noOp": passed_on, "removeDuplicates": remove_duplicates, "sort": sort, "splitInBatches": loop,
+    "stopAndError": stop_and_error, "switch": switch, "wait": passed_on,
+}  # fmt: skip

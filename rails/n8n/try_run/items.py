@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rails.n8n.try_run import values
-from rails.n8n.try_run.values import Value
+from rails.n8n import values
+from rails.n8n.values import Value
 
 
 class Item:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rails.core.errors import CheckError
-from rails.n8n.try_run.values import UNDEFINED, BoundReached, NodeFault, NotModelled, Value
+from rails.n8n.try_run.faults import BoundReached, NodeFault, NotModelled
+from rails.n8n.values import UNDEFINED, Value
 
 #: The program that the process runs.
 PROGRAM: Final = Path(__file__).with_name("engine.cjs")

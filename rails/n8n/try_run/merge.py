@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from rails.n8n.try_run import values
+from rails.n8n import values
 from rails.n8n.try_run.context import NodeContext, reader
+from rails.n8n.try_run.faults import NodeFault, NotModelled
 from rails.n8n.try_run.items import Item, Outputs
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Value, equal, to_text
+from rails.n8n.values import UNDEFINED, Value, equal, to_text
 
 
 def merge(context: NodeContext) -> Outputs:

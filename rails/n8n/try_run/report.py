@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from rails.core.text import one_line
+from rails.n8n import values
 from rails.n8n.model import Workflow, shown_value
-from rails.n8n.try_run import values
 from rails.n8n.try_run.data_nodes import DATA
 from rails.n8n.try_run.engine import TryResult
 from rails.n8n.try_run.flow_nodes import FLOW

@@ -12,6 +12,9 @@ GET  /api/session/ID/question/N/rule  what the grant that N offers would have do
 POST /api/decide                      {session, question, digest, do, …}: needs the token that decides
 GET  /api/session/ID/hears            {hears}: whether the conversation waits for words, from whoever asks
 POST /api/say                         {session, words}: needs the token that decides
+GET  /api/session/ID/unchanged?…      {html, more}: lines of a file that a difference leaves out (``pages.unchanged``)
+GET  /api/session/ID/change/DO        {html, digest, word}: what undo or delete would do; needs the token that decides
+POST /api/change                      {session, do, digest, word}: does it; needs the token that decides
 
 The functions that are no coroutines run in threads, at most forty at a time.
 """
@@ -32,6 +35,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from rails.approval.answer import read_answer
+from rails.approval.pending import is_being_written
 from rails.core import limits
 from rails.core.dataclass import replace
 from rails.core.errors import RailsError, UsageError
@@ -40,6 +44,7 @@ from rails.core.tool_request import Json
 from rails.log.reader import SESSION_ID
 from rails.review.inbox import Inbox
 from rails.review.web.card import question_json
+from rails.review.web.changes import DEEDS, Deed, SessionChanges, offer_json
 from rails.review.web.guard import DECIDES, NOTHING
 from rails.review.web.pages import Pages, waiting_html
 from rails.review.web.reports import Reports
@@ -54,6 +59,7 @@ _STATIC: Final = {
     "/approval.js": ("rails.review.web", "static/approval.js", _JS),
     "/diffs.js": ("rails.review.web", "static/diffs.js", _JS),
     "/notify.js": ("rails.review.web", "static/notify.js", _JS),
+    "/changes.js": ("rails.review.web", "static/changes.js", _JS),
     "/turns.js": ("rails.review.web", "static/turns.js", _JS),
     "/reports.js": ("rails.review.web", "static/reports.js", _JS),
     "/app.css": ("rails.review.web", "static/app.css", _CSS),
@@ -69,8 +75,11 @@ _UNKNOWN: Final = "There is no such session."
 class ReviewPage:
     """The answers, over what reads the logs."""
 
-    def __init__(self, pages: Pages, reports: Reports, inbox: Inbox, streams: Streams) -> None:
+    def __init__(
+        self, pages: Pages, reports: Reports, inbox: Inbox, streams: Streams, changes: SessionChanges | None
+    ) -> None:
         self._pages, self._reports, self._inbox, self._streams = pages, reports, inbox, streams
+        self._changes = changes
 
     def app(self) -> Starlette:
         """Return the application. What must not be answered has to be stopped before it (``guard``)."""
@@ -93,6 +102,9 @@ class ReviewPage:
             Route("/api/decide", self._decide, methods=["POST"]),
             Route("/api/session/{session}/hears", self._hears),
             Route("/api/say", self._say, methods=["POST"]),
+            Route("/api/session/{session}/unchanged", self._unchanged),
+            Route("/api/session/{session}/change/{do}", self._offer),
+            Route("/api/change", self._change, methods=["POST"]),
         ]
         refusals = {UsageError: _usage, RailsError: _fault, HTTPException: _nothing}
         app = Starlette(routes=routes, exception_handlers=refusals)
@@ -117,7 +129,10 @@ class ReviewPage:
         first, before = _whole_number(_q(asked, "first")), _whole_number(_q(asked, "before"))
         name, part = _session(asked), "part" in asked.query_params
         window = self._pages.window(name, first, before=before or 0, part=part)
-        return _json(window.to_json()) if window else _words(404, _UNKNOWN)
+        if window is None:
+            return _words(404, _UNKNOWN)
+        may = bool(self._changes and asked.scope[DECIDES]) and not is_being_written(self._pages.state, name)
+        return _json({**window.to_json(), "changes": may})
 
     async def _stream(self, asked: Request) -> Response:
         session_id = _session(asked)
@@ -153,6 +168,33 @@ class ReviewPage:
             return _json({"question": 0})
         return _json({"words": self._inbox.rule_words(self._inbox.asked(question))})
 
+    def _unchanged(self, asked: Request) -> Response:
+        names = ("first", "last", "from", "to", "at", "old")
+        first, last, start, stop, at, old = (_whole_number(_q(asked, name)) or 0 for name in names)
+        lines, known = range(start, stop + 1), (old, at, _q(asked, "text"))
+        found = self._pages.unchanged(_session(asked), (first, last), _q(asked, "path"), lines, known)
+        return _json(found) if found else _words(404, "The log does not have the rest of this file.")
+
+    def _offer(self, asked: Request) -> Response:
+        session_id, do = _session(asked), _deed(asked.path_params["do"])
+        if self._changes is None or not asked.scope[DECIDES]:
+            return _words(403, "This address can only look. Open the other one that ai-rails printed.")
+        if not self._pages.knows(session_id):
+            return _words(404, _UNKNOWN)
+        return _json(offer_json(self._changes.offer(session_id, do), do))
+
+    async def _change(self, asked: Request) -> Response:
+        return await run_in_threadpool(self._take_change, await asked.body())
+
+    def _take_change(self, body: bytes) -> Response:
+        given = _object(body, "session", "do", "digest", "word")
+        do = _deed(given["do"])
+        if self._changes is None or not self._pages.knows(given["session"]):
+            return _words(404, _UNKNOWN)
+        if given["word"] != do:
+            raise UsageError(f'The word "{do}" was not typed, so nothing was changed.')
+        return _json({"words": self._changes.carry_out(given["session"], do, given["digest"])})
+
     async def _decide(self, asked: Request) -> Response:
         return await run_in_threadpool(self._take, await asked.body())
 
@@ -180,12 +222,9 @@ class ReviewPage:
         return await run_in_threadpool(self._take_words, await asked.body())
 
     def _take_words(self, body: bytes) -> Response:
-        try:
-            given = json.loads(body)
-            session_id, words = given["session"], given["words"].strip()
-        except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
-            raise UsageError("What is said is a JSON object that names its session and has words.") from error
-        if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id) or not words:
+        given = _object(body, "session", "words")
+        session_id, words = given["session"], given["words"].strip()
+        if not words:
             raise UsageError("What is said names its session and has words.")
         if not self._pages.knows(session_id):
             return _words(404, _UNKNOWN)
@@ -198,6 +237,30 @@ class ReviewPage:
 def _static(asked: Request) -> Response:
     package, name, kind = _STATIC[asked.url.path]
     return Response(resources.files(package).joinpath(name).read_bytes(), headers={"Content-Type": kind})
+
+
+def _object(body: bytes, *names: str) -> dict[str, str]:
+    """Return a JSON object of these texts, of which ``session`` names one. Raises UsageError."""
+    try:
+        given = json.loads(body)
+        found = {name: given[name] for name in names}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        found = {}
+    if (
+        not found
+        or not all(isinstance(one, str) for one in found.values())
+        or not SESSION_ID.fullmatch(found["session"])
+    ):
+        raise UsageError(f"What is sent is a JSON object with the texts {', '.join(names)}.")
+    return found
+
+
+def _deed(word: str) -> Deed:
+    """Return what can be done to a session. Raises HTTPException for anything else."""
+    for one in DEEDS:
+        if word == one:
+            return one
+    raise HTTPException(404)
 
 
 def _session(asked: Request) -> str:

@@ -63,6 +63,8 @@ def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, 
         [page.draw(block) for block in (*first, when, *chain.from_iterable(card.parts))],
         bar_html(asked, decides),
         class_="card-asked",
+        data_first=question.number,
+        data_last=question.number,
         aria_labelledby="card-title",
     )
 

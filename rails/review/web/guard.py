@@ -32,7 +32,7 @@ TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 OPEN_PATHS: Final = frozenset(
     {
         *("/", "/app.js", "/live.js", "/approval.js", "/reports.js", "/turns.js"),
-        *("/diffs.js", "/notify.js"),
+        *("/diffs.js", "/notify.js", "/changes.js"),
         *("/app.css", "/approval.css", "/session.css", "/flow.css"),
     }
 )

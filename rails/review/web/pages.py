@@ -22,10 +22,11 @@ from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import LogError, UsageError
 from rails.core.events.approval import ApprovalOpened
+from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
-from rails.core.text import one_line
+from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
 from rails.log.event_codec import NEWER
 from rails.log.index.index import Index
@@ -35,8 +36,11 @@ from rails.projections.common import SessionView
 from rails.projections.progress import current_step_text, plan_of
 from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
+from rails.render.blocks import Diff, DiffLine, show
+from rails.render.highlight import spans
+from rails.render.html_page.blocks import diff_row
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.render.units import time_text
+from rails.render.units import bytes_text, time_text
 from rails.review.html import MOST_STEPS, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.reports.sessions import outcome_words, unread_lines
@@ -53,6 +57,9 @@ _LOOK_BACK: Final = (20, 60, 120, 800)
 _RULES: Final = 30
 _SESSIONS: Final = 200
 _HITS: Final = 50
+#: Unchanged lines that are opened at a time, and characters of a line that have to be the same.
+_OPENED: Final = 500
+_COMPARED: Final = 200
 _SPARK: Final = {
     "p": ("good", "checks passed"),
     "f": ("bad", "checks failed"),
@@ -106,7 +113,7 @@ class Pages:
     """
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
-        self._state, self._prices = state, prices
+        self.state, self._prices = state, prices
         self._index = Index(state)
         self._lock = threading.Lock()
         self._kept: tuple[str, int, SessionView] | None = None
@@ -129,7 +136,7 @@ class Pages:
 
     def knows(self, session_id: str) -> bool:
         """Whether there is such a session."""
-        return (self._state / "sessions" / session_id / LOG_NAME).is_file()
+        return (self.state / "sessions" / session_id / LOG_NAME).is_file()
 
     def sessions(self) -> Html:
         """Return the newest sessions with their verdicts."""
@@ -144,7 +151,8 @@ class Pages:
 
     def card(self, card: SessionStats) -> Html:
         """Return a session as an entry of the list, with its cost."""
-        return card_html(card, self.meter(card).cost)
+        log = self.state / "sessions" / card.session_id / LOG_NAME
+        return card_html(card, self.meter(card).cost, log.stat().st_size if log.is_file() else 0)
 
     def window(
         self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False
@@ -157,7 +165,7 @@ class Pages:
         if standing is None:
             return None
         card, share = standing
-        total, running = card.records, is_being_written(self._state, session_id)
+        total, running = card.records, is_being_written(self.state, session_id)
         wanted = _last_window(total) if first is None else max(1, min(first, total))
         wanted, stop = (max(1, before - WINDOW), before - 1) if before else (wanted, wanted + WINDOW - 1)
         start = self._turn_start(session_id, wanted)
@@ -207,7 +215,7 @@ class Pages:
             prices, note = load_price_file(self._prices) if self._prices else Prices(), ""
         except UsageError as error:
             prices, note = Prices(), str(error)
-        running = not card.outcome and card.last and is_being_written(self._state, card.session_id)
+        running = not card.outcome and card.last and is_being_written(self.state, card.session_id)
         return session_usage(
             card,
             prices,
@@ -232,6 +240,42 @@ class Pages:
         nothing = el("p", html_text("Nothing found."), class_="empty") if not hits else None
         head = None if before else join(chips(line, RECORD_CHIPS, "q"), still_reading(not building))
         return join(head, nothing, el("ol", hits, class_="hits") if hits else None, more)
+
+    def unchanged(
+        self, session_id: str, records: tuple[int, int], path: str, lines: range, known: tuple[int, int, str]
+    ) -> dict[str, Json] | None:
+        """Return lines of a file as a change in ``records`` left it, at most so many, and whether there are more.
+
+        ``known`` is a line beside them: its number before the change, and after it, and its text. ``None`` where the
+        log does not have the file, or not with this line.
+        """
+        old, at, text = known
+        for whole in self._texts(session_id, records, path):
+            if not 0 < at <= len(whole) or show(whole[at - 1])[:_COMPARED] != text:
+                continue
+            wanted = range(max(1, lines.start), min(lines.stop, len(whole) + 1))[:_OPENED]
+            rows = tuple(DiffLine("context", show(whole[n - 1]), n - at + old, n) for n in wanted)
+            diff = Diff(path, "modify", rows, 0, 0)
+            drawn = [diff_row(*both) for both in zip(rows, spans(diff), strict=True)]
+            more = bool(wanted) and wanted.stop < min(lines.stop, len(whole) + 1)
+            return {"html": el("table", el("tbody", drawn)), "more": more}
+        return None
+
+    def _texts(self, session_id: str, records: tuple[int, int], path: str) -> Iterator[list[str]]:
+        """Yield a file as it was shown to a human or written, the newest first, as lines."""
+        first, last = records
+        sums = set()
+        for record in self._records(session_id, first, min(last - first + 1, _LOOK_BACK[-1]))[::-1]:
+            match record.event:
+                case ApprovalOpened(files=files):
+                    yield from (one.after.split("\n") for one in files if one.path == path and one.after is not None)
+                case ToolExecutionResult(changes=changes):
+                    sums |= {one.after_sha256 for one in changes or () if one.path == path}
+        file = self.state.parent / path
+        if file.resolve().is_relative_to(self.state.parent.resolve()) and file.is_file():
+            data = file.read_bytes()
+            if sha256(data) in sums:
+                yield data.decode("utf-8", "replace").split("\n")
 
     def _turn_start(self, session_id: str, record: int) -> int:
         """Return the record with which the turn of ``record`` begins, if that is not far back."""
@@ -262,7 +306,7 @@ class Pages:
 
     def _whole(self, record: Record) -> Record:
         try:
-            return full(record, self._state)
+            return full(record, self.state)
         except LogError:
             return msgspec.structs.replace(record, message=f"{record.message} (a stored value cannot be read)")
 
@@ -335,13 +379,14 @@ def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
     return el("li", el("a", html_text(f"{one_line(words, 60)} ×{count:,}"), href=href))
 
 
-def card_html(card: SessionStats, cost: str = "") -> Html:
-    """Return a session as an entry of the list."""
+def card_html(card: SessionStats, cost: str, size: int) -> Html:
+    """Return a session as an entry of the list; ``size`` is that of its log in bytes."""
     ended = {"done": ("✓", "good", "done"), "": ("…", "open", "unfinished")}
     mark, kind, words = ended.get(card.outcome, ("✕", "bad", outcome_words(card.outcome)))
     counts = (
         f"{card.turns} turns, {card.requests} requests, {card.refused} refused, "
-        f"{card.approved} approved, {card.denied} denied, {card.records:,} records{unread_lines(card)}"
+        f"{card.approved} approved, {card.denied} denied, {card.records:,} records{unread_lines(card)}, "
+        f"{bytes_text(size)}"
     )
     marks = [_spark(letter) for letter in card.spark]
     return el(

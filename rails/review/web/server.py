@@ -7,10 +7,13 @@ import threading
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from rails.core.errors import UsageError
 from rails.review.web.guard import Guard, GuardMiddleware
+
+if TYPE_CHECKING:
+    from rails.review.web.changes import SessionChanges
 
 _SETTLE_S: Final = 2.0
 
@@ -19,10 +22,19 @@ class ReviewServer:
     """Serves the sessions below ``state``; use it in ``with``. Its addresses are for the user's eyes only.
 
     ``key`` (``rails.approval.pending.answer_key``) lets the page decide; without it the page can only look. ``prices``
-    is the user's file of prices; without it nothing is said of what a session costs.
+    is the user's file of prices; without it nothing is said of what a session costs. ``changes`` does what a person
+    has agreed to; without it nothing can be undone or deleted.
     """
 
-    def __init__(self, state: Path, *, port: int = 0, key: bytes | None = None, prices: Path | None = None) -> None:
+    def __init__(
+        self,
+        state: Path,
+        *,
+        port: int = 0,
+        key: bytes | None = None,
+        prices: Path | None = None,
+        changes: SessionChanges | None = None,
+    ) -> None:
         # Imported when something is served: no other command waits for Starlette and uvicorn.
         from rails.review.inbox import Inbox
         from rails.review.web.app import ReviewPage
@@ -41,7 +53,8 @@ class ReviewServer:
         self._streams = Streams(index, self._closing, self._pages.meter)
         self.port = self._http.port
         self._guard = Guard(self.port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-        page = ReviewPage(self._pages, Reports(state, index, self._pages.card), Inbox(state, index, key), self._streams)
+        reports, inbox = Reports(state, index, self._pages.card), Inbox(state, index, key)
+        page = ReviewPage(self._pages, reports, inbox, self._streams, changes if key else None)
         self._app = GuardMiddleware(page.app(), self._guard)
 
     @property

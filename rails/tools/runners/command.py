@@ -124,7 +124,7 @@ def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolR
         parts += ["[stderr]", finished.err.rstrip("\n")]
     parts += finished.left_out
     text, left_out = head_and_tail("\n".join(part for part in parts if part), limits.RESULT_CHARS)
-    facts: dict[str, Json] = {"exit_code": finished.exit_code, "timed_out": finished.timed_out}
+    facts: dict[str, Json] = {"exit_code": finished.exit_code, "timed_out": finished.timed_out, **secrets.facts()}
     if left_out:
         facts["characters_left_out"] = left_out
     return ToolResult(finished.ok, secrets.mask(text), facts=facts, changes=finished.changes)

@@ -115,7 +115,7 @@ def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | No
 
 
 def _result(answer: HttpResponse, definition: Definition, secrets: Secrets) -> ToolResult:
-    facts: dict[str, Json] = {"status": answer.status, "bytes": len(answer.body)}
+    facts: dict[str, Json] = {"status": answer.status, "bytes": len(answer.body), **secrets.facts()}
     text = secrets.mask(answer.body.decode("utf-8", "replace"))
     shown, left_out = head_and_tail(text, limits.RESULT_CHARS)
     if left_out:

@@ -18,6 +18,7 @@ from typing import Final
 
 from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
+from rails.core.tool_request import Json
 
 _REFERENCE: Final = lazy(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 #: Shorter values are not masked: they would blot out ordinary text.
@@ -51,6 +52,10 @@ class Secrets:
     def fill(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Return ``texts`` with every ``${NAME}`` of a secret replaced by its value."""
         return {key: _REFERENCE.sub(lambda found: self.values[found[1]], text) for key, text in texts.items()}
+
+    def facts(self) -> dict[str, Json]:
+        """Return what a result says of where its secrets came from; nothing where there are none."""
+        return {"source": dict(self.sources)} if self.sources else {}
 
     def complaint(self) -> str:
         """Say which variables to set, without showing any value."""

@@ -69,17 +69,10 @@ async def to_question(pilot):
 
 
 @pytest.fixture(autouse=True)
-def hasty(request, monkeypatch):
-    """Look often, and wait for less quiet, except where the wait itself is tested."""
+def hasty(monkeypatch):
+    """Look often, and wait for less quiet."""
     monkeypatch.setattr(application, "_LOOK_S", 0.1)
-    if "real_quiet" not in request.fixturenames:
-        monkeypatch.setattr(module, "QUIET_S", 0.05)
-
-
-@pytest.fixture
-def real_quiet():
-    """Keep the moment of quiet as people have it."""
-    assert QUIET_S == 0.35
+    monkeypatch.setattr(module, "QUIET_S", 0.05)
 
 
 @pytest.fixture
@@ -162,19 +155,23 @@ def test_a_denial_with_its_reason_reaches_the_agent_word_for_word(asked, app):
     assert not (asked.project / "b.txt").exists()
 
 
-def test_a_key_before_it_was_quiet_decides_nothing_and_begins_the_wait_again(asked, app, real_quiet):
+def test_a_key_before_it_was_quiet_decides_nothing_and_begins_the_wait_again(asked, app, monkeypatch):
+    assert QUIET_S == 0.35
+    monkeypatch.setattr(module, "QUIET_S", 1000.0)
+
     async def steps(pilot):
         await until(pilot, lambda: label(pilot, "#waiting"))
         await pilot.press("w", "a")
-        for _ in range(6):
-            await asyncio.sleep(QUIET_S / 3)
-            await pilot.press("a")
         await until(pilot, lambda: pilot.app.screen._drawn)
-        await pilot.press("a")
-        assert "Too quick" in label(pilot, "#status")
-        await asyncio.sleep(0.3)
+        begun = []
+        for _ in range(3):
+            await pilot.press("a")
+            assert "Too quick" in label(pilot, "#status")
+            begun.append(pilot.app.screen._quiet._since)
+        assert sorted(set(begun)) == begun
         assert not asked.events("HUMAN_DECISION")
         assert not PendingAnswers(asked.state, asked.id, KEY).waiting(pilot.app.screen.question.number)
+        monkeypatch.setattr(module, "QUIET_S", 0.05)
         await quiet(pilot)
         await pilot.press("a")
         await until(pilot, lambda: "approved" in label(pilot, "#waiting"))

@@ -1,5 +1,6 @@
 import http.client
 import json
+import os
 import time
 from urllib.parse import urlsplit
 
@@ -136,9 +137,28 @@ def chromium(chromium_path):
         browser.close()
 
 
+#: Answers that come late and out of their order: every fetch waits up to so many milliseconds before and after.
+LATE = """{
+    const real = window.fetch, wait = () => new Promise((done) => setTimeout(done, Math.random() * %d));
+    window.fetch = async (...asked) => {
+        await wait();
+        const answer = await real(...asked);
+        await wait();
+        return answer;
+    };
+}"""
+
+
+def late(context):
+    """Delay every answer in a browser's context where the environment says so: AI_RAILS_LATE_MS."""
+    if most := os.environ.get("AI_RAILS_LATE_MS"):
+        context.add_init_script(LATE % int(most))
+    return context
+
+
 @pytest.fixture
 def page(chromium, served):
-    context = chromium.new_context(viewport={"width": 1000, "height": 800})
+    context = late(chromium.new_context(viewport={"width": 1000, "height": 800}))
     page = context.new_page()
     page.set_default_timeout(60_000)
     page.problems, page.asked = [], []

@@ -4,7 +4,11 @@ Debian's Chromium is used if it is there, and installed if it is not and we are 
 skipped, loudly; where ``CI`` is set they fail.
 """
 
+import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -222,3 +226,39 @@ def test_axe_finds_nothing_serious(chromium, served, state, log, runs, scheme):
         ]
     page.context.close()
     assert found == []
+
+
+def test_a_conversation_is_led_from_the_field_under_its_session(page, tmp_path, monkeypatch):
+    project, answers = tmp_path / "project", tmp_path / "recorded.jsonl"
+    project.mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    told = ("Hello.", "Fine <img src=x onerror=alert(1)>.", "The last.")
+    answers.write_text("".join(f"{json.dumps({'role': 'assistant', 'content': one})}\n" for one in told))
+    words = [str(Path(sys.executable).with_name("ai-rails")), "chat", "hi", "--model", f"recorded:{answers}"]
+    words += ["--approve", "policy", "--plain", "--web", "--project", str(project)]
+    talk = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    try:
+        line = next(line for line in talk.stdout if "token=" in line and "decide" in line.lower())
+        page.goto(re.search(r"http://127[^ \n]+", line)[0])
+        field = page.locator("#words")
+        field.wait_for(state="visible")
+        field.fill("now one\nnext <b>line</b>, n j ? /")
+        page.get_by_role("button", name="Send").click()
+        page.locator("#list").get_by_text("Fine <img src=x onerror=alert(1)>.").first.wait_for()
+        field.wait_for(state="visible")
+        assert field.input_value() == ""
+        field.press_sequentially("once more")
+        field.press("Control+Enter")
+        page.locator("#list").get_by_text("The last.").first.wait_for()
+        assert "next <b>line</b>" in page.locator("#list").text_content()
+        field.wait_for(state="visible")
+        field.fill("/quit")
+        field.press("Control+Enter")
+        talk.stdout.read()
+        assert talk.wait(60) == 0
+        field.wait_for(state="hidden")
+    finally:
+        talk.kill()
+        talk.wait()
+        talk.stdout.close()
+    assert [one for one in page.problems if "ERR_" not in one and "Failed to load" not in one] == []

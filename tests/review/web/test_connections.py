@@ -15,7 +15,7 @@ import pytest
 from rails.core import limits
 
 TRICKLING = 60
-ANSWER_S = 2.0
+ANSWER_S = 15.0
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1"
 
 
@@ -173,7 +173,7 @@ def test_a_server_is_stopped_while_somebody_follows_and_somebody_trickles(served
         assert b"200 OK" in following.recv(4_096)
         stack.enter_context(trickling(other.port, 5))
         before = time.monotonic()
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 30
     stack.close()
     with pytest.raises(ConnectionRefusedError):
         shell(other.port)

@@ -12,6 +12,7 @@ import pytest
 from rails.approval.terminal.approver import TerminalApprover
 
 from ..running import tool
+from .conftest import late
 
 # Every test of the browser runs in one process, so that one Chromium serves them all.
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.timeout(300)]
@@ -27,7 +28,7 @@ def tabs(chromium, served):
     contexts = []
 
     def tab(run=None, server=None, right="decide", **more):
-        context = chromium.new_context(**{"viewport": {"width": 1000, "height": 800}, **more})
+        context = late(chromium.new_context(**{"viewport": {"width": 1000, "height": 800}, **more}))
         contexts.append(context)
         page = context.new_page()
         page.problems, page.sent = [], []

@@ -9,6 +9,8 @@ from rails.projections.session import session_view
 from rails.review.web import pages
 from rails.review.web.builder import Builder
 
+from .conftest import LATE
+
 
 def many(log, turns, *, failing=()):
     events = [log.START]
@@ -140,13 +142,7 @@ class TestInABrowser:
     def test_keys_that_come_faster_than_the_server_answers_are_taken_one_after_the_other(
         self, page, long, served, delay
     ):
-        page.add_init_script(f"""{{
-            const real = window.fetch;
-            window.fetch = async (...asked) => {{
-                await new Promise((done) => setTimeout(done, Math.random() * {delay}));
-                return real(...asked);
-            }};
-        }}""")
+        page.add_init_script(LATE % delay)
         page.goto(f"{served.server.url}&s={long}")
         page.wait_for_selector("#turn-1")
         for keys, led in (("jjnnnn", 1200), ("ppkkk", 597), ("jjjn", 601), ("np", 601)):

@@ -4,6 +4,7 @@
 import * as approval from "./approval.js";
 import * as live from "./live.js";
 import * as diffs from "./diffs.js";
+import * as changes from "./changes.js";
 import * as notify from "./notify.js";
 import * as reports from "./reports.js";
 import * as turns from "./turns.js";
@@ -19,7 +20,7 @@ let shown = null; // the session that is shown: {session, total, running}
 let following = true;
 let asked = new AbortController();
 let stale = false;
-let renewing = false;
+let renewing = null; // the signal of the page that is being renewed
 let waitsDrawn = "";
 
 // The token comes in the fragment, once; then it leaves the address bar and stays in this tab only.
@@ -34,6 +35,11 @@ function takeToken() {
 
 function say(words) {
   status.textContent = words;
+}
+
+// What went wrong, unless nobody waits for it any more.
+function fail(error) {
+  if (error.name !== "AbortError") say(error.message);
 }
 
 function put(element, html) {
@@ -64,6 +70,7 @@ async function show() {
   turns.end();
   approval.clear();
   live.clear();
+  changes.clear();
   status.classList.remove("live");
   const [, kind, id, seq] = location.hash.split("/");
   place(kind);
@@ -72,14 +79,14 @@ async function show() {
     else if (kind === "q" && id) await showHits(decodeURIComponent(id), "", signal);
     else if (!(await reports.show(kind, location.hash.split("/").slice(2), signal, { get, put, page, say }))) await showList(signal);
   } catch (error) {
-    if (!signal.aborted) say(error.message);
+    if (!signal.aborted) fail(error);
   }
 }
 
 async function showList(signal) {
   const { html } = await get("/api/sessions", signal);
   document.title = "AI-Rails review";
-  say("");
+  say(changes.told());
   put(page, `<div id="waits"></div>${html}`);
   while (!signal.aborted) {
     const waiting = await get("/api/waiting", signal);
@@ -113,7 +120,7 @@ async function showSession(id, seq, signal) {
   turns.look().catch(() => {});
   if (part.read < 1) renew(id, signal);
   if (!shown.running) return;
-  await approval.refresh(id, signal);
+  await approval.refresh(id, signal).catch(fail);
   hear(id, signal).catch(() => {});
   // From the turn before the last one, whose end says which attempt this is.
   const whole = turns.part.last >= turns.part.total;
@@ -131,17 +138,24 @@ async function hear(id, signal) {
   }
 }
 
+talk.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) talk.requestSubmit();
+});
+
 talk.addEventListener("submit", async (event) => {
   event.preventDefault();
+  const { signal } = asked;
   const words = document.getElementById("words");
+  const said = words.value;
   const reply = await fetch("/api/say", {
     method: "POST",
     headers: { "X-AI-Rails-Token": token, "Content-Type": "application/json" },
-    body: JSON.stringify({ session: location.hash.split("/")[2], words: words.value }),
+    body: JSON.stringify({ session: location.hash.split("/")[2], words: said }),
   }).catch(() => null);
+  if (signal.aborted) return;
   if (!reply) return say("The server cannot be reached; nothing was said.");
   if (!reply.ok) return say(reply.headers.get("Content-Type").includes("json") ? (await reply.json()).words : await reply.text());
-  words.value = "";
+  if (words.value === said) words.value = "";
   talk.hidden = true;
 });
 
@@ -155,15 +169,16 @@ function take(kind, data, id, signal) {
 
 function renew(id, signal) {
   stale = true;
-  if (renewing || !following) return;
-  renewing = true;
+  if (renewing === signal || !following) return;
+  renewing = signal;
   setTimeout(async () => {
     try {
       while (stale && !signal.aborted) {
         stale = false;
         const whole = turns.part.last >= turns.part.total;
         const newer = await get(`/api/session/${id}?first=${(whole && turns.all().at(-1)?.dataset.first) || turns.part.last + 1}`, signal);
-        if (!following || signal.aborted) continue;
+        if (signal.aborted) return;
+        if (!following) return void (stale = true);
         draw(newer, false);
         turns.grow(newer);
         if (whole && newer.last < newer.total) stale = true;
@@ -173,9 +188,9 @@ function renew(id, signal) {
         }
       }
     } catch (error) {
-      if (!signal.aborted) say(error.message);
+      if (!signal.aborted) fail(error);
     } finally {
-      renewing = false;
+      if (renewing === signal) renewing = null;
     }
   }, 150);
 }
@@ -183,12 +198,13 @@ function renew(id, signal) {
 function draw(part, fresh) {
   put(document.getElementById("head"), part.head);
   live.totals(part.step, part.meter, part.bars);
+  changes.offer(part.session, part.changes);
   const news = fresh || shown.running !== part.running;
   shown = part;
   const waits = document.title.startsWith("✋") ? "✋ " : "";
   document.title = `${waits}${page.querySelector("h1")?.textContent ?? "Session"} · AI-Rails`;
   status.classList.toggle("live", part.running);
-  if (news) say(part.running ? "This session has no end yet; what comes is shown as it comes." : fresh ? "" : "The session is over.");
+  if (news) say(part.running ? "This session has no end yet; what comes is shown as it comes." : fresh ? changes.told() : "The session is over.");
 }
 
 function goTo(element) {
@@ -223,7 +239,7 @@ async function failure(by) {
   if (!shown || page.querySelector(".current") !== before) return;
   const inside = by > 0 ? turns.part.last >= turns.part.total : turns.part.first <= 1;
   const from = by > 0 ? turns.part.last : turns.part.first;
-  const { seq } = inside ? {} : await get(`/api/failure/${shown.session}?from=${from}&by=${by}`, asked.signal).catch(() => ({}));
+  const { seq } = inside ? {} : await get(`/api/failure/${shown.session}?from=${from}&by=${by}`, asked.signal);
   if (seq) goTo(await turns.at(seq));
   else say("There is no other failure in this direction.");
 }
@@ -231,7 +247,7 @@ async function failure(by) {
 // One movement after the other: the next one starts where the one before has led, however long that took.
 let moved = Promise.resolve();
 function move(act) {
-  moved = moved.then(act).catch((error) => say(error.message));
+  moved = moved.then(act).catch(fail);
 }
 
 const keys = {
@@ -250,11 +266,12 @@ const keys = {
   "/": () => search.focus(),
   "?": () => help.showModal(),
   v: () => say(diffs.toggle()),
+  u: () => move(() => diffs.openAll(page.querySelector("section.current") ?? document.querySelector(".card-asked") ?? page)),
   ...reports.keys,
 };
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || help.open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (event.target.matches("input, textarea, select")) {
     if (event.key === "Escape") event.target.blur();
     return;
@@ -273,10 +290,15 @@ page.addEventListener("click", (event) => {
     event.preventDefault();
     const there = document.getElementById(link.hash.slice(1))?.closest("section");
     if (there || !link.dataset.record) goTo(there);
-    else turns.at(Number(link.dataset.record)).then(goTo, (error) => say(error.message));
+    else turns.at(Number(link.dataset.record)).then(goTo, fail);
   }
   const button = event.target.closest("button");
-  if (button?.dataset.before) showHits(decodeURIComponent(location.hash.split("/")[2]), button.dataset.before, asked.signal).catch((error) => say(error.message));
+  if (!button?.dataset.before || button.disabled) return;
+  button.disabled = true; // its answer takes its place
+  showHits(decodeURIComponent(location.hash.split("/")[2]), button.dataset.before, asked.signal).catch((error) => {
+    button.disabled = false;
+    fail(error);
+  });
 });
 
 search.form.addEventListener("submit", (event) => {
@@ -287,5 +309,7 @@ search.form.addEventListener("submit", (event) => {
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); page.focus(); });
 document.getElementById("keys").addEventListener("click", () => help.showModal());
 approval.setUp({ get, token, put, say });
+changes.setUp({ get, token, put, say, show });
+diffs.setUp({ get, put, say });
 addEventListener("hashchange", show);
 show();

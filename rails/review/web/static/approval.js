@@ -12,6 +12,7 @@ let shownAt = 0;
 let lastKey = 0;
 let latest = 0;
 let sending = false;
+let every = 0; // the question of which every line is wanted
 let tools = null; // {get, token, put, say}
 
 export function setUp(given) {
@@ -32,15 +33,16 @@ function rearm() {
   arm();
 }
 
-export async function refresh(session, signal, full = "") {
+export async function refresh(session, signal) {
   const mine = ++latest;
-  const found = await tools.get(`/api/session/${session}/question${full}`, signal);
+  const full = Boolean(every) && shown?.question === every;
+  const found = await tools.get(`/api/session/${session}/question${full ? "?full=1" : ""}`, signal);
   if (mine !== latest || signal?.aborted) return; // a later look has seen more
   if (!found.question) return clear();
-  if (shown && shown.session === session && shown.question === found.question && shown.decides === found.decides && !full) return;
-  shown = { session, ...found };
+  if (shown && shown.session === session && shown.question === found.question && shown.decides === found.decides && shown.full === full) return;
+  if (shown?.question !== found.question) sending = false;
+  shown = { session, full, ...found };
   shownAt = lastKey = performance.now();
-  sending = false;
   tools.put(slot, found.html);
   slot.hidden = false;
   restore();
@@ -55,6 +57,7 @@ export async function refresh(session, signal, full = "") {
 export function clear() {
   latest += 1;
   shown = null;
+  sending = false;
   slot.hidden = true;
   slot.replaceChildren();
   waitingButton.hidden = true;
@@ -205,7 +208,8 @@ function original() {
 }
 
 function full() {
-  refresh(shown.session, undefined, "?full=1").catch((error) => tools.say(error.message));
+  every = shown.question;
+  refresh(shown.session).catch((error) => tools.say(error.message));
 }
 
 function abort() {
@@ -255,19 +259,21 @@ function edits() {
 
 function changed(event) {
   if (!shown) return;
-  const { piece } = event.target.dataset;
-  if (piece !== undefined) {
-    const rows = event.target.closest("table").querySelectorAll(`tr[data-of="${piece}"]`);
-    rows.forEach((row) => row.classList.toggle("left-out", !event.target.checked));
-  }
-  const { any, files } = edits();
+  if (event.target.dataset.piece !== undefined) mark(event.target);
+  const { any, files, left_out } = edits();
   slot.querySelector(".bar-answer")?.classList.toggle("edited", any);
   try {
-    sessionStorage.setItem("draft", JSON.stringify({ digest: shown.digest, files }));
+    sessionStorage.setItem("draft", JSON.stringify({ digest: shown.digest, files, left_out }));
   } catch { /* too large to keep: a reload loses it, as everywhere */ }
 }
 
-// What was typed before a reload is put back, if the same thing is asked.
+// Shows whether a part is left out.
+function mark(box) {
+  const rows = box.closest("table").querySelectorAll(`tr[data-of="${box.dataset.piece}"]`);
+  rows.forEach((row) => row.classList.toggle("left-out", !box.checked));
+}
+
+// What was typed and left out before the card was drawn anew is put back, if the same thing is asked.
 function restore() {
   const draft = JSON.parse(sessionStorage.getItem("draft") ?? "{}");
   if (draft.digest !== shown.digest) return;
@@ -276,6 +282,10 @@ function restore() {
     if (!button || !Object.hasOwn(shown.texts, path)) continue;
     openText(button);
     slot.querySelector(`textarea[data-path="${CSS.escape(path)}"]`).value = text;
+  }
+  for (const box of slot.querySelectorAll("[data-piece]:not(:disabled)")) {
+    box.checked = !draft.left_out?.[box.closest(".diff").dataset.path]?.includes(Number(box.dataset.piece));
+    mark(box);
   }
   slot.querySelector(".bar-answer")?.classList.toggle("edited", edits().any);
 }
@@ -299,13 +309,14 @@ async function send(answer) {
   } catch (error) {
     tools.say("The server cannot be reached; nothing was decided here. Start it again, and open the address it prints.");
   }
+  if (shown?.question !== asked.question) return;
   sending = false;
   buttons.forEach((button) => (button.disabled = false));
 }
 
 // The question is over, or another one has taken its place.
 async function settled(asked) {
-  if (shown !== asked) return;
+  if (shown?.question !== asked.question || shown.session !== asked.session) return;
   clear();
   await refresh(asked.session).catch((error) => tools.say(error.message));
 }

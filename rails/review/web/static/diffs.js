@@ -1,6 +1,12 @@
 // Differences side by side. The server sends one column; the cells are put beside each other here, none is made anew
 // but as a copy. Where parts can be chosen there is one column only: each has one box.
 
+let tools = null; // {get, put, say}
+
+export function setUp(given) {
+  tools = given;
+}
+
 let on = localStorage.getItem("split") === "yes";
 
 export function toggle() {
@@ -63,11 +69,93 @@ function whole(made, row) {
   made.append(cell);
 }
 
+// The head of a part says how many unchanged lines are left out above it, and opens them; one more at the end.
+function offerGaps(diff) {
+  const table = diff.querySelector("table:not(.split)");
+  if (!table || table.dataset.gaps || !table.closest("[data-first]") || !/^#\/s\//.test(location.hash)) return;
+  table.dataset.gaps = "yes";
+  for (const row of table.querySelectorAll("tr.hunk")) offer(row, row.nextElementSibling);
+  const end = table.rows[table.rows.length - 1];
+  if (end?.className !== "context" || !numbers(end)[0]) return;
+  const row = end.cloneNode(true);
+  row.className = "hunk";
+  row.querySelectorAll("td").forEach((cell) => cell.replaceChildren());
+  end.after(row);
+  offer(row, null);
+}
+
+const numbers = (row) => [...row.querySelectorAll(".n")].map((cell) => Number(cell.textContent));
+
+function offer(row, next) {
+  let above = row.previousElementSibling;
+  while (above && !numbers(above)[1]) above = above.previousElementSibling;
+  const start = above ? numbers(above)[1] + 1 : 1;
+  const beside = next ?? above;
+  const [old, at] = beside ? numbers(beside) : [];
+  if (!at || (next && (next.className !== "context" || at <= start))) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "gap";
+  Object.assign(button.dataset, { gap: row.rowIndex, from: start, to: next ? at - 1 : start + 1e6, at, old });
+  button.textContent = next ? `⋯ ${at - start} unchanged ${at - start === 1 ? "line" : "lines"}` : "⋯ what follows";
+  row.cells[row.cells.length - 1].prepend(button, " ");
+}
+
+// Opens one part; what is opened stands in the place of its button, and has the focus.
+async function open(button) {
+  const diff = button.closest(".diff");
+  const mine = diff.querySelector(`table:not(.split) [data-gap="${button.dataset.gap}"]`);
+  if (!mine || mine.disabled) return;
+  mine.disabled = true;
+  const row = mine.closest("tr");
+  const { first, last } = row.closest("[data-first]").dataset;
+  const { from, to, at, old } = mine.dataset;
+  const beside = Number(at) < Number(from) ? row.previousElementSibling : row.nextElementSibling;
+  const path = diff.querySelector("summary code").textContent;
+  const text = beside.lastElementChild.textContent.slice(0, 200);
+  const line = new URLSearchParams({ first, last, path, from, to, at, old, text });
+  try {
+    const found = await tools.get(`/api/session/${location.hash.split("/")[2]}/unchanged?${line}`);
+    if (!row.isConnected) return;
+    const box = document.createElement("div");
+    tools.put(box, found.html);
+    const rows = [...box.querySelectorAll("tr")];
+    if (row.querySelector(".take")) rows.forEach((one) => one.prepend(document.createElement("td")));
+    row.before(...rows);
+    tools.say(rows.length ? `${rows.length} unchanged ${rows.length === 1 ? "line is" : "lines are"} shown.` : "The file ends here.");
+    if (found.more) {
+      Object.assign(mine.dataset, { from: Number(from) + rows.length });
+      mine.textContent = "⋯ more unchanged lines";
+      mine.disabled = false;
+    } else if (row.cells[row.cells.length - 1].textContent.includes("@@")) mine.remove();
+    else row.remove();
+    if (rows.length) {
+      rows[0].tabIndex = -1;
+      rows[0].focus({ preventScroll: true });
+    }
+    if (on) apply(diff);
+  } catch (error) {
+    tools.say(error.message);
+  }
+}
+
+export async function openAll(scope) {
+  const buttons = [...scope.querySelectorAll("table:not(.split) button.gap:not(:disabled)")];
+  for (const button of buttons) await open(button);
+  if (!buttons.length) tools.say("No unchanged part is left to be opened here.");
+}
+
+document.querySelector("main").addEventListener("click", (event) => {
+  const button = event.target.closest("button.gap");
+  if (button) open(button);
+});
+
 new MutationObserver((changes) => {
-  if (!on) return;
   for (const { addedNodes } of changes) {
     for (const node of addedNodes) {
-      if (node.nodeType === 1 && !node.matches("table.split, table.split *")) node.querySelectorAll(".diff").forEach(apply);
+      if (node.nodeType !== 1 || node.matches("table.split, table.split *, tr")) continue;
+      node.querySelectorAll(".diff").forEach(offerGaps);
+      if (on) node.querySelectorAll(".diff").forEach(apply);
     }
   }
 }).observe(document.querySelector("main"), { childList: true, subtree: true });

@@ -1,6 +1,7 @@
 // Reports, comparisons, stories of lines and filtered lists: addresses and keys. The markup comes from the server.
 
 let marked = "";
+let focused = ""; // the view whose line is to have the focus once it is there
 const HELP = [["r", "reports: models, rules, drift, decisions"], ["i", "only sessions that a line asks for"], ["x", "mark a session; with two marked, compare them"], ["y", "why is this line so"]];
 
 const paths = {
@@ -12,12 +13,15 @@ const paths = {
 
 // Show what the address names; false when it is none of ours.
 export async function show(kind, rest, signal, { get, put, page, say }) {
+  if (focused !== kind) focused = "";
   if (!Object.hasOwn(paths, kind)) return false;
   say("Reading the sessions …");
   const { title, html } = await get(paths[kind](rest.map(decodeURIComponent)), signal);
   put(page, html);
   document.title = `${title} · AI-Rails`;
   say("");
+  if (focused === kind) page.querySelector(`form.ask[data-target="${kind}"]`)?.elements.line.focus();
+  focused = "";
   return true;
 }
 
@@ -31,14 +35,9 @@ export const keys = {
 
 function ask(target) {
   const form = document.querySelector(`form.ask[data-target="${target}"]`);
-  if (form) form.elements.line.focus();
-  else {
-    location.hash = `#/${target}/`;
-    new MutationObserver((_, watch) => {
-      const line = document.querySelector("form.ask input");
-      if (line) { watch.disconnect(); line.focus(); }
-    }).observe(document.getElementById("page"), { childList: true, subtree: true });
-  }
+  if (form) return form.elements.line.focus();
+  focused = target;
+  location.hash = `#/${target}/`;
 }
 
 function mark() {

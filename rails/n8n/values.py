@@ -6,6 +6,7 @@ A text's places count characters, where JavaScript counts UTF-16 units: behind a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -22,7 +23,7 @@ _SAFE: Final = 2**53
 
 
 class Undefined:
-    """JavaScript's ``undefined``."""
+    """JavaScript's ``undefined``: a value that is not there, as opposed to ``null``."""
 
     def __repr__(self) -> str:
         return "undefined"
@@ -33,22 +34,6 @@ class Undefined:
 
 UNDEFINED: Final = Undefined()
 NOTHING: Final = (None, UNDEFINED)
-
-
-class NotModelled(Exception):
-    """Something of n8n's or JavaScript's that the dry run does not do; the text names it."""
-
-
-class OverBudget(Exception):
-    """A bound of the dry run was reached; the text says which."""
-
-
-class BoundReached(Exception):
-    """A bound of one expression or piece of code was reached: its node ends, the dry run goes on."""
-
-
-class NodeFault(Exception):
-    """An error that n8n itself raises in a node or an expression, which expressions do not swallow."""
 
 
 def whole(number: float) -> int | float:
@@ -73,14 +58,7 @@ def type_of(value: Value) -> str:
 
 def truthy(value: Value) -> bool:
     """Whether a value counts as true."""
-    if isinstance(value, float) and math.isnan(value):
-        return False
-    return (
-        value not in (None, "")
-        and value is not UNDEFINED
-        and value is not False
-        and not (value == 0 and is_numeric(value))
-    )
+    return isinstance(value, list | dict) or (bool(value) and value == value)  # noqa: PLR0124 - NaN is not itself
 
 
 def to_number(value: Value) -> int | float:
@@ -103,7 +81,7 @@ def _read_number(text: str) -> int | float:
     if base:
         try:
             return whole(int(text[2:], base))
-        except ValueError:
+        except (ValueError, OverflowError):
             return math.nan
     if not text:
         return 0
@@ -136,11 +114,7 @@ def to_text(value: Value) -> str:
         return "null" if value is None else "undefined"
     if isinstance(value, list):
         return ",".join("" if one in NOTHING else to_text(one) for one in value)
-    if isinstance(value, dict):
-        if set(value) == {"name", "message"}:
-            return f"{value['name']}: {value['message']}"
-        return "[object Object]"
-    return str(value)
+    return "[object Object]"
 
 
 def same(left: Value, right: Value) -> bool:
@@ -193,6 +167,28 @@ def value_of_json(text: str) -> Value:
         return json.loads(text, parse_constant=refuse)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def to_boolean(value: Value) -> bool:
+    """Return a value as n8n takes it for true or false. Raises ValueError for one that it does not."""
+    if isinstance(value, str) and value.lower() in {"true", "false"}:
+        return value.lower() == "true"
+    if not (isinstance(value, str) and not value.strip()) and to_number(value) in (0, 1):
+        return to_number(value) == 1
+    raise ValueError(value)
+
+
+def parsed_as(wanted: type, value: Value) -> Value:
+    """Return a list or an object, which n8n also takes as a text of JSON. Raises ValueError for anything else."""
+    if isinstance(value, wanted):
+        return value
+    text = to_text(value)
+    for one in (text, text.replace("'", '"')) if wanted is list else (text,):
+        with contextlib.suppress(ValueError):
+            made = value_of_json(one)
+            if isinstance(made, wanted):
+                return made
+    raise ValueError(value)
 
 
 def equal(left: Value, right: Value) -> bool:

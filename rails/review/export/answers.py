@@ -1,0 +1,22 @@
+"""Each answer of a session's models as a file of its own, named by its role and time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from rails.core.events.record import Record
+from rails.core.events.turn import LlmResponse
+
+
+def answer_files(records: Iterable[Record]) -> Mapping[str, str]:
+    """Return the text of each answer by its file's name, ``{role}_output_{timestamp}.md``; two never share one."""
+    files: dict[str, str] = {}
+    for record in records:
+        if isinstance(event := record.event, LlmResponse):
+            when = re.sub(r"\D", "", record.timestamp)[:14]
+            role = re.sub(r"\W+", "_", record.agent_role) or "model"
+            stem = f"{role}_output_{when[:8]}_{when[8:]}"
+            number = sum(name.startswith(stem) for name in files)
+            files[f"{stem}{f'_{number + 1}' if number else ''}.md"] = event.text
+    return files

@@ -1,0 +1,58 @@
+"""What the page can do to a session that is over: take its last step back, or delete it, after a typed word.
+
+Who does it is given (``rails.commands.changes``): this package reads sessions and changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
+from rails.render.blocks import Notes
+from rails.render.diffs import read_diff
+from rails.render.html_page.markup import el, html_text
+from rails.review.html import page_renderer
+
+Deed = Literal["undo", "delete"]
+DEEDS: tuple[Deed, ...] = ("undo", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOffer:
+    """What would be done: a title, sentences, a difference; ``digest`` stands for all of it and comes back."""
+
+    title: str
+    lines: tuple[str, ...]
+    digest: str
+    diff: str = ""
+
+
+class SessionChanges(Protocol):
+    """Does what a person has agreed to. Raises RailsError with nothing changed."""
+
+    def offer(self, session_id: str, do: Deed) -> ChangeOffer:
+        """Return what would be done."""
+
+    def carry_out(self, session_id: str, do: Deed, digest: str) -> str:
+        """Do what was shown under ``digest``, and say what was done."""
+
+
+def offer_json(offer: ChangeOffer, do: Deed) -> dict[str, Json]:
+    """Return the question for the page; its answer is the word, typed."""
+    page = page_renderer()
+    field = el("input", id="change-word", autocomplete="off", spellcheck="false", aria_describedby="change-how")
+    html = el(
+        "div",
+        el("h2", html_text(offer.title), id="change-title"),
+        page.draw(Notes("what", "What this does", offer.lines)),
+        [page.draw(diff) for diff in read_diff(offer.diff)],
+        el(
+            "label",
+            html_text(f'Type the word "{do}", then press Enter or the button.'),
+            for_="change-word",
+            id="change-how",
+        ),
+        field,
+    )
+    return {"html": html, "digest": offer.digest, "word": do}

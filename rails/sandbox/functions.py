@@ -1,0 +1,55 @@
+"""A Python function of the project, as a command: ``module:function`` is called in a process that is contained.
+
+What it is given comes as JSON on standard input, what it returns goes out as JSON, or as lines of findings; what it
+prints itself goes to the errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from rails.core.lazy_pattern import lazy
+
+#: How a function is named.
+FUNCTION: Final = lazy(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+#: A line of a check's findings.
+PATTERN: Final = r"(?m)^(?P<path>[^\t\n]*)\t(?P<line>\d+)\t(?P<column>\d+)\t(?P<rule>[^\t\n]*)\t(?P<message>[^\n]+)$"
+_CALL: Final = """
+import contextlib, importlib, json, sys
+sys.path.insert(0, "")
+module, _, name = sys.argv[1].partition(":")
+with contextlib.redirect_stdout(sys.stderr):
+    function = getattr(importlib.import_module(module), name)
+    given = json.load(sys.stdin)
+    made = function(given) if sys.argv[2:] else function(**given)
+"""
+_TOOL: Final = "print(made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, default=str))\n"
+_CHECK: Final = """
+if isinstance(made, dict) and isinstance(made.get("valid"), bool):
+    made = [] if made["valid"] else [str(made.get("reason") or "it is not valid")]
+made = [made] if isinstance(made, str) else made
+if not isinstance(made, list) or not all(isinstance(one, (str, dict)) for one in made):
+    sys.exit("It must return a dict with valid and reason, a sentence, or a list of findings.")
+for one in made:
+    one = dict(message=one) if isinstance(one, str) else one
+    values = [one.get("path") or ".", int(one.get("line") or 0), int(one.get("column") or 0)]
+    values += [one.get("rule") or sys.argv[2], one.get("message") or "it is not valid"]
+    print("\\t".join(" ".join(str(value).split()) for value in values))
+"""
+
+
+def function_argv(python: str, function: str, check: str = "") -> tuple[str, ...]:
+    """Return the command that calls a function as a tool, or as the check of this name."""
+    return (python, "-c", _CALL + (_CHECK if check else _TOOL), function, *((check,) if check else ()))
+
+
+def function_of(argv: Sequence[str]) -> str:
+    """Return the function that a command calls, "" for any other command."""
+    return argv[3] if len(argv) > 3 and argv[2].startswith(_CALL) else ""
+
+
+def module_file(function: str) -> str:
+    """Return the path at which a function's module lies in its project."""
+    return f"{function.partition(':')[0].replace('.', '/')}.py"

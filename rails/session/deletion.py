@@ -1,0 +1,144 @@
+"""Deleting sessions: the log, the stored values that only it points to, its checkpoints and its hand-offs.
+
+A session is deleted at the moment its folder is renamed to a place among the deleted; what is left to do is done by
+the same call, or by the next one where a crash came between. The lock of its log is held meanwhile, and the project's,
+so that nothing that runs is touched; no session begins while values are collected. The checkpoints of other sessions
+hold all bytes of their own, so they can be undone as before.
+
+Covered: what lies in ``.rails``. Not covered: copies of it, and what a disk keeps of a file that was removed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits, lock
+from rails.core.dataclass import dataclass
+from rails.core.errors import UsageError
+from rails.core.text import one_line
+from rails.edits.apply import sole_writer
+from rails.edits.checkpoint_commits import is_fix_run
+from rails.edits.checkpoint_store import CheckpointStore
+from rails.log import files
+from rails.log.index import feed
+from rails.log.index.index import INDEX_NAME
+from rails.log.reader import LOG_NAME, SESSION_ID, session_ids
+from rails.log.writer import COLLECTING
+from rails.session.project import state_of
+
+_DELETED: Final = "deleted"
+_VALUE: Final = re.compile(rb'"([0-9a-f]{64})"')
+_PIECE: Final = 1 << 20
+_DAY: Final = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBytes:
+    """How much the sessions of a project take: their logs, the values too large for a log, and their checkpoints."""
+
+    logs: int
+    values: int
+    checkpoints: int
+
+
+def kept_bytes(project: Path) -> KeptBytes:
+    """Return how much lies in ``.rails`` of a project."""
+    state = state_of(project)
+    logs = sum(folder_bytes(state / name) for name in ("sessions", "handoffs", _DELETED))
+    return KeptBytes(logs, folder_bytes(state / "blobs"), folder_bytes(state / "history.git"))
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the bytes of all files below a folder; 0 where there is none."""
+    return sum((Path(at) / name).lstat().st_size for at, _, names in os.walk(folder) for name in names)
+
+
+def older_than(project: Path, days: float) -> tuple[str, ...]:
+    """Return the sessions whose last record is older than so many days, and runs of ``gate --fix`` likewise."""
+    state, since = state_of(project), time.time() - days * _DAY
+    names = [name for name in session_ids(state) if (state / "sessions" / name / LOG_NAME).stat().st_mtime < since]
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since))
+    last = {step.session: step.at for step in CheckpointStore(project).steps() if is_fix_run(step.session)}
+    return (*names, *(name for name, at in last.items() if at < stamp))
+
+
+def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
+    """Delete sessions for good; return how much that has made free.
+
+    Raises UsageError, with nothing deleted, for one that runs or is not there, and WorkspaceError where another process
+    writes to the project.
+    """
+    state, before = state_of(project), kept_bytes(project)
+    store = CheckpointStore(project)
+    with ExitStack() as held:
+        workspace = held.enter_context(sole_writer(project))
+        known = {step.session for step in store.steps()}
+        for name in names:
+            _hold(state, name, held, fix_run=is_fix_run(name) and name in known)
+        gone = state / _DELETED
+        gone.mkdir(mode=0o700, exist_ok=True)
+        for name in names:
+            if (state / "sessions" / name).is_dir():
+                (state / "sessions" / name).rename(gone / name)
+            else:
+                (gone / name).mkdir()
+        left = [one.name for one in gone.iterdir()]
+        feed.remove(state / INDEX_NAME)  # it has their words; it is built again from what is left
+        store.forget([name for name in left if name in known], keep=workspace.lock)
+        for name in left:
+            shutil.rmtree(state / "handoffs" / name, ignore_errors=True)
+        _collect_values(state)
+        shutil.rmtree(gone)
+    after = kept_bytes(project)
+    return KeptBytes(
+        before.logs - after.logs, before.values - after.values, max(0, before.checkpoints - after.checkpoints)
+    )
+
+
+def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
+    """Keep everybody else from writing a session's log. Raises UsageError."""
+    if fix_run:
+        return
+    if not SESSION_ID.fullmatch(name) or not (state / "sessions" / name / LOG_NAME).is_file():
+        raise UsageError(f"There is no session {one_line(name)!r}. Nothing was deleted; ai-rails review lists them.")
+    descriptor = files.open_regular(str(state / "sessions" / name / LOG_NAME), os.O_RDONLY)
+    held.callback(os.close, descriptor)
+    if not lock.acquire(descriptor):
+        raise UsageError(f"Session {name} is running. Nothing was deleted; end it first.")
+
+
+def _collect_values(state: Path) -> None:
+    """Remove the values that no log points to any more; where a session runs, the next deletion does it."""
+    with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
+        names = session_ids(state)
+        if not alone or any(_is_held(state / "sessions" / name / LOG_NAME) for name in names):
+            return
+        used = set(_values(state / "sessions" / name / LOG_NAME for name in names))
+        for value in (state / "blobs").glob("??/*"):
+            if value.name not in used:
+                value.unlink()
+
+
+def _is_held(log: Path) -> bool:
+    descriptor = files.open_regular(str(log), os.O_RDONLY)
+    try:
+        return not lock.acquire(descriptor, shared=True)
+    finally:
+        os.close(descriptor)
+
+
+def _values(logs: Iterable[Path]) -> Iterator[str]:
+    """Yield everything in logs that may be the name of a value."""
+    for log in logs:
+        with log.open("rb") as file:
+            rest = b""
+            while piece := file.read(_PIECE):
+                yield from (found.decode() for found in _VALUE.findall(rest + piece))
+                rest = piece[-66:]
