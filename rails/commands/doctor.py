@@ -85,7 +85,9 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     for package in ("jsonschema", "gitpython", "anthropic"):
         yield _package(package)
     yield _program("git", "Install git: checkpoints and undo need it.", needed=True)
-    yield _program("node", "Install Node.js to check JavaScript and TypeScript.", needed=False)
+    yield _program(
+        "node", "Install Node.js to check JavaScript and TypeScript, and to try n8n workflows.", needed=False
+    )
     yield _javascript()
     yield _search()
     yield _sandbox()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
@@ -24,6 +24,7 @@ from rails.edits.checkpoints import History
 from rails.git.program import CLEAN, run_git
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
+_Environment: TypeAlias = Mapping[str, str] | None
 _GITDIR: Final = lazy(r"gitdir: (.+)\s*\Z")
 
 
@@ -109,13 +110,9 @@ class _Repository:
         return (self.project / str(change.path)).relative_to(self.top).as_posix()
 
     def git(
-        self,
-        arguments: Sequence[str],
-        data: bytes = b"",
-        index: Path | None = None,
-        more: Mapping[str, str] | None = None,
+        self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None, more: _Environment = None
     ) -> tuple[int, bytes]:
-        """Run git on the user's repository. Returns exit status and output."""
+        """Run git on the user's repository, with ``more`` in its environment. Returns exit status and output."""
         environment = {
             **CLEAN,
             "GIT_DIR": str(self.folder),
@@ -129,11 +126,7 @@ class _Repository:
         return status, out
 
     def must(
-        self,
-        arguments: Sequence[str],
-        data: bytes = b"",
-        index: Path | None = None,
-        more: Mapping[str, str] | None = None,
+        self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None, more: _Environment = None
     ) -> bytes:
         """Run git and return its output; raise WorkspaceError if it fails."""
         status, out = self.git(arguments, data, index, more)

@@ -517,16 +517,6 @@ def test_what_only_looks_like_a_repetition_is_done(tmp_path, old, new, right):
     assert after(tmp_path, "a.py", edit("a.py", old, new)) == right.encode()
 
 
-def test_a_partial_plan_leaves_out_what_was_refused(tmp_path):
-    save(tmp_path, "a.txt", "one")
-    save(tmp_path, "b.txt", "two")
-    requests = [edit("a.txt", "one", "1"), edit("b.txt", "missing", "x", 2), edit("b.txt", "two", "2", 3)]
-    planned = plan(requests, tmp_path, partial=True)
-    assert [(str(c.path), c.after) for c in planned.changes.changes] == [("a.txt", b"1"), ("b.txt", b"2")]
-    assert [refusal.request_id for refusal in planned.refusals] == ["r2"]
-    assert plan(requests, tmp_path).changes == ChangeSet()
-
-
 def test_a_replacement_that_is_no_plain_one_says_on_which_rung(tmp_path):
     save(tmp_path, "a.txt", "a a\n    b = (1, 2)\n    c\n")
     planned = plan([edit("a.txt", "a", "x", replace_all=True), edit("a.txt", "b = (1,2)\nc", "d", 2)], tmp_path)
