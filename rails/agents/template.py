@@ -14,7 +14,7 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import DefinitionError, UsageError
 from rails.core.lazy_pattern import lazy
-from rails.core.plain_file import read_plain
+from rails.core.plain_file import read_ordinary
 from rails.core.text import one_line, printable, sha256
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
@@ -150,7 +150,7 @@ def _leave_out(file: Path, error: DefinitionError, agents: dict[str, Agent], lef
 def _claimed(file: Path) -> set[str]:
     """Return the agents that a broken template may mean: it may be there to allow one less than another file does."""
     try:
-        named = _NAMES.findall(read_plain(file, limits.DEFINITION_BYTES))
+        named = _NAMES.findall(read_ordinary(file, limits.DEFINITION_BYTES))
     except OSError:
         named = []
     return {file.stem, *(name.decode().casefold() for name in named)}
@@ -182,7 +182,7 @@ def named(agents: Mapping[str, Agent], name: str) -> Agent:
 def read_template(file: Path) -> str:
     """Return the text of a template or protocol file. Raises DefinitionError."""
     try:
-        if len(data := read_plain(file, limits.DEFINITION_BYTES)) > limits.DEFINITION_BYTES:
+        if len(data := read_ordinary(file, limits.DEFINITION_BYTES)) > limits.DEFINITION_BYTES:
             raise DefinitionError(f"{file}: more than {limits.DEFINITION_BYTES} bytes. Make the template smaller.")
         return data.decode("utf-8")
     except OSError as error:

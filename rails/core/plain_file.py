@@ -12,7 +12,7 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCT
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
-def read_plain(place: Path, most: int, *, links: bool = True) -> bytes:
+def read_ordinary(place: Path, most: int, *, links: bool = True) -> bytes:
     """Return an ordinary file's bytes, of a larger one the first ``most`` and one more. Raises OSError."""
     with os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.dataclass import dataclass
-from rails.core.plain_file import read_plain
+from rails.core.plain_file import read_ordinary
 
 RESTRICTIONS_NAME: Final = ".agent-restrictions"
 _MOST_BYTES: Final = 200_000
@@ -44,7 +44,7 @@ class Restrictions:
     def of(cls, project: Path) -> Restrictions:
         """Return what ``project`` restricts; nothing without a file."""
         try:
-            data = read_plain(project / RESTRICTIONS_NAME, _MOST_BYTES, links=False)
+            data = read_ordinary(project / RESTRICTIONS_NAME, _MOST_BYTES, links=False)
         except FileNotFoundError:
             return cls()
         except OSError as error:

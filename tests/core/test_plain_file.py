@@ -5,7 +5,7 @@ import os
 import pytest
 
 from rails.cli import main
-from rails.core.plain_file import read_plain
+from rails.core.plain_file import read_ordinary
 
 #: Files that a project may hold for us, each of which is read before a turn or in one.
 READ = [
@@ -28,19 +28,19 @@ READ = [
 def test_a_file_is_read_within_its_bound_and_a_link_where_it_may(tmp_path):
     (tmp_path / "file").write_bytes(b"12345")
     (tmp_path / "link").symlink_to("file")
-    assert read_plain(tmp_path / "file", 5) == read_plain(tmp_path / "link", 9) == b"12345"
-    assert read_plain(tmp_path / "file", 3) == b"1234", "one more than asked for says that there is more"
+    assert read_ordinary(tmp_path / "file", 5) == read_ordinary(tmp_path / "link", 9) == b"12345"
+    assert read_ordinary(tmp_path / "file", 3) == b"1234", "one more than asked for says that there is more"
     with pytest.raises(OSError, match="symbolic link"):
-        read_plain(tmp_path / "link", 9, links=False)
+        read_ordinary(tmp_path / "link", 9, links=False)
 
 
 def test_a_pipe_and_a_folder_and_a_device_are_errors(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", tmp_path):
         with pytest.raises(OSError, match=r"no ordinary file|directory"):
-            read_plain(place, 9)
+            read_ordinary(place, 9)
     with pytest.raises(OSError, match="no ordinary file"):
-        read_plain("/dev/zero", 9)
+        read_ordinary("/dev/zero", 9)
 
 
 @pytest.mark.timeout(120)

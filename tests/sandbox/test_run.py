@@ -14,7 +14,7 @@ from rails.core.restrictions import Restrictions
 from rails.sandbox import probe
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.run import layer_for, run, start
-from rails.sandbox.view import Label, SandboxView
+from rails.sandbox.view import Label, SandboxLimits, SandboxView
 from tests.sandbox.conftest import changed, label_of
 
 
@@ -84,6 +84,7 @@ def test_a_folder_that_is_gone_is_every_file_of_it(box, line):
         ("ln -s /etc/passwd out", "out", "a link"),
         ("ln -s src/a.py inside", "inside", "a link"),
         ("mkfifo pipe", "pipe", "a pipe"),
+        ("python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"", "s", "a socket"),
         ("mkdir -p .git && echo x > .git/config", ".git/config", "no agent may write"),
         ("python3 -c \"open('a b\\n', 'w')\"", "", "control or invisible"),
         ("echo x > 'con.txt'", "con.txt", "device name"),
@@ -152,7 +153,7 @@ import sys
 from pathlib import Path
 from rails.sandbox import probe
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import Label, SandboxView
+from rails.sandbox.view import Label, SandboxLimits, SandboxView
 label = Label(int(sys.argv[1]), "test")
 project = Path(sys.argv[2])
 with layer_for(project, label=label) as layer:
@@ -343,3 +344,17 @@ def test_more_to_hide_than_can_be_hidden_is_refused(project):
         pytest.raises(CheckError, match="more than 500 files and folders; name a folder"),
     ):
         run(("/bin/true",), SandboxView(project, layer), label=label_of(3))
+
+
+def test_what_tools_make_again_is_not_proposed_wherever_it_lies(box):
+    (box.project / "src/__pycache__").mkdir()
+    (box.project / "src/__pycache__/kept.pyc").write_bytes(b"1")
+    made = box("mkdir -p src/deep/__pycache__; echo x > src/deep/__pycache__/n.pyc; rm -rf src/__pycache__; echo y > y")
+    assert changed(made) == {"y": b"y\n"}
+
+
+def test_the_bounds_of_a_command_and_what_a_label_says_of_itself():
+    bounds = SandboxLimits()
+    assert (bounds.seconds, bounds.memory, bounds.processes, bounds.output) == (120.0, 4 << 30, 512, 1_000_000)
+    assert [Label(level).contained for level in (0, 1, 2, 3)] == [False, False, True, True]
+    assert not Label(3, open=("network",)).contained

@@ -17,7 +17,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.plain_file import read_plain
+from rails.core.plain_file import read_ordinary
 from rails.gate.support.executed_config import paths_named, quoted_by
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
@@ -134,7 +134,7 @@ def _files(place: Path) -> Iterator[str]:
 
 def _read(place: Path) -> bytes:
     try:
-        data = read_plain(place, limits.FILE_BYTES)
+        data = read_ordinary(place, limits.FILE_BYTES)
     except OSError as error:
         raise CheckError(f"{place.name} cannot be read: {error.strerror}") from error
     if len(data) > limits.FILE_BYTES:
