@@ -20,6 +20,7 @@ from rails.session.project import state_of
 if TYPE_CHECKING:
     import argparse
 
+    from rails.agents.template import Agents
     from rails.approval.decision import Approver
     from rails.approval.pending import PendingAnswers
     from rails.approval.policy.grants import Grants
@@ -47,6 +48,8 @@ EXIT_OF: Final = {
     "model_failed": EXIT_BROKEN,
     "internal_error": EXIT_BROKEN,
 }
+#: Notes on what is left out that a command prints before its work.
+_MOST_NOTES: Final = 8
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
 
@@ -148,6 +151,13 @@ def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequ
         return "The parameters have to be a JSON object."
     found = validate(RawRequest(request.id, request.tool_name, value, request.explanation), registry, request.agent)
     return found if isinstance(found, ToolRequest) else " ".join(map(str, found))
+
+
+def notes_of(loaded: Agents, registry: Registry) -> list[str]:
+    """Return what cannot be used of agents and tools, a line each: the first few, and how many more there are."""
+    notes = [one_line(words, 600) for words in (*loaded.notes, *registry.notes)]
+    more = len(notes) - _MOST_NOTES
+    return [*notes[:_MOST_NOTES], *([f"and {more} more: ai-rails doctor lists them"] if more > 0 else [])]
 
 
 def grants_folder(project: Path) -> Path:

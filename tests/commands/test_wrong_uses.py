@@ -254,3 +254,22 @@ def test_a_fault_of_ours_is_a_sentence_too_and_shows_its_place_on_request(folder
     monkeypatch.setenv("AI_RAILS_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         called(["undo"])
+
+
+def test_what_is_left_out_is_said_in_few_lines_by_run_and_apply(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path / "config"))
+    (tmp_path / "project/mcp_definitions").mkdir(parents=True)
+    for number in range(15):
+        (tmp_path / f"project/mcp_definitions/t{number}.json").write_text("{")
+    (tmp_path / "answer.md").write_text("nothing to do\n")
+    (tmp_path / "m.jsonl").write_text('{"role": "assistant", "content": "nothing to do"}\n')
+    said = {}
+    for words in (["apply", str(tmp_path / "answer.md")], ["run", "x", "--model", f"recorded:{tmp_path / 'm.jsonl'}"]):
+        capfd.readouterr()
+        main([*words, "--agent", "coder", "--project", str(tmp_path / "project")])
+        done = capfd.readouterr()
+        lines = [line.strip().removeprefix("note: ") for line in (done.out + done.err).splitlines()]
+        said[words[0]] = [line for line in lines if "left out" in line or " more: " in line]
+    assert said["run"] == said["apply"]
+    assert len(said["run"]) == 9
+    assert said["run"][-1] == "and 7 more: ai-rails doctor lists them"
