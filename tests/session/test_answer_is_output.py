@@ -35,7 +35,7 @@ CODE = '"""A module."""\n\nVALUE = 1\n'
 def test_c12_01_a_code_block_that_names_its_file_is_gated_and_proposed(work, answer):
     done = work(answer, "Done.", approvals=["approve"])
     assert VALUE in (work.project / "src/a.py").read_text("utf-8")
-    assert [event["verdict"]["status"] for event in done.events("GATE_VERDICT")] == ["pass"]
+    assert [event["status"] for event in done.events("GATE_VERDICT")] == ["pass"]
 
 
 VALUE = "VALUE = 1"
