@@ -51,6 +51,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Probe everything; exit 3 when something that AI-Rails needs does not work."""
+    if options.into and not options.install:
+        raise UsageError("--into goes with --install javascript. Nothing was installed.")
     if options.install:
         return _install((Path(options.into) if options.into else tool_folder()).resolve())
     probes = list(_probes(options))
@@ -149,7 +151,7 @@ def _project(options: argparse.Namespace) -> Iterator[Probe]:
             loaded = load(project)
             count = len(loaded) if isinstance(loaded, dict) else len(loaded.names())
             yield Probe(name, "ok", f"{count} loaded for {project}")
-            for words in loaded.notes if isinstance(loaded, Registry) else loaded.left_out.values():
+            for words in loaded.notes:
                 yield Probe(name, "missing", one_line(words, 300), f"ai-rails {name} lists what is there.")
             if isinstance(loaded, Registry):
                 yield from _needs(loaded, project)

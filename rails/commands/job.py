@@ -88,7 +88,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     _say(screen, (recalled, taken, _too_old(project, log.session_id)), "dim")
     _say(
         screen,
-        (*loaded.left_out.values(), *registry.notes, trust.offer_instructions(project, options.events)),
+        (*common.notes_of(loaded, registry), trust.offer_instructions(project, options.events)),
         "yellow",
     )
     live, events, watch = _listeners(log, screen, options)

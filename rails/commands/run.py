@@ -13,6 +13,7 @@ from rails.commands.options import (
     add_project,
     from_one,
 )
+from rails.core.errors import UsageError
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +82,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the job of the command line and return the exit code."""
+    if options.candidate_model and not options.candidates:
+        raise UsageError("--candidate-model goes with --candidates N. Nothing was started.")
     if options.candidates:
         from rails.commands import candidates
 

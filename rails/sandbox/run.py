@@ -15,6 +15,7 @@ from pathlib import Path
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
 from rails.core.errors import CheckError
+from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.sandbox import bubblewrap, landlock, none, probe, proxy, seatbelt
 from rails.sandbox.bounds import DiskBound, control_group
 from rails.sandbox.copied import CopyLayer
@@ -96,10 +97,17 @@ def _disk_bound(layer: Layer | None, limits: SandboxLimits, running: Running) ->
     return DiskBound(layer.folder, limits.disk_bytes + layer.own_bytes, running.kill)
 
 
-def layer_for(project: Path, ignored: IgnoredBy = lambda _: (), label: Label | None = None) -> Layer:
+def layer_for(
+    project: Path,
+    ignored: IgnoredBy = lambda _: (),
+    label: Label | None = None,
+    restrictions: Restrictions = UNRESTRICTED,
+) -> Layer:
     """Return a new layer over ``project``, of the kind that the label needs. Raises CheckError."""
     level = (label or probe.label()).level
-    return OverlayLayer(project, ignored) if level == OVERLAY else CopyLayer(project, ignored, links=level < COPY)
+    if level == OVERLAY:
+        return OverlayLayer(project, ignored, restrictions)
+    return CopyLayer(project, ignored, restrictions, links=level < COPY)
 
 
 @contextlib.contextmanager

@@ -301,9 +301,7 @@
     isUrl: (text) => whole(URL_IN).test(text),
     parseJson: (text) => parse(text),
     quote: (text, mark = '"') => `${mark}${text.replaceAll('\\', '\\\\').replaceAll(mark, `\\${mark}`)}${mark}`,
-    removeMarkdown: () => unmodelled('.removeMarkdown()'),
     removeTags: (text) => text.replace(/<[^>]*>?/g, ''),
-    replaceSpecialChars: () => unmodelled('.replaceSpecialChars()'),
     toBoolean: (text) => !['', 'false', 'no', '0'].includes(text.toLowerCase()),
     toDate: (text) => new PlainDate(readDate(text).toMillis()),
     toDateTime: readDate,
@@ -327,6 +325,8 @@
     urlDecode: (text, full) => (full ? decodeURI : decodeURIComponent)(text),
     urlEncode: (text, full) => (full ? encodeURI : encodeURIComponent)(text),
   };
+  for (const name of ['parseJwt', 'removeMarkdown', 'replaceSpecialChars', 'toDecimalNumber', 'toWholeNumber'])
+    strings[name] = () => unmodelled(`.${name}()`);
   const arrays = {
     append: (list, ...more) => [...list, ...more],
     average: (list) => (list.length ? sum(list, 'average') / list.length : 0),
