@@ -27,21 +27,8 @@ from rails.core.conversation import Message, ModelAnswer, NativeCall
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import LogError, RailsError
 from rails.core.events.base import Event
-from rails.core.events.changes import (
-    ChangePlanned,
-    CheckpointEvent,
-    GateVerdict,
-    ToolExecutionResult,
-    changes_in_words,
-)
-from rails.core.events.session import (
-    AgentEngage,
-    ErrorEvent,
-    SessionLimits,
-    Task,
-    WorkflowEnd,
-    WorkflowStart,
-)
+from rails.core.events.changes import ChangePlanned, CheckpointEvent, GateVerdict, ToolExecutionResult, changes_in_words
+from rails.core.events.session import AgentEngage, ErrorEvent, SessionLimits, Task, WorkflowEnd, WorkflowStart
 from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json, RawRequest
