@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -223,6 +225,19 @@ def width_of(stream: TextIO) -> int:
     import shutil
 
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
+
+
+def by_a_program(verb: str, what: str) -> None:
+    """Say at a terminal that a program talks to this verb. Raises UsageError where nothing can be talked over."""
+    kind = 0
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        kind = os.fstat(sys.stdin.fileno()).st_mode
+    if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
+        return
+    words = f"{what} starts ai-rails {verb} and talks to it over standard input."
+    if not sys.stdin or not sys.stdin.isatty():
+        raise UsageError(f"{words} Here that is a file or nothing, so nothing was started.")
+    print(f"{words} Ctrl-C ends it.", file=sys.stderr)
 
 
 def typed(word: str, what: str) -> bool:

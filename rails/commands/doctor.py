@@ -51,6 +51,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Probe everything; exit 3 when something that AI-Rails needs does not work."""
+    if options.into and not options.install:
+        raise UsageError("--into goes with --install javascript. Nothing was installed.")
     if options.install:
         return _install((Path(options.into) if options.into else tool_folder()).resolve())
     probes = list(_probes(options))

@@ -196,9 +196,10 @@ class SessionLog(Closing):
         """Become the only writer, or say who is. A short wait covers a predecessor that is just going."""
         if not lock.acquire(self._descriptor, limits.LOCK_SECONDS):
             raise LogError(f"The session {self.session_id} is being written by {_holder(own)}.")
-        with lock.held(self.state / COLLECTING, limits.COLLECTING_SECONDS) as over:
-            if not over:
-                raise LogError(f"Sessions are being deleted in {self.state}. Try again when that is done.")
+        collecting = self.state / COLLECTING
+        # Whoever makes it from now on sees that this log is held.
+        if collecting.exists() and not _is_over(collecting):
+            raise LogError(f"Sessions are being deleted in {self.state}. Try again when that is done.")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_HOLDER, dir_fd=own)
         atomic_file.create(own, _HOLDER, f"process {os.getpid()}".encode())
@@ -271,6 +272,12 @@ class SessionLog(Closing):
         raise LogError(
             f"The session log {self.path} cannot be written: {self._broken}. No tool runs without it."
         ) from error
+
+
+def _is_over(file: Path) -> bool:
+    """Wait for whoever holds a lock's file; whether that was over in time."""
+    with lock.held(file, limits.COLLECTING_SECONDS) as over:
+        return over
 
 
 def _new_folder(folder: int, session_id: str | None) -> str:
