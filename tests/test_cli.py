@@ -496,7 +496,7 @@ def test_a_session_can_be_searched_exported_and_shown_as_a_page(rails, project):
     assert "TOOL_EXECUTION_RESULT" in rails("log", "search", "hello.txt", code=0).stdout
     assert rails("log", "search", "nosuchword", code=1).stdout == ""
     rails("log", "verify", code=0)
-    for form in ("markdown", "transcript", "atif", "recording"):
+    for form in ("markdown", "recording"):
         assert "hello.txt" in rails("log", "export", "--format", form, code=0).stdout
     rails("review", "last", "--html", "page.html", code=0)
     page = (project / "page.html").read_text("utf-8")
@@ -573,6 +573,22 @@ def test_c5_10_a_run_as_events_leaves_standard_output_to_the_protocol(rails):
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"json-tool-status", "json-tool-block", "text-delta", "end", "done"} <= {event["type"] for event in events}
     assert "Created hello.txt" in done.stderr
+
+
+def test_c7_12_a_run_keeps_the_work_tree_on_a_branch_where_the_settings_ask_for_it(rails, project, environment):
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "--allow-empty", "-m", "x")):
+        subprocess.run(
+            ["git", "-c", "user.name=T", "-c", "user.email=t@localhost", *words], cwd=project, check=True, timeout=60
+        )
+    (project / "mine.txt").write_text("mine\n", "utf-8")
+    (Path(environment["AI_RAILS_CONFIG_DIR"]) / "config.toml").write_text("[run]\nbackup = true\n", "utf-8")
+    with StubServer([says("Done.")]) as stub:
+        done = rails("run", "nothing", "--model", "anthropic:m", "--base-url", stub.url, "--approve", "policy")
+    name = re.search(r"ai-rails-backup-[\d-]+", done.stdout)[0]
+    shown = subprocess.run(
+        ["git", "show", f"{name}:mine.txt"], cwd=project, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert shown.stdout == "mine\n"
 
 
 def test_c14_04_the_answers_of_a_session_are_written_as_files_and_never_over_others(rails, project):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final, Literal, NoReturn
 
@@ -13,6 +14,7 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import DefinitionError, UsageError
 from rails.core.lazy_pattern import lazy
+from rails.core.plain_file import read_ordinary
 from rails.core.text import one_line, printable, sha256
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
@@ -24,6 +26,8 @@ COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
 _MARKER: Final = lazy(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILINE)
 #: Contracts that a template may name instead of writing them.
 _CONTRACTS: Final = Path(__file__).parent / "contracts"
+#: What a front matter that may be broken gives as its name.
+_NAMES: Final = re.compile(rb"""^\s*["']?name["']?\s*:\s*["']?([\w-]+)""", re.MULTILINE)
 _NAME: Final = lazy(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
 #: Front matter keys of Claude Code and Gemini CLI subagents; we read five of them and let the rest be.
 _KNOWN_KEYS: Final = frozenset(
@@ -78,19 +82,20 @@ class Agent:
 
 
 class Agents(dict[str, Agent]):
-    """Agents by name. ``left_out`` has a sentence for each template that cannot be used, by the name of its file."""
+    """Agents by name. ``left_out`` has a sentence for each template that cannot be used, by each name it may mean."""
 
     def __init__(self, agents: Mapping[str, Agent], left_out: Mapping[str, str]) -> None:
         super().__init__(agents)
         self.left_out = left_out
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is left out, each once."""
+        return tuple(dict.fromkeys(self.left_out.values()))
+
 
 def load_agents(
-    folders: Sequence[Path],
-    *,
-    trusted: Collection[str] = (),
-    trusted_folders: Collection[Path] = (),
-    only: str = "",
+    folders: Sequence[Path], *, trusted: Collection[str] = (), trusted_folders: Collection[Path] = (), only: str = ""
 ) -> Agents:
     """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
 
@@ -104,21 +109,47 @@ def load_agents(
     left_out: dict[str, str] = {}
     files = [(folder, file) for folder in folders if folder.is_dir() for file in sorted(folder.glob("*.md"))]
     files = [one for one in files if not one[1].name.startswith(("_", "."))]
-    for folder, file in [one for one in files if one[1].stem in (only, role_slug(only))] or files:
+    wanted = {only, role_slug(only)}
+    chosen = [(folder, file) for folder, file in files if file.stem in wanted]
+    if chosen:  # and what may mean the same agent, which is no shipped one
+        chosen = [one for one in files if one in chosen or (one[0] != files[0][0] and wanted & _claimed(one[1]))]
+    broken: list[tuple[Path, DefinitionError]] = []
+    for (folder, file), following in zip_longest(chosen or files, (chosen or files)[1:]):
+        origin = _origin(folder, trusted_folders)
         try:
-            if _origin(folder, trusted_folders) == "project" and (file.is_symlink() or folder.is_symlink()):
+            if origin == "project" and (file.is_symlink() or folder.is_symlink()):
                 raise DefinitionError(f"{file} is a link, and links are not followed.")
             agent = read_agent(read_template(file), str(file))
+            known, accepted = agents.get(agent.name), origin != "project" or agent.digest in trusted
+            replaced = known.origin if known else None
+            agents[agent.name] = replace(agent, origin=origin, trusted=accepted, replaces=replaced)
         except DefinitionError as error:
-            if _origin(folder, trusted_folders) == "shipped":
+            if origin == "shipped":
                 raise
-            agents.pop(file.stem, None)
-            left_out[file.stem] = f"the agent {one_line(file.stem)} is left out: {error}"
-            continue
-        known, origin = agents.get(agent.name), _origin(folder, trusted_folders)
-        accepted = origin != "project" or agent.digest in trusted
-        agents[agent.name] = replace(agent, origin=origin, trusted=accepted, replaces=known.origin if known else None)
+            broken.append((file, error))
+        if following is None or following[0] != folder:  # a later folder may have what is right
+            for unreadable, why in broken:
+                _leave_out(unreadable, why, agents, left_out)
+            broken.clear()
     return Agents(agents, left_out)
+
+
+def _leave_out(file: Path, error: DefinitionError, agents: dict[str, Agent], left_out: dict[str, str]) -> None:
+    """Take away what a broken template may mean, and say so."""
+    gone = [name for name in agents if name in _claimed(file)]
+    with_it = "".join(f", and with it {name}" for name in gone if name != file.stem)
+    left_out |= dict.fromkeys((file.stem, *gone), f"the agent {one_line(file.stem)} is left out{with_it}: {error}")
+    for name in gone:
+        del agents[name]
+
+
+def _claimed(file: Path) -> set[str]:
+    """Return the agents that a broken template may mean: it may be there to allow one less than another file does."""
+    try:
+        named = _NAMES.findall(read_ordinary(file, limits.DEFINITION_BYTES))
+    except OSError:
+        named = []
+    return {file.stem, *(name.decode().casefold() for name in named)}
 
 
 def _origin(folder: Path, trusted_folders: Collection[Path]) -> TemplateOrigin:
@@ -147,9 +178,9 @@ def named(agents: Mapping[str, Agent], name: str) -> Agent:
 def read_template(file: Path) -> str:
     """Return the text of a template or protocol file. Raises DefinitionError."""
     try:
-        if file.stat().st_size > limits.DEFINITION_BYTES:
+        if len(data := read_ordinary(file, limits.DEFINITION_BYTES)) > limits.DEFINITION_BYTES:
             raise DefinitionError(f"{file}: more than {limits.DEFINITION_BYTES} bytes. Make the template smaller.")
-        return file.read_bytes().decode("utf-8")
+        return data.decode("utf-8")
     except OSError as error:
         raise DefinitionError(f"{file}: cannot be read: {error.strerror}. Check its permissions.") from error
     except UnicodeDecodeError as error:

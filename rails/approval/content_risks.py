@@ -166,7 +166,7 @@ def _passing(lines: Sequence[str], around: Callable[[], str]) -> list[str]:
 
 def _mixed(word: str) -> bool:
     """Whether a word mixes plain Latin letters with letters that only look like them."""
-    if word.isascii() or not any(char.isascii() and char.isalpha() for char in word):
+    if not any(char.isascii() and char.isalpha() for char in word):
         return False
     return any(char.translate(_ALIKE) != char or _variant(char) for char in word if not char.isascii())
 

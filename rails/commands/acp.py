@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from rails.commands import common
 from rails.commands.options import add_approval, add_correction, add_dialects, add_models
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.extras import install_command
@@ -36,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
         from rails.integrations.acp.agent import RailsAgent
     except ModuleNotFoundError as error:
         raise UsageError(f"This needs {error.name}. Install it: {install_command('acp')}") from None
+    common.by_a_program("acp", "An editor")
     agent = RailsAgent(_Sessions(options))
     try:
         asyncio.run(acp.run_agent(cast("acp.Agent", agent)))
@@ -64,7 +66,7 @@ class _Sessions:
         """Open a session; its questions go to the editor."""
         from rails.approval.policy.policy import PolicyApprover, load_policy
         from rails.commands import agents as trust
-        from rails.commands import common, job, models
+        from rails.commands import job, models
         from rails.config.run_defaults import run_defaults
         from rails.core.app_dirs import config_folder
         from rails.gate.gate import Gate

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"{agent.name:{width}}  {origins[agent.name]:{wide}}  {one_line(agent.description, 100)}")
     if note := _not_used(project, trust):
         print(note, file=sys.stderr)
-    for words in agents.left_out.values():
+    for words in agents.notes:
         print(f"note: {one_line(words, 600)}", file=sys.stderr)
     if waiting := acceptance.pending_agents(agents):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)

@@ -47,7 +47,6 @@ def run(options: argparse.Namespace) -> int:
     """Apply one answer, or one for each line; print the result and return the exit code."""
     from rails.commands import agents as trust
     from rails.commands.live import ProgressScreen
-    from rails.core.text import one_line
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
     from rails.session.job import SessionJob
@@ -60,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
     screen = ProgressScreen(out, colour=colour, debug=options.debug, plain=options.plain)
     registry, gate = registry_of(project), Gate(project)
     loaded = agents_of(project, options.agent)
-    for words in (*loaded.left_out.values(), *registry.notes):
-        print(f"note: {one_line(words, 600)}", file=sys.stderr)
+    for words in common.notes_of(loaded, registry):
+        print(f"note: {words}", file=sys.stderr)
     agents = trust.require(loaded, [options.agent], project, ask=not quiet)
     approver: Approver = (
         DryRunApprover(None if quiet else _shown_on(screen))

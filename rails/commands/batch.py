@@ -154,7 +154,10 @@ def _export(options: argparse.Namespace) -> int:
     from rails.batch.export import training_lines
     from rails.batch.store import JobStore
 
-    for line in training_lines(JobStore(options.place).rows(), options.format):
+    rows = JobStore(options.place).rows()
+    if not rows:
+        raise UsageError(f"There is no result in {one_line(options.place)}. Run some first: ai-rails batch run.")
+    for line in training_lines(rows, options.format):
         print(json.dumps(line))
     return EXIT_OK
 

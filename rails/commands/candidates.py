@@ -22,7 +22,7 @@ from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, UsageError
 from rails.core.events.turn import LlmResponse
 from rails.core.text import head_and_tail, one_line
-from rails.git import revisions
+from rails.git import listing, revisions
 from rails.git.worktrees import commit_named
 from rails.log.reader import read_strict
 from rails.sandbox.project_tests import command_for_tests
@@ -68,6 +68,8 @@ def _specs(options: argparse.Namespace, project: Path) -> list[JobSpec]:
     """Return a job for each candidate. Raises UsageError where they would not begin from what is on the disk."""
     if not options.task or options.resume is not None or options.then or options.plan:
         raise UsageError("--candidates takes one task for one agent, and nothing to go on with. Nothing was started.")
+    if not listing.knows(project, "HEAD"):
+        raise UsageError(f"--candidates begin at the last commit, and {project} has none. Nothing was started.")
     commit = commit_named(project, "HEAD")
     from rails.commands.gate import known_files
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +20,7 @@ from rails.session.project import state_of
 if TYPE_CHECKING:
     import argparse
 
+    from rails.agents.template import Agents
     from rails.approval.decision import Approver
     from rails.approval.pending import PendingAnswers
     from rails.approval.policy.grants import Grants
@@ -45,6 +48,8 @@ EXIT_OF: Final = {
     "model_failed": EXIT_BROKEN,
     "internal_error": EXIT_BROKEN,
 }
+#: Notes on what is left out that a command prints before its work.
+_MOST_NOTES: Final = 8
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
 
@@ -148,6 +153,13 @@ def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequ
     return found if isinstance(found, ToolRequest) else " ".join(map(str, found))
 
 
+def notes_of(loaded: Agents, registry: Registry) -> list[str]:
+    """Return what cannot be used of agents and tools, a line each: the first few, and how many more there are."""
+    notes = [one_line(words, 600) for words in (*loaded.notes, *registry.notes)]
+    more = len(notes) - _MOST_NOTES
+    return [*notes[:_MOST_NOTES], *([f"and {more} more: ai-rails doctor lists them"] if more > 0 else [])]
+
+
 def grants_folder(project: Path) -> Path:
     """Return where the grants of running processes are posted."""
     return state_of(project) / "grants"
@@ -213,6 +225,19 @@ def width_of(stream: TextIO) -> int:
     import shutil
 
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
+
+
+def by_a_program(verb: str, what: str) -> None:
+    """Say at a terminal that a program talks to this verb. Raises UsageError where nothing can be talked over."""
+    kind = 0
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        kind = os.fstat(sys.stdin.fileno()).st_mode
+    if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
+        return
+    words = f"{what} starts ai-rails {verb} and talks to it over standard input."
+    if not sys.stdin or not sys.stdin.isatty():
+        raise UsageError(f"{words} Here that is a file or nothing, so nothing was started.")
+    print(f"{words} Ctrl-C ends it.", file=sys.stderr)
 
 
 def typed(word: str, what: str) -> bool:

@@ -45,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "schema":
         print(schema_text(_schema_name(options.name)), end="")
         return EXIT_OK
+    if options.name:
+        raise UsageError(f"show takes no {one_line(options.name)!r}: it shows every setting.")
     project = common.project_of(options)
     found = all_settings(project, config_folder(), os.environ)
     if options.json:

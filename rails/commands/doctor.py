@@ -51,6 +51,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Probe everything; exit 3 when something that AI-Rails needs does not work."""
+    if options.into and not options.install:
+        raise UsageError("--into goes with --install javascript. Nothing was installed.")
     if options.install:
         return _install((Path(options.into) if options.into else tool_folder()).resolve())
     probes = list(_probes(options))
@@ -85,7 +87,9 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     for package in ("jsonschema", "gitpython", "anthropic"):
         yield _package(package)
     yield _program("git", "Install git: checkpoints and undo need it.", needed=True)
-    yield _program("node", "Install Node.js to check JavaScript and TypeScript.", needed=False)
+    yield _program(
+        "node", "Install Node.js to check JavaScript and TypeScript, and to try n8n workflows.", needed=False
+    )
     yield _javascript()
     yield _search()
     yield _sandbox()
@@ -147,7 +151,7 @@ def _project(options: argparse.Namespace) -> Iterator[Probe]:
             loaded = load(project)
             count = len(loaded) if isinstance(loaded, dict) else len(loaded.names())
             yield Probe(name, "ok", f"{count} loaded for {project}")
-            for words in loaded.notes if isinstance(loaded, Registry) else loaded.left_out.values():
+            for words in loaded.notes:
                 yield Probe(name, "missing", one_line(words, 300), f"ai-rails {name} lists what is there.")
             if isinstance(loaded, Registry):
                 yield from _needs(loaded, project)

@@ -33,10 +33,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
     )
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="hits at most (default: 50)")
-    parser.add_argument(
-        "--format", default="markdown", help="markdown, html, sarif, transcript, atif, recording or answers"
-    )
+    parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits at most (default: 50)")
+    parser.add_argument("--format", default="markdown", help="markdown, html, sarif, recording or answers")
     words = "with --format answers: the folder for a file of each answer (default: answers)"
     parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
     words = "with delete: sessions whose last record is older (default: keep_days of your config.toml)"
@@ -49,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
     """Do what the action says and return the exit code."""
     project = common.project_of(options)
     state = state_of(project)
+    if len(options.words) > (options.action != "sizes") and options.action not in ("search", "delete"):
+        raise UsageError(f"{options.action} takes {'no word' if options.action == 'sizes' else 'one session'}.")
     if options.action == "sizes":
         return _sizes(project)
     if options.action == "delete":
@@ -103,7 +103,8 @@ def _sizes(project: Path) -> int:
         size = bytes_text(folder_bytes(one.path.parent))
         print(f"{one.session_id}  {size:>10}  {one.last[:10]}  {one_line(one.task, 80)}")
     whole = f"{bytes_text(kept.values)} of stored values and {bytes_text(kept.checkpoints)} of checkpoints"
-    print(f"{len(known)} sessions: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
+    count = "1 session" if len(known) == 1 else f"{len(known)} sessions"
+    print(f"{count}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
     how = (
         f"{days} days (config.toml)" if days else "for ever, unless [sessions] keep_days in your config.toml says less"
     )

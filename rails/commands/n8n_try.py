@@ -129,7 +129,7 @@ class NodeProcess:
     """
 
     def __init__(self, name: str) -> None:
-        self._name, self.missing, self.close = name, False, contextlib.ExitStack()
+        self._name, self.missing, self._may_run, self.close = name, False, False, contextlib.ExitStack()
         self._pipe: Pipe | None = None
         program = tool_folder() / "node_modules" / "luxon" / "build" / "global" / "luxon.min.js"
         self.engine = Engine(self.ask, program.read_text("utf-8") if program.is_file() else "")
@@ -150,8 +150,9 @@ class NodeProcess:
         if node is None:
             self.missing = True
             raise NotModelled("an expression or code: Node.js is not installed")
-        if not probe.label().contained:
+        if not self._may_run and not probe.label().contained:
             self._agreed()
+        self._may_run = True
         folder = self.close.enter_context(scratch_folder("n8n-try"))  # it sees nothing of the project
         view = SandboxView(Path(folder), None, (PROGRAM, *around_program(Path(node))))
         running = start((node, "--no-warnings", "--max-old-space-size=256", str(PROGRAM)), view)

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from rails.commands import common
-from rails.commands.options import add_dialects, add_project
+from rails.commands.options import add_dialects, add_project, from_one
 from rails.core.conversation import StopReason
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import json_object
@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
     add_dialects(parser)
-    parser.add_argument("--stream-chunks", type=int, metavar="N", help="feed the text in pieces of N characters")
+    parser.add_argument("--stream-chunks", type=from_one, metavar="N", help="feed the text in pieces of N characters")
     parser.add_argument(
         "--finish", default="end_turn", metavar="REASON", help="why the model stopped (default: end_turn)"
     )
@@ -58,8 +58,6 @@ def run(options: argparse.Namespace) -> int:
 def _read(text: str, shapes: ToolSchemas, options: argparse.Namespace) -> ParsedAnswer:
     reader = AnswerParser(shapes, dialects=options.dialect)
     size = options.stream_chunks or len(text) or 1
-    if size < 1:
-        raise UsageError("--stream-chunks takes a number of characters, 1 or more.")
     for start in range(0, len(text), size):
         reader.feed(text[start : start + size])
     finish: StopReason = options.finish

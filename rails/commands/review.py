@@ -14,7 +14,7 @@ from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project, port_number
 from rails.config.prices import PRICES_NAME
-from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError, UsageError
 from rails.core.extras import install_command
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
@@ -67,6 +67,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what the log says and return the exit code."""
     state = Path(options.library).resolve() if options.library else state_of(common.project_of(options))
+    if options.library and not state.is_dir():
+        raise UsageError(f"There is no store of jobs in {one_line(options.library)}. Name what batch run --store had.")
     if options.web:
         from rails.commands import serve
 

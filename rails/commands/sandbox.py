@@ -7,8 +7,8 @@ import sys
 from typing import Final
 
 from rails.commands import common
-from rails.commands.options import add_approval, add_description, add_project
-from rails.core.errors import EXIT_OK, UsageError
+from rails.commands.options import above_zero, add_approval, add_description, add_project
+from rails.core.errors import EXIT_OK
 from rails.core.text import one_line
 
 _MORE: Final = """\
@@ -23,7 +23,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     add_description(parser, _MORE)
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="the program and its arguments, after --")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="end it then (default: 600)")
+    parser.add_argument(
+        "--timeout", type=above_zero, default=600.0, metavar="SECONDS", help="end it then (default: 600)"
+    )
     parser.add_argument("--discard", action="store_true", help="show how it ends, and take nothing of what it changed")
     add_project(parser)
     add_approval(parser)
@@ -41,8 +43,6 @@ def run(options: argparse.Namespace) -> int:
     from rails.session.project import agents_of, registry_of, state_of
     from rails.session.saved_answer import DryRunApprover, Proposals
 
-    if not options.timeout > 0:
-        raise UsageError(f"--timeout takes seconds above 0, not {options.timeout:g}. Nothing was run.")
     project, words = common.project_of(options), one_line(" ".join(options.command), 200)
     screen = ProgressScreen(sys.stdout, colour=common.colour_wanted(sys.stdout), plain=options.plain)
     registry, gate = registry_of(project), Gate(project)

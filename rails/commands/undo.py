@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rails.commands import common
-from rails.commands.options import add_project
+from rails.commands.options import add_project, from_one
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import CheckpointEvent, Undo
 from rails.core.paths import WorkspacePath, parse_path
@@ -22,7 +22,7 @@ from rails.session.project import state_of
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("session", nargs="?", help="which session (default: the last)")
-    parser.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
+    parser.add_argument("--step", type=from_one, metavar="N", help="which step (default: the last)")
     parser.add_argument("--all", action="store_true", help="every step of the session, the last first")
     parser.add_argument("--file", metavar="PATH", help="only what was done to this file; once more goes further back")
     add_project(parser)

@@ -11,13 +11,13 @@ says. A project can only restrict with it; it allows nothing.
 from __future__ import annotations
 
 import errno
-import os
 import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.plain_file import read_ordinary
 
 RESTRICTIONS_NAME: Final = ".agent-restrictions"
 _MOST_BYTES: Final = 200_000
@@ -44,7 +44,7 @@ class Restrictions:
     def of(cls, project: Path) -> Restrictions:
         """Return what ``project`` restricts; nothing without a file."""
         try:
-            data = _read(project / RESTRICTIONS_NAME)
+            data = read_ordinary(project / RESTRICTIONS_NAME, _MOST_BYTES, links=False)
         except FileNotFoundError:
             return cls()
         except OSError as error:
@@ -63,6 +63,9 @@ class Restrictions:
         except (UnicodeDecodeError, re.error) as error:
             return cls(broken=f"{RESTRICTIONS_NAME} cannot be read ({error})")
 
+    def __bool__(self) -> bool:
+        return bool(self.patterns or self.broken)
+
     def reason(self, path: str) -> str:
         """Return why agents may not touch ``path`` (written with ``/``, from the project folder); "" if they may."""
         if self.broken:
@@ -79,10 +82,8 @@ class Restrictions:
         return next((one for one in fitting if one.shape.fullmatch(name)), None)
 
 
-def _read(place: Path) -> bytes:
-    file = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(file, "rb") as stream:
-        return stream.read(_MOST_BYTES + 1)
+#: What holds without a file.
+UNRESTRICTED: Final = Restrictions()
 
 
 def _pattern(line: str) -> _Pattern | None:

@@ -312,7 +312,9 @@ class _Transaction:
                 "The journal is kept: the next start of AI-Rails takes the change back, or finishes a complete one."
             ) from error
         if isinstance(error, OSError):
-            raise WorkspaceError(f"Writing failed: {error}. Nothing was changed.") from error
+            slots = {entry.slot: str(entry.path) for entry in self.journal.entries}
+            place = f" {slots[str(error.filename)]}" if str(error.filename) in slots else ""
+            raise WorkspaceError(f"Writing{place} failed: {error.strerror or error}. Nothing was changed.") from error
 
 
 # -- what is on disk stays -------------------------------------------------------------------------

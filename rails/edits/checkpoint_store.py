@@ -63,7 +63,7 @@ class CheckpointStore:
             keep=workspace.lock,
         )
         if status != 0:
-            raise WorkspaceError(f"git fast-import failed on the history: {one_line(err, 300)}")
+            raise _refused("fast-import", err)
         if sum(1 for _ in (self.folder / "objects" / "pack").glob("*.pack")) > _PACKS:
             self._run(["repack", "-a", "-d", "-q"], keep=workspace.lock)
         return step
@@ -177,7 +177,7 @@ class CheckpointStore:
         """Run git on our repository and return its output. Raises WorkspaceError."""
         status, out, err = self._run(arguments, data)
         if status != 0:
-            raise WorkspaceError(f"git {arguments[0]} failed on the history: {one_line(err, 300)}")
+            raise _refused(arguments[0], err)
         return out
 
     def _run(self, arguments: Sequence[str], data: bytes = b"", keep: Sequence[int] = ()) -> tuple[int, bytes, str]:
@@ -186,6 +186,15 @@ class CheckpointStore:
         return run_git(
             [f"--git-dir={self.folder}", *arguments], self.folder, _environment(self.folder), data, keep=keep
         )
+
+
+def _refused(command: str, said: str) -> WorkspaceError:
+    """Return the error for a history that git cannot use, with what to do if it stays so."""
+    first = one_line(said.partition("\n")[0], 300)
+    return WorkspaceError(
+        f"git {command} failed on the history, .rails/history.git: {first}. No file was changed by this. "
+        "If it is damaged, move that folder away: what is written from then on can be undone again."
+    )
 
 
 def _environment(folder: Path) -> dict[str, str]:

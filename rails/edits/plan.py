@@ -44,26 +44,15 @@ from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
 
 
-def plan(
-    requests: Sequence[ToolRequest], project: Path, *, partial: bool = False, known: KnownFiles | None = None
-) -> Plan:
+def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | None = None) -> Plan:
     """Plan all edit requests of one answer against the files as they are now. Nothing is written.
 
-    With ``partial``, the requests that are refused are left out and the others planned without them.
     ``known`` is what the agent has read: a request about a file that changed since is merged where that is
     certain (:mod:`rails.edits.merge`), and refused as stale otherwise.
     """
     restrictions = Restrictions.of(project)
     with opened(project) as workspace:
-        found = _planned(requests, workspace, known, restrictions)
-        refusals, misses = list(found.refusals), list(found.misses)
-        kept = list(requests)
-        while partial and found.refusals and kept:
-            refused = {refusal.request_id for refusal in found.refusals}
-            kept = [request for request in kept if request.id not in refused] if "" not in refused else []
-            found = _planned(kept, workspace, known, restrictions)
-            refusals, misses = refusals + list(found.refusals), misses + list(found.misses)
-    return replace(found, refusals=tuple(refusals), misses=tuple(misses)) if partial else found
+        return _planned(requests, workspace, known, restrictions)
 
 
 def _planned(

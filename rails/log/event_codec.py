@@ -112,7 +112,7 @@ def follows(line: bytes, seq: int, prev: str) -> str | None:
     """
     body_at = line.find(_BODY)
     head, body = line[:body_at], line[body_at + len(_BODY) : -_TAIL_LENGTH]
-    if body_at < 0 or not head.startswith(b'{"v":%d,"seq":%d,"' % (FORMAT_VERSION, seq)):
+    if not head.startswith(b'{"v":%d,"seq":%d,"' % (FORMAT_VERSION, seq)):
         return None
     if not head.endswith(b',"prev":"%s"' % prev.encode()) or b'"LOG_RECOVERED"' in head:
         return None

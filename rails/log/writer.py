@@ -23,10 +23,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from rails.core import atomic_file, limits, lock
+from rails.core.closing import Closing
 from rails.core.errors import LogError
 from rails.core.events.base import Event
 from rails.core.events.record import DURABLE, Record
@@ -46,7 +46,7 @@ _MESSAGE_CHARS: Final = 1_000
 _NEW: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class SessionLog:
+class SessionLog(Closing):
     """The log of one session, open for appending; made by :meth:`create` or :meth:`reopen`, usable in ``with``.
 
     May be shared between threads. ``state`` is the project's ``.rails`` folder.
@@ -170,14 +170,6 @@ class SessionLog:
                 self._descriptor = -1
                 self._broken = "it is closed"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _payload(self, details: Mapping[str, Json]) -> tuple[Mapping[str, Json], bytes]:
         """Return the details as they are written, and their JSON; most are small and hold no secret."""
         with contextlib.suppress(TypeError):  # a mapping that is no dict takes the longer way
@@ -204,9 +196,10 @@ class SessionLog:
         """Become the only writer, or say who is. A short wait covers a predecessor that is just going."""
         if not lock.acquire(self._descriptor, limits.LOCK_SECONDS):
             raise LogError(f"The session {self.session_id} is being written by {_holder(own)}.")
-        with lock.held(self.state / COLLECTING, limits.COLLECTING_SECONDS) as over:
-            if not over:
-                raise LogError(f"Sessions are being deleted in {self.state}. Try again when that is done.")
+        collecting = self.state / COLLECTING
+        # Whoever makes it from now on sees that this log is held.
+        if collecting.exists() and not _is_over(collecting):
+            raise LogError(f"Sessions are being deleted in {self.state}. Try again when that is done.")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_HOLDER, dir_fd=own)
         atomic_file.create(own, _HOLDER, f"process {os.getpid()}".encode())
@@ -279,6 +272,12 @@ class SessionLog:
         raise LogError(
             f"The session log {self.path} cannot be written: {self._broken}. No tool runs without it."
         ) from error
+
+
+def _is_over(file: Path) -> bool:
+    """Wait for whoever holds a lock's file; whether that was over in time."""
+    with lock.held(file, limits.COLLECTING_SECONDS) as over:
+        return over
 
 
 def _new_folder(folder: int, session_id: str | None) -> str:

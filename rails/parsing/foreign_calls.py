@@ -123,8 +123,7 @@ _PYTHON: Final = lazy(
     re.M,
 )
 _YAML: Final = lazy(
-    r"^[ \t]*(?:tool|tool_name|function):[ \t]*[\"'`]?([\w.-]{1,100})[\"'`]?[ \t]*\r?\n[ \t]*\w+:",
-    re.M | re.IGNORECASE,
+    r"^[ \t]*(?:tool|tool_name|function):[ \t]*[\"'`]?([\w.-]{1,100})[\"'`]?[ \t]*\r?\n[ \t]*\w+:", re.M | re.IGNORECASE
 )
 _WITH_ATTRIBUTES: Final = lazy(
     r"^[ \t]*<([A-Za-z_][\w.-]{0,99})"

@@ -45,28 +45,6 @@ class JsonProgress:
     keys of the root object and its arguments to their string values.
     """
 
-    __slots__ = (
-        "_after_string",
-        "_after_value",
-        "_bare",
-        "_comment",
-        "_held",
-        "_joins",
-        "_key",
-        "_kinds",
-        "_last",
-        "_length",
-        "_skip",
-        "depth",
-        "done",
-        "found",
-        "keys",
-        "quote",
-        "suspicious",
-        "tool",
-        "trailing",
-    )
-
     def __init__(self) -> None:
         self.quote = ""
         self.depth = 0

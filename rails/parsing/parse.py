@@ -25,15 +25,7 @@ from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
 from rails.parsing.fast_path import read_plain
 from rails.parsing.json_progress import JsonProgress, from_value
-from rails.parsing.results import (
-    CallFound,
-    CallStarted,
-    CallWithdrawn,
-    Ignored,
-    ParsedAnswer,
-    ParseEvent,
-    ToolSchemas,
-)
+from rails.parsing.results import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 from rails.parsing.scanner import Scanner
 from rails.parsing.uncertain_blocks import TornBlockDetector
 
@@ -252,7 +244,7 @@ class AnswerParser:
     def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
         whole = whole or item.closed
         form = forms.reader_of(item.label, self._dialects) if self._dialects and item.kind == "quote" else None
-        if form is not None and item.closed:
+        if form is not None and whole:  # a stop sequence may have taken the last closing mark
             self._settle(item, self._in_form(item, *form), signals)
         elif item.kind == "quote":
             self._torn_detector.quote(item)

@@ -24,13 +24,7 @@ from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import named_file
-from rails.parsing.call_formats.proposed import (
-    NotRead,
-    Outcome,
-    name_in_comment,
-    name_in_heading,
-    name_in_info,
-)
+from rails.parsing.call_formats.proposed import NotRead, Outcome, name_in_comment, name_in_heading, name_in_info
 from rails.parsing.call_formats.provider_json import provider_calls
 from rails.parsing.call_formats.search_replace import OPENING, block_changes
 from rails.parsing.call_formats.unified_diff import diff_changes

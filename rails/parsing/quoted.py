@@ -92,6 +92,7 @@ _TOKENS: Final = (
         rf"<\|(?:begin_of_|begin_|start_of_|start_)?{_WORD}\|>",
         rf"<\|(?:end_of_|end_|/){_WORD}\|>",
     ),
+    _Token("thought", "<unused94>thought", rf"<unused94>[ \t]*{_WORD}\b", r"<unused95>"),
     _Token("thought", "<|channel>thought", rf"<\|channel>[ \t]*{_WORD}\b", r"<channel\|>"),
     _Token(
         "call",
@@ -142,6 +143,7 @@ _SHUT_TOKENS: Final = (
     r"◁[ \t]?/[ \t]?think[ \t]?▷",
     rf"<\|(?:end_of_|end_|/){_WORD}\|>",
     r"<\|END_THINKING\|>",
+    r"<unused95>",
     r"assistantfinal(?![a-z])",
 )
 #: Behind a token there is no letter case to vary, but a few models do all the same.
@@ -171,7 +173,7 @@ def _any_case(words: Iterable[str]) -> str:
 #: A quick look: is there anything that could be a mark? No false negatives. It begins with plain characters, and no
 #: letter case is folded, so that the search runs from one of them to the next.
 _HINT: Final = lazy(
-    rf"<(?:[|｜!]|{_any_case(['start_f'])}|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
+    rf"<(?:[|｜!]|{_any_case(['start_f', 'unused9'])}|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
     rf"(?:{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w)"
     rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME})))"
     rf"|\[/?{_any_case(['think', 'reasoning'])}|◁|\*\*\* Begin Patch"
@@ -190,14 +192,14 @@ _PATCHES: Final = (
     (lazy(r"<{5,9}(?:[ \t]+[^\n]{0,200})?\r?(?:\n|\Z)"), lazy(r"^>{5,9}(?![>\w])[^\n]*", re.M)),
     (lazy(r"-{5,9} SEARCH\b", re.IGNORECASE), lazy(r"^\+{5,9} REPLACE[^\n]*", re.M | re.IGNORECASE)),
 )
-_DIFF: Final = lazy(r"@@ -\d|diff --git |\*\*\* (?:Update|Add|Delete) File: ")
+_DIFF: Final = lazy(r"@@(?:[ \t\r\n]|\Z)|diff --git |\*\*\* (?:Update|Add|Delete) File: ")
 #: A line that can be part of a unified diff. An empty one is a line of context that lost its blank.
 _DIFF_LINE: Final = lazy(
     r"[ +\-\\]|@@|\*\*\* |\r?\n|diff |index |new file|deleted file|rename |similarity |old mode|new mode|Binary "
 )
 #: The beginning of a line on which a patch could begin.
 _PATCH_FIRST: Final = frozenset("*<-@d")
-PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@ -|diff --git "
+PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@(?:[ \t\r\n]|\Z)|diff --git "
 
 
 @dataclass(frozen=True, slots=True)

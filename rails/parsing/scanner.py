@@ -241,7 +241,9 @@ class Scanner:
     def _own_tags(self) -> frozenset[str]:
         """Return the names of tags that are read, and so are no containers."""
         if self._ours is None:
-            self._ours = frozenset(name.lower() for name in self._tools) | optional.tags_read(self._dialects)
+            self._ours = frozenset(name.lower() for name in self._tools)
+            if "hermes" in self._dialects:
+                self._ours |= optional.HERMES_TAGS
         return self._ours
 
     def _region(self, container: quoted.Container) -> QuotedRegion:
@@ -310,7 +312,7 @@ class Scanner:
             return self._region(patch), len(line)
         if "<" not in line:
             return None
-        call = xml_calls.opener(line, self._tools, invoke="invoke" in self._dialects)
+        call = xml_calls.opener(line, self._tools)
         if call is None:
             return None
         tool, element, used = call
@@ -342,11 +344,4 @@ class Scanner:
         return stretch
 
     def _json(self, mark: str, used: int) -> JsonFence:
-        return JsonFence(
-            self.offset,
-            self.offset + used,
-            "json",
-            char=mark[0],
-            length=len(mark),
-            reads=self._reads,
-        )
+        return JsonFence(self.offset, self.offset + used, "json", char=mark[0], length=len(mark), reads=self._reads)

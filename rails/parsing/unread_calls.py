@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from rails.core import limits
+from rails.core import limits, not_offered
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column, one_line
@@ -241,6 +241,7 @@ def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
     if name and not foreign_calls.known_tool(call.tool, tools):
         known = ", ".join(sorted(tools)[:20]) or "none"
         message += f" There is no tool '{name}'; there are: {known}."
+        message += f" {not_offered.reason(name)}".rstrip()
     return Refusal("unread", message, _HINT, call.start, call.end)
 
 

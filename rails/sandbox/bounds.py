@@ -1,10 +1,11 @@
-"""What one command may use: limits of its processes, and where root runs us a control group besides."""
+"""What one command may use: limits of its processes, where root runs us a control group besides, and the disk."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import resource
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,6 +19,48 @@ _RESERVED: Final = 64 << 30
 _FILES: Final = 4_096
 #: Where the control groups of version 1 and 2 are.
 _GROUPS: Final = ("/sys/fs/cgroup/pids", "/sys/fs/cgroup/memory", "/sys/fs/cgroup")
+#: How long a command runs before it is looked at what it has written, and at least between two looks.
+_LOOK_SECONDS: Final = 1.0
+
+
+class DiskBound:
+    """Ends a command once all files of its layer together take more than ``most`` bytes on the disk.
+
+    Not covered: what is written between two looks; one file has a bound of its own in the kernel.
+    """
+
+    def __init__(self, folder: Path, most: int, end: Callable[[], object]) -> None:
+        self.exceeded = False
+        self._folder, self._most, self._end = folder, most, end
+        self._over = threading.Event()
+        threading.Thread(target=self._watch, daemon=True, name="watches the disk").start()
+
+    def _watch(self) -> None:
+        pause = _LOOK_SECONDS
+        while not self._over.wait(pause):
+            began = time.monotonic()
+            if _on_disk(self._folder) > self._most:
+                self.exceeded = True
+                self._end()
+                return
+            pause = max(_LOOK_SECONDS, 10 * (time.monotonic() - began))
+
+    def close(self) -> None:
+        """Look no more."""
+        self._over.set()
+
+
+def _on_disk(folder: Path) -> int:
+    """Return what all below a folder takes; what is gone meanwhile, or shut, is left out."""
+    total, waiting = 0, [os.fspath(folder)]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+    return total
 
 
 def bound_process(limits: SandboxLimits) -> None:

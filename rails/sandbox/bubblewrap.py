@@ -104,6 +104,9 @@ def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
             continue
         if place.exists():
             yield from ("--ro-bind", str(place), str(place))
+    for name, is_folder in layer.hidden():
+        there = str(view.project / name)
+        yield from ("--tmpfs", there, "--remount-ro", there) if is_folder else ("--ro-bind", str(layer.empty), there)
     if socket:
         yield from ("--bind", str(socket), "/tmp/proxy")  # noqa: S108
     # Files of /proc/sys belong to root, which is who root's command is outside: no capability is asked for there.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
+from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.sandbox.layer import (
     MOST_ENTRIES,
     IgnoredBy,
@@ -31,8 +32,15 @@ class CopyLayer(Layer):
 
     writable = True
 
-    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: (), *, links: bool = False) -> None:
-        super().__init__(project, ignored)
+    def __init__(
+        self,
+        project: Path,
+        ignored: IgnoredBy = lambda _: (),
+        restrictions: Restrictions = UNRESTRICTED,
+        *,
+        links: bool = False,
+    ) -> None:
+        super().__init__(project, ignored, restrictions)
         self.root = self.upper = self._made("copy")
         self._copied: dict[str, tuple[int, ...]] = {}
         self._sources: dict[str, tuple[int, ...]] = {}
@@ -52,6 +60,8 @@ class CopyLayer(Layer):
         """Copy what is new or has changed since it was copied; what a command wrote there meanwhile is replaced."""
         size, there = 0, set()
         for name, source in _files_below(self.project, self._installed):
+            if self.restrictions.reason(name):
+                continue
             info = source.lstat()
             size += info.st_size
             if size > _COPY_BYTES:
@@ -64,6 +74,10 @@ class CopyLayer(Layer):
                 self._take(name, source, info)
         for name in set(self._sources) - there:
             self._remove(name)
+
+    def hidden(self) -> Sequence[tuple[str, bool]]:
+        """Return nothing: what a command may not see is not copied."""
+        return ()
 
     def _take(self, name: str, source: Path, info: os.stat_result) -> None:
         place = real_place(self.root, name)
@@ -96,6 +110,18 @@ class CopyLayer(Layer):
         for name in set(self._copied) - seen:
             linked = (self.project / name).is_symlink()
             yield LayerChange(name, fault="it was a link, and is gone" if linked else "")
+
+    @property
+    def own_bytes(self) -> int:  # type: ignore[override]
+        """What the copy of the project takes."""
+        return sum(size + 4096 for _, size, *_ in self._copied.values())
+
+    def clear(self) -> None:
+        """Remove all that commands left, and copy the project anew."""
+        super().clear()
+        self._sources.clear()
+        self._copied.clear()
+        self._copy()
 
     def put(self, contents: Mapping[str, bytes | None]) -> None:
         """Write them where the project does not show through."""

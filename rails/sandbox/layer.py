@@ -16,15 +16,17 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits, lock
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.closing import Closing
 from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError, Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, forbidden, parse_path
+from rails.core.restrictions import RESTRICTIONS_NAME, UNRESTRICTED, Restrictions
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
 from rails.processes.programs import run_tool
@@ -34,6 +36,8 @@ from rails.sandbox.places import CACHES, MINIMAL_ETC
 IgnoredBy = Callable[[Collection[str]], Collection[str]]
 #: What a walk looks at before it gives up.
 MOST_ENTRIES: Final = 50_000
+#: What a project may hide from commands, each by a mount of its own.
+_MOST_HIDDEN: Final = 500
 _PREFIX: Final = "ai-rails-sandbox-"
 
 
@@ -47,22 +51,28 @@ class LayerChange:
     fault: str = ""
 
 
-class Layer:
+class Layer(Closing):
     """What all kinds share, and the kind that nothing can be written to.
 
     ``root`` is what is seen as the project, ``upper`` where what a command wrote is for us.
     """
 
     writable = False
+    #: What of the layer on the disk no command wrote.
+    own_bytes = 0
 
-    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: ()) -> None:
-        self.project, self._ignored = project, ignored
+    def __init__(
+        self, project: Path, ignored: IgnoredBy = lambda _: (), restrictions: Restrictions = UNRESTRICTED
+    ) -> None:
+        self.project, self._ignored, self.restrictions = project, ignored, restrictions
         self.folder = _own_folder(project)
         self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         lock.acquire(self._lock)
         self.turn = threading.Lock()
         self.etc, self.output, self.temporary = (self._made(name) for name in ("etc", "output", "tmp"))
         self.root = self.upper = project
+        self.empty = self.folder / "empty"
+        self.empty.touch()
         _write_etc(self.etc)
         self._bases: dict[str, str | None] = {}
         # Read-only where the project has them; a new one of git or of ours is a change like any other, and refused.
@@ -89,7 +99,7 @@ class Layer:
             if isinstance(path, Refusal):
                 left_out.append(str(path))
                 continue
-            fault = one.fault or forbidden(path) or self._behind_link(path)
+            fault = one.fault or forbidden(path) or self.restrictions.reason(one.path) or self._behind_link(path)
             before, mode = (None, one.mode) if fault else self._before(path)
             if not fault and one.after == before:
                 continue
@@ -103,6 +113,21 @@ class Layer:
                 raise CheckError(f"The command changed more than {bound}, which nobody can approve. Nothing was taken.")
         self._bases |= {str(change.path): change.before_sha256 for change in found}
         return ChangeSet(tuple(sorted(found, key=lambda change: change.path))), tuple(left_out[:20])
+
+    def hidden(self) -> Sequence[tuple[str, bool]]:
+        """Return what the command may not see of the project, each with whether it is a folder. Raises CheckError."""
+        found: list[tuple[str, bool]] = []
+        for base, folders, files in os.walk(self.project) if self.restrictions else ():
+            inside = "" if base == str(self.project) else f"{os.path.relpath(base, self.project)}/"
+            folders[:] = [name for name in folders if f"{inside}{name}" not in (".git", ".rails")]
+            closed = [name for name in folders if self.restrictions.reason(f"{inside}{name}/")]
+            folders[:] = [name for name in folders if name not in closed]
+            found += [(f"{inside}{name}", True) for name in closed]
+            found += [(f"{inside}{name}", False) for name in files if self.restrictions.reason(f"{inside}{name}")]
+            if len(found) > _MOST_HIDDEN:
+                words = f"{RESTRICTIONS_NAME} hides more than {_MOST_HIDDEN} files and folders"
+                raise CheckError(f"{words}; name a folder around them. Nothing was run.")
+        return [one for one in found if not (self.project / one[0]).is_symlink()]
 
     def _behind_link(self, path: WorkspacePath) -> str:
         """Say so when the project has a link where the layer has a folder: what is there is another place's."""
@@ -146,6 +171,15 @@ class Layer:
         """Let the project show through again at ``paths``; ``None``: wherever something would be proposed."""
         raise NotImplementedError
 
+    def clear(self) -> None:
+        """Remove all that commands left in a layer that they can write to."""
+        for folder in (self.upper, self.temporary) if self.writable else ():
+            open_folder(folder)
+            for entry in folder.iterdir():
+                if not (entry.is_symlink() and entry.name in self._installed):
+                    remove_entry(entry)
+        self._bases.clear()
+
     def refresh(self) -> None:
         """Forget what was proposed on top of a state that the project no longer has; before each command."""
         changed = []
@@ -172,12 +206,6 @@ class Layer:
             os.close(self._lock)
             self._lock = -1
         _remove_all(self.folder)
-
-    def __enter__(self) -> Layer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _own_folder(project: Path) -> Path:

@@ -11,6 +11,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.errors import CheckError
+from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.core.text import one_line
 from rails.sandbox.layer import (
     MOST_ENTRIES,
@@ -32,8 +33,10 @@ class OverlayLayer(Layer):
     OPTIONS: Final = b"lowerdir=lower,upperdir=upper,workdir=work,userxattr"
     writable = True
 
-    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: ()) -> None:
-        super().__init__(project, ignored)
+    def __init__(
+        self, project: Path, ignored: IgnoredBy = lambda _: (), restrictions: Restrictions = UNRESTRICTED
+    ) -> None:
+        super().__init__(project, ignored, restrictions)
         self.upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
         (self.folder / "lower").symlink_to(project, target_is_directory=True)
 

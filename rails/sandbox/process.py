@@ -68,8 +68,8 @@ class Running:
         """The process id, for reports and tests."""
         return self.process.pid
 
-    def end(self) -> None:
-        """End it and everything it started, and wait for it; once more does no harm."""
+    def kill(self) -> None:
+        """Kill it and everything it started, and wait for it; its pipes stay open."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 if self.launch.supervised:
@@ -79,6 +79,10 @@ class Running:
                     os.kill(first, signal.SIGKILL)
                     ended_within(self.process, _END_SECONDS)
         kill_group(self.process)
+
+    def end(self) -> None:
+        """Kill it and close its pipes; once more does no harm."""
+        self.kill()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from rails.core.plain_file import read_ordinary
 from rails.sandbox.places import python_of
 
 _BYTES: Final = 1_000_000
@@ -77,7 +78,6 @@ def _start(project: Path) -> str:
 
 def _text(file: Path) -> str:
     try:
-        with file.open("rb") as opened:
-            return opened.read(_BYTES).decode("utf-8", "replace")
+        return read_ordinary(file, _BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -15,8 +15,9 @@ from pathlib import Path
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
 from rails.core.errors import CheckError
+from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.sandbox import bubblewrap, landlock, none, probe, proxy, seatbelt
-from rails.sandbox.bounds import control_group
+from rails.sandbox.bounds import DiskBound, control_group
 from rails.sandbox.copied import CopyLayer
 from rails.sandbox.layer import IgnoredBy, Layer
 from rails.sandbox.output import Kept
@@ -52,11 +53,18 @@ def run(
         out, err = Kept(limits.output, keep), Kept(limits.output)
         with _launch(argv, view, network, limits, label) as (launch, report):
             running = start_process(launch, stdin=bool(stdin), together=together)
+            disk = _disk_bound(layer, limits, running)
             try:
                 timed_out = converse(running, stdin, out, err, limits.seconds, on_output=on_output)
             finally:
                 running.end()
                 out.close()
+                if disk:
+                    disk.close()
+            if layer and disk and disk.exceeded:
+                layer.clear()
+                size = f"{limits.disk_bytes / 1e9:.3g} GB"
+                raise CheckError(f"The command wrote more than {size} in all and was ended. Nothing of it was taken.")
             report(out.text() + err.text())
         seconds = time.monotonic() - began
         code, printed = running.process.returncode, out.total + err.total
@@ -77,14 +85,29 @@ def start(
     with contextlib.ExitStack() as stack:
         launch, _ = stack.enter_context(_launch(argv, view, network, limits, label))
         running = start_process(launch)
+        if disk := _disk_bound(view.layer, limits, running):
+            stack.callback(disk.close)
         running.after.append(stack.pop_all().close)
     return running
 
 
-def layer_for(project: Path, ignored: IgnoredBy = lambda _: (), label: Label | None = None) -> Layer:
+def _disk_bound(layer: Layer | None, limits: SandboxLimits, running: Running) -> DiskBound | None:
+    if not layer or not layer.writable:
+        return None
+    return DiskBound(layer.folder, limits.disk_bytes + layer.own_bytes, running.kill)
+
+
+def layer_for(
+    project: Path,
+    ignored: IgnoredBy = lambda _: (),
+    label: Label | None = None,
+    restrictions: Restrictions = UNRESTRICTED,
+) -> Layer:
     """Return a new layer over ``project``, of the kind that the label needs. Raises CheckError."""
     level = (label or probe.label()).level
-    return OverlayLayer(project, ignored) if level == OVERLAY else CopyLayer(project, ignored, links=level < COPY)
+    if level == OVERLAY:
+        return OverlayLayer(project, ignored, restrictions)
+    return CopyLayer(project, ignored, restrictions, links=level < COPY)
 
 
 @contextlib.contextmanager

@@ -22,12 +22,14 @@ OVERLAY, COPY, PARTIAL, NONE = 3, 2, 1, 0
 class SandboxLimits:
     """Bounds of one command; ``seconds`` ``None`` is for what lives as long as we do.
 
-    ``memory`` is for each process: what it may write to, in bytes. ``output`` is what is kept of what it prints.
+    ``memory`` is for each process: what it may write to, in bytes. ``disk_bytes`` is for all files that the commands of
+    a layer write, together. ``output`` is what is kept of what it prints.
     """
 
     seconds: float | None = 120.0
     memory: int = 4 << 30
     file_bytes: int = 1 << 30
+    disk_bytes: int = 4 << 30
     processes: int = 512
     output: int = 1_000_000
 

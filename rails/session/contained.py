@@ -18,6 +18,7 @@ from rails.core.errors import CheckError, RailsError
 from rails.core.events.base import Event
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.session import SandboxFound
+from rails.core.restrictions import Restrictions
 from rails.core.text import head_and_tail
 from rails.core.tool_request import Json, ToolResult
 from rails.tools.registry import Command, Definition, Mcp
@@ -180,11 +181,13 @@ class ContainedRuns:
         self._layer = None
 
     def _opened(self) -> Layer:
+        now = Restrictions.of(self.project)
         if self._layer is None:
             from rails.git import revisions
             from rails.sandbox.run import layer_for
 
-            self._layer = layer_for(self.project, lambda names: revisions.ignored(self.project, names), self.label)
+            self._layer = layer_for(self.project, lambda names: revisions.ignored(self.project, names), self.label, now)
+        self._layer.restrictions = now
         return self._layer
 
     def _command(self, parameters: Mapping[str, Json], _project: Path) -> ToolResult:

@@ -117,13 +117,13 @@ def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
 def _collect_values(state: Path) -> None:
     """Remove the values that no log points to any more; where a session runs, the next deletion does it."""
     with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
-        names = session_ids(state)
-        if not alone or any(_is_held(state / "sessions" / name / LOG_NAME) for name in names):
-            return
-        used = set(_values(state / "sessions" / name / LOG_NAME for name in names))
-        for value in (state / "blobs").glob("??/*"):
-            if value.name not in used:
-                value.unlink()
+        logs = [state / "sessions" / name / LOG_NAME for name in session_ids(state)]
+        if alone and not any(map(_is_held, logs)):
+            used = set(_values(logs))
+            for value in (state / "blobs").glob("??/*"):
+                if value.name not in used:
+                    value.unlink()
+        (state / COLLECTING).unlink(missing_ok=True)
 
 
 def _is_held(log: Path) -> bool:

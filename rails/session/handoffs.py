@@ -21,6 +21,7 @@ from rails.agents.template import Agent
 from rails.core import atomic_file, limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError, WorkspaceError
+from rails.core.plain_file import read_ordinary
 from rails.core.text import head_and_tail, one_line
 
 
@@ -55,9 +56,10 @@ class Handoffs:
         """Return what a file says now. Raises UsageError when it is not there, too large, or not text."""
         file = self.folder / name
         try:
-            if file.is_symlink() or file.stat().st_size > limits.FILE_BYTES:
+            data = b"" if file.is_symlink() else read_ordinary(file, limits.FILE_BYTES)
+            if file.is_symlink() or len(data) > limits.FILE_BYTES:
                 raise UsageError(f"{file} is a link or too large to be handed on. Nothing was handed on.")
-            return file.read_bytes().decode("utf-8")
+            return data.decode("utf-8")
         except OSError as error:
             raise UsageError(f"{file} cannot be read: {error.strerror}. Nothing was handed on.") from error
         except UnicodeDecodeError as error:

@@ -22,6 +22,7 @@ from rails.core import limits, paths
 from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal, UsageError, WorkspaceError
+from rails.core.plain_file import read_ordinary
 from rails.core.text import one_line
 
 PlanKind = Literal["new", "feature", "takeover"]
@@ -168,9 +169,9 @@ def _chosen(folder: Path) -> Path:
 
 def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
     try:
-        if file.stat().st_size > limits.DEFINITION_BYTES:
+        if len(data := read_ordinary(file, limits.DEFINITION_BYTES)) > limits.DEFINITION_BYTES:
             raise UsageError(f"{file} has more than {limits.DEFINITION_BYTES} bytes; a plan is read whole. Shorten it.")
-        return PlanFile(file, file.read_bytes().decode("utf-8"), kind)
+        return PlanFile(file, data.decode("utf-8"), kind)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

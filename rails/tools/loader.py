@@ -18,6 +18,7 @@ from rails.core import limits
 from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import DefinitionError
+from rails.core.plain_file import read_ordinary
 from rails.core.text import sha256
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
@@ -94,7 +95,7 @@ def _without(registry: Registry, file: Path, wrong: Sequence[Mistake]) -> Regist
 def _claimed(file: Path) -> set[str]:
     names: list[object] = [file.stem]
     try:
-        value = json.loads(file.read_bytes()[: limits.DEFINITION_BYTES])
+        value = json.loads(read_ordinary(file, limits.DEFINITION_BYTES))
         names += [value.get("tool_name"), value.get("name")]
     except (OSError, ValueError, AttributeError, RecursionError):
         pass  # what it is called is all that is known of it
@@ -243,10 +244,10 @@ def _read_folder(
 
 def _read_text(file: Path) -> str | Mistake:
     try:
-        data = file.read_bytes() if file.stat().st_size <= limits.DEFINITION_BYTES else None
+        data = read_ordinary(file, limits.DEFINITION_BYTES)
     except OSError as error:
         return Mistake(str(file), 0, "", f"the file cannot be read: {error.strerror}", "Check its permissions.")
-    if data is None:
+    if len(data) > limits.DEFINITION_BYTES:
         message = f"the file has more than {limits.DEFINITION_BYTES} bytes"
         return Mistake(str(file), 0, "", message, "A person must be able to read it: make it smaller.")
     try:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from rails.core import limits
+from rails.core import limits, not_offered
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.text import one_line, unfenced
@@ -32,6 +32,8 @@ from rails.tools import aliases
 from rails.tools.registry import Definition, Registry
 
 #: Faults of one request that are reported; the rest is counted.
+#: Parameters that name a file, whatever the tool.
+_PATHS: Final = ("file_path", "new_path", "path")
 _TOLD: Final = limits.FINDINGS_TOLD * 2
 
 
@@ -77,9 +79,13 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     out_of_bounds = tuple(_bounds(dict(parameters)))
     if out_of_bounds:
         return Examined(parameters, (), out_of_bounds)
+    if definition.effect == "edit":
+        usual = {name: value for name, (value, _) in not_offered.OPTIONS.items()}
+        parameters = {name: value for name, value in parameters.items() if usual.get(name, ...) is not value}
     resolved = aliases.resolve_aliases(parameters, definition.aliases)
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
+    found += [_blank(name) for name in _PATHS if str(resolved.parameters.get(name, "x")).isspace()]
     parts = _parts(definition)
     coercion = Coercion(parts, _read_text, forgiving=True, nulls_are_absent=nulls_are_absent)
     values = dict(cast("dict[str, Json]", coercion.value(resolved.parameters, parts.root)))
@@ -119,6 +125,8 @@ def _unknown_tool(raw: RawRequest, registry: Registry, role: str) -> Refusal:
     meant = next((one for one in registry.for_role(role) if _is_mistaken(raw.tool_name, one)), None)
     near = meant.tool_name if meant else nearest_name(raw.tool_name, own)
     hint = f'Did you mean "{near}"? ' if near else ""
+    if why := not_offered.reason(raw.tool_name):
+        hint = f"{why} "
     hint += f"Your tools: {', '.join(own)}." if own else "No tool is available to you."
     message = f"Error: Requested tool '{one_line(raw.tool_name, 80)}' is not defined or accessible."
     return Refusal("unknown_tool", message, hint, raw.start, raw.end, "tool_name", raw.id)
@@ -142,7 +150,8 @@ def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refus
             f"Error: Tool request for '{name}' failed schema validation. Details: {fault.detail}. "
             "Please correct your JSON parameters."
         )
-        yield Refusal("schema", message, fault.hint, raw.start, raw.end, place_in_words(fault.place), raw.id)
+        hint = not_offered.reason_of_option(fault.place[-1] if fault.place else "") or fault.hint
+        yield Refusal("schema", message, hint, raw.start, raw.end, place_in_words(fault.place), raw.id)
     if len(found) > _TOLD:
         message = (
             f"Error: Tool request for '{name}' failed schema validation. Details: {len(found) - _TOLD} further "
@@ -159,6 +168,10 @@ def _conflict(place: JsonPlace, name: str) -> SchemaFault:
 def _broken_text(place: JsonPlace, broken: BrokenText) -> SchemaFault:
     hint = f"{broken.fix} Or send the value itself instead of a text."
     return SchemaFault(place, f"`{place_in_words(place)}` is a text that should hold JSON: {broken.message}", hint)
+
+
+def _blank(name: str) -> SchemaFault:
+    return SchemaFault((name,), f"`{name}` is blank", "Name the file, relative to the project folder.")
 
 
 def _leftover(place: JsonPlace, near: str) -> SchemaFault:

@@ -42,6 +42,20 @@ def test_a_broken_template_unloads_itself_and_what_it_was_to_replace(tmp_path):
         named(agents, "coder")
 
 
+@pytest.mark.parametrize("only", ["", "coder"])
+@pytest.mark.parametrize(
+    "front", ["---\nname: coder\n", "---\nname: coder\ndescription: x\n---\nOther.\n", '"NAME" : "Coder"']
+)
+def test_a_broken_template_takes_the_agent_along_that_it_names(tmp_path, front, only):
+    (tmp_path / "another.md").write_text(front.replace("NAME", "name"))
+    (tmp_path / "coder.md").write_text(template("name: coder\ndescription: Codes.\n"))
+    agents = load_agents([SHIPPED, tmp_path], only=only)
+    assert set(agents) == (set() if only else set(AGENTS) - {"coder"})
+    assert len(agents.notes) == 1
+    with pytest.raises(UsageError, match=r"The agent another is left out, and with it coder: .*another\.md"):
+        named(agents, "coder")
+
+
 @pytest.fixture(scope="module")
 def registry():
     return load_definitions([builtin_folder("mcp_definitions")])

@@ -204,3 +204,23 @@ def test_twenty_answers_that_decide_nothing_are_a_no(three):
     assert {decision.reason for decision in decisions} == {"no clear answer in 20 tries"}
     assert screen.count("That decides nothing.") == 20
     assert answers(ask(three, "what\n" * 19 + "approve\n")[0]) == ["approve"] * 3
+
+
+class Unplugged(io.StringIO):
+    def readline(self, *_):
+        raise OSError("unplugged")
+
+
+def test_a_terminal_that_fails_denies_each_and_says_why(three):
+    approver = TerminalApprover(Unplugged(), io.StringIO(), accept_pipe=True, width=100)
+    decisions = approver.decide_batch(three)
+    assert [(one.answer, one.by, one.of) for one in decisions] == [("deny", "error", each.digest) for each in three]
+    assert all("unplugged" in one.reason for one in decisions)
+
+
+@pytest.mark.parametrize("target", ["a\u200bb", "a\u202eb", "x" * 5_000])
+def test_what_a_line_does_not_show_as_it_is_is_asked_about_by_itself(make, target):
+    plain = run_of(make, "a")
+    assert alike(plain, run_of(make, "b"))
+    assert not alike(plain, run_of(make, target))
+    assert not alike(run_of(make, target), plain)

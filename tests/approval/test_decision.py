@@ -317,3 +317,12 @@ def test_repairs_and_conversions_are_noted(make):
         "edit_file: JSON repaired (trailing comma) at 7",
         "edit_file: converted edits: text to array",
     )
+
+
+def test_a_digest_is_the_same_in_every_process_and_another_for_another_kind(make):
+    request = make.ask_tool(target="tests")
+    assert request_digest(replace(request, kind="change")) != request_digest(request)
+    fixed = replace(request, requests=(), agent="coder", verdict=None)
+    assert request_digest(fixed) == "b795230359d721274f09e696f87227ac6bf1a5e1ed9a451c99cb82ba4bfe9398", (
+        "answers of another process carry it"
+    )

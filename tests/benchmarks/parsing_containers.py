@@ -61,6 +61,7 @@ THOUGHTS = {
     "◁think▷": ("◁think▷\n", "◁/think▷\n"),
     "begin_of_thought": ("<|begin_of_thought|>\n", "<|end_of_thought|>\n"),
     "START_THINKING": ("<|START_THINKING|>\n", "<|END_THINKING|>\n"),
+    "unused94": ("<unused94>thought\n", "<unused95>\n"),
 } | {
     name: pair(name)
     for name in [

@@ -90,6 +90,22 @@ def test_where_nothing_contains_it_node_runs_only_after_a_typed_yes(folder, caps
 
 
 @NODE
+def test_a_yes_is_for_the_whole_dry_run_also_where_code_ends_its_process(folder, capsys, monkeypatch):
+    monkeypatch.setattr("rails.sandbox.probe.label", lambda **_: Label(0, why="this test says so"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    command = with_code(folder, "return [{json: {s: 'x'.repeat(5e8)}}]")
+    flow = json.loads((folder / "orders.json").read_text("utf-8"))
+    flow["nodes"][2]["parameters"]["assignments"]["assignments"][0]["value"] = "=Next {{ 1 + 1 }}"
+    flow["connections"]["Every morning"]["main"][0].append({"node": "Name it", "type": "main", "index": 0})
+    (folder / "orders.json").write_text(json.dumps(flow), "utf-8")
+    assert main(command) == 1
+    said = capsys.readouterr()
+    assert "ended at its bound" in said.out
+    assert "Next 2" in said.out
+    assert said.err.count("Type yes") == 1
+
+
+@NODE
 @pytest.mark.skipif(not probe.label().contained, reason="nothing contains commands here")
 def test_node_is_contained_and_sees_nothing_of_the_project(folder, monkeypatch):
     """Its program is replaced by one that looks around, as code would that got out of its context."""

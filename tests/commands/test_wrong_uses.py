@@ -145,6 +145,50 @@ hook nope | choose from
 completion | required
 completion csh | choose from
 completion bash extra | It takes no extra
+batch run t.jsonl | batch run needs --store and --models. Nothing was run
+batch run missing.jsonl --store s --models x --policy edits | The tasks in missing.jsonl cannot be read
+batch run ok.py --store s --models x --policy gone.toml | There is no policy in gone.toml
+batch run ok.py --store s --models x --policy edits --gate maybe | no task
+batch report nowhere | There is no result in nowhere. Run some first
+batch report nowhere --compare gate | There is no result in nowhere
+batch export nowhere | There is no result in nowhere. Run some first
+batch run ok.py --workers 0 | a whole number from 1 is wanted, not '0'
+mcp --http 99999 | a port is a whole number from 0 to 65535
+mcp --agent nobody | There is no agent 'nobody'. Known agents
+mcp --answer-within 0 | a number above 0 is wanted
+mcp | starts ai-rails mcp and talks to it over standard input
+acp --agent coder | An editor starts ai-rails acp and talks to it over standard input
+acp extra | It takes no extra
+sandbox | the following arguments are required: COMMAND
+sandbox --timeout 0 -- true | a number above 0 is wanted, not '0'
+sandbox --timeout soon -- true | a number above 0 is wanted, not 'soon'
+hook install | the following arguments are required: host
+hook install claude-code --user --project | --project or --user, not both
+hook claude-code --wrong | It takes no --wrong
+chat --resume nope | There is no session
+chat --agent nobody x | There is no agent 'nobody'
+run x --candidates 0 | a whole number from 1 is wanted
+run --candidates 2 | --candidates takes one task for one agent
+run x --candidates 2 | --candidates begin at the last commit
+run x --candidate-model openai:x | --candidate-model goes with --candidates N
+config schema nope | Which schema? There are rails, config
+config show nope | show takes no 'nope': it shows every setting
+log delete | Which sessions? Name them, or say --older-than DAYS
+log delete nope --yes | There is no session here
+log delete x --older-than 3 | Name sessions, or say --older-than DAYS, not both
+log sizes extra | sizes takes no word
+log verify a b | verify takes one session
+log search x --limit 0 | a whole number from 1 is wanted
+undo --step x | a whole number from 1 is wanted, not 'x'
+parse ok.py --stream-chunks 0 | a whole number from 1 is wanted
+parse ok.py --finish nope | --finish takes one of end_turn
+review --library missing | There is no store of jobs in missing
+doctor --into x | --into goes with --install javascript
+n8n try | Write: ai-rails n8n try FLOW.json
+n8n account read nonsense | N8N_API_KEY is not set
+gate --staged --all | --all means every file
+gate --unsafe-fixes ok.py | --unsafe-fixes goes with --fix
+gate --stdin-filename ../x.py | is outside the project
 """
 USES = [tuple(part.strip() for part in line.split(" | ")) for line in TABLE.strip().splitlines()]
 
@@ -210,3 +254,22 @@ def test_a_fault_of_ours_is_a_sentence_too_and_shows_its_place_on_request(folder
     monkeypatch.setenv("AI_RAILS_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         called(["undo"])
+
+
+def test_what_is_left_out_is_said_in_few_lines_by_run_and_apply(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path / "config"))
+    (tmp_path / "project/mcp_definitions").mkdir(parents=True)
+    for number in range(15):
+        (tmp_path / f"project/mcp_definitions/t{number}.json").write_text("{")
+    (tmp_path / "answer.md").write_text("nothing to do\n")
+    (tmp_path / "m.jsonl").write_text('{"role": "assistant", "content": "nothing to do"}\n')
+    said = {}
+    for words in (["apply", str(tmp_path / "answer.md")], ["run", "x", "--model", f"recorded:{tmp_path / 'm.jsonl'}"]):
+        capfd.readouterr()
+        main([*words, "--agent", "coder", "--project", str(tmp_path / "project")])
+        done = capfd.readouterr()
+        lines = [line.strip().removeprefix("note: ") for line in (done.out + done.err).splitlines()]
+        said[words[0]] = [line for line in lines if "left out" in line or " more: " in line]
+    assert said["run"] == said["apply"]
+    assert len(said["run"]) == 9
+    assert said["run"][-1] == "and 7 more: ai-rails doctor lists them"

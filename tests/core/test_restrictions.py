@@ -1,5 +1,6 @@
 """An .agent-restrictions file means what the same lines mean to git."""
 
+import os
 import random
 import subprocess
 
@@ -41,10 +42,12 @@ def test_case_hides_nothing():
     assert Restrictions.parsed(b"Secrets/\n").reason("sECRETS/Key.txt") == ".agent-restrictions has Secrets/"
 
 
-@pytest.mark.parametrize("broken", ["link", "folder", "bytes", "size"])
+@pytest.mark.parametrize("broken", ["link", "folder", "pipe", "bytes", "size"])
 def test_a_file_that_cannot_be_read_restricts_everything(tmp_path, broken):
     place = tmp_path / ".agent-restrictions"
     match broken:
+        case "pipe":
+            os.mkfifo(place)
         case "link":
             place.symlink_to("/dev/null")
         case "folder":

@@ -217,3 +217,17 @@ def test_a_journal_that_came_with_a_hostile_project_writes_nothing_outside(tmp_p
     recover(project)
     found = {name for name in names(tmp_path) if not name.startswith("project/.rails/journal")}
     assert found == {"project", "project/.rails", "project/.rails/.gitignore", "project/a.txt"}
+
+
+def test_a_folder_that_takes_no_file_is_told_by_the_name_of_the_file(tmp_path):
+    class ReadOnly(CountingDisk):
+        def create(self, name, folder):
+            if name.startswith(".ai-rails-"):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+            return super().create(name, folder)
+
+    signed = start(tmp_path)
+    before = tree(tmp_path)
+    with pytest.raises(WorkspaceError, match=r"Writing src/a\.txt failed: Permission denied\. Nothing was changed\."):
+        apply(signed, tmp_path, disk=ReadOnly())
+    assert tree(tmp_path) == before

@@ -214,3 +214,13 @@ def test_what_somebody_removed_already_needs_no_undo_and_what_somebody_made_agai
     save(tmp_path, "a.txt", "1").chmod(0o600)
     assert [str(c.path) for c in history.redo().changes.changes] == ["b.txt"]
     assert tree(tmp_path) == {"a.txt": (b"1", 0o600), "b.txt": (b"2", 0o644)}
+
+
+def test_a_damaged_history_changes_no_file_and_says_what_to_do(tmp_path):
+    save(tmp_path, "a.txt", "one\n")
+    step(tmp_path, change("a.txt", b"one\n", b"two\n"))
+    for file in (tmp_path / ".rails/history.git/refs/rails").iterdir():
+        file.write_text("0123456789" * 4 + "\n", encoding="ascii")
+    with pytest.raises(WorkspaceError, match=r"on the history, \.rails/history\.git: .* move that folder away"):
+        History(tmp_path).undo()
+    assert (tmp_path / "a.txt").read_bytes() == b"two\n"

@@ -538,3 +538,32 @@ def test_a_log_of_a_newer_format_is_read_and_never_written(state, at, end):
         SessionLog.reopen(state, "s")
     assert path.read_bytes() == before
     assert len(read_lenient(path)[0]) == 2
+
+
+@pytest.mark.parametrize("name", ["", "../other", ".hidden", "a/b", "x" * 65])
+def test_what_is_no_session_s_name_is_said_to_be_none(state, name):
+    with pytest.raises(LogError, match="is not the name of a session"):
+        SessionLog.reopen(state, name)
+
+
+def test_why_a_log_cannot_be_written_is_said_in_words(state, monkeypatch):
+    def full(_descriptor, _data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    log = SessionLog.create(state, session_id="s")
+    with monkeypatch.context() as broken:
+        broken.setattr("rails.log.writer.atomic_file.write_all", full)
+        with pytest.raises(LogError, match=r"cannot be written: No space left on device\. No tool runs"):
+            log.append(note())
+    log.close()
+
+
+def test_closing_puts_what_was_written_on_the_disk(state, monkeypatch):
+    synced = []
+    log = SessionLog.create(state, session_id="s")
+    log.group_s = 1e9
+    log.append(note())
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, synced.append)
+    log.close()
+    assert synced

@@ -207,6 +207,7 @@ BROKEN = {
     "deepseek": "<｜tool▁call▁begin｜>write_file<｜tool▁sep｜>{oops}<｜tool▁call▁end｜>",
     "minimax": '<minimax:tool_call><invoke name="write_file">oops</invoke></minimax:tool_call>',
     "claude": '<function_calls><invoke name="write_file">oops</invoke></function_calls>',
+    "invoke": '<invoke name="write_file">oops</invoke>',
     "qwen": "<tool_call><function=write_file>oops</function></tool_call>",
     "harmony": "<|channel|>commentary to=functions.write_file <|message|>oops<|call|>",
     "llama": "<|python_tag|>write_file(open('x'))<|eom_id|>",
@@ -335,3 +336,21 @@ def test_any_content_in_any_chunking_is_read_as_it_was_or_refused(form, content,
     assert calls_of(whole) in ([call], [])
     assert [dict(one.parameters) for one in whole.requests] in ([], [call[1]])
     assert streamed(text, dialect, size) == streamed(text, dialect, len(text))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("claude", '<function_calls>\n<invoke name="write_file">\n<parameter name="path">a</parameter>\n</invoke>\n'),
+        (
+            "kimi",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>"
+            '{"path": "a"}<|tool_call_end|>',
+        ),
+        ("harmony", '<|channel|>commentary to=functions.write_file <|message|>{"path": "a"}'),
+    ],
+)
+def test_the_last_mark_may_be_a_stop_sequence_and_no_answer_that_was_cut_off_is_read(dialect, text):
+    assert calls_of(parse(text, TOOLS, dialects=[dialect], finish="stop_sequence")) == [("write_file", {"path": "a"})]
+    assert not parse(text, TOOLS, dialects=[dialect], finish="max_tokens").requests
+    assert not parse(text.rpartition("a")[0], TOOLS, dialects=[dialect], finish="stop_sequence").requests

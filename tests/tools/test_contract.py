@@ -125,6 +125,12 @@ def test_c3_11_all_errors_of_a_request_come_back_at_once_with_their_places(regis
     assert all(refusal.code == "schema" and (refusal.start, refusal.end) == (3, 9) for refusal in refusals)
 
 
+def test_c3_11_a_blank_path_is_told_with_all_other_errors(registry):
+    refusals = ask(registry, "write_file", {"path": " \t", "content": 4})
+    assert {refusal.path for refusal in refusals} == {"file_path", "content"}
+    assert "`file_path` is blank" in refusals[0].message
+
+
 def test_c6_10_an_error_has_its_code_its_place_what_was_expected_and_what_came(registry):
     (refusal,) = ask(registry, "write_file", {"file_path": "a", "content": 5})
     assert (refusal.code, refusal.path) == ("schema", "content")

@@ -1,7 +1,9 @@
 """Tools of Model Context Protocol servers, of the stateless revision and of older ones, over HTTP and stdio."""
 
+import asyncio
 import json
 import sys
+import threading
 import time
 
 import pytest
@@ -125,6 +127,20 @@ def test_a_session_is_ended(serving, tmp_path):
     with serving(legacy) as server:
         use(define({"type": "mcp-http", "url": server.url}), tmp_path, a=1, b=2)
     assert (server.seen[-1].method, server.seen[-1].headers["mcp-session-id"]) == ("DELETE", "s1")
+
+
+def test_a_server_that_does_not_take_the_end_of_its_session_does_not_take_the_answer_with_it(serving, tmp_path):
+    done = threading.Event()
+
+    def slow_to_end(seen):
+        if seen.method == "DELETE":
+            done.wait(60)
+        return legacy(seen)
+
+    with serving(slow_to_end) as server:
+        result = use(define({"type": "mcp-http", "url": server.url}), tmp_path, a=1, b=2)
+        done.set()
+    assert json.loads(result.text) == {"sum": 3}
 
 
 @pytest.mark.parametrize(
@@ -266,6 +282,13 @@ def test_a_server_that_hangs_is_stopped(program, tmp_path):
 
 def test_a_question_of_the_server_is_declined(program, tmp_path):
     assert "Method not found" in use(define(program("stateless"), "question"), tmp_path).text
+
+
+def test_a_tool_is_called_from_within_an_event_loop(program, tmp_path):
+    async def main():
+        return use(define(program("stateless"), response_format=SUM), tmp_path, a=1, b=2)
+
+    assert json.loads(asyncio.run(main()).text) == {"sum": 3}
 
 
 def test_a_server_that_is_not_there_is_said(tmp_path):

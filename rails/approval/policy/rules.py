@@ -109,11 +109,9 @@ class Conditions:
             and self.adjusted in (None, adjusted)
         )
 
-    def count_holds(self, before: int, now: int) -> bool:
-        """Say whether the count is as required: ``before`` things in this run, ``now`` more of them."""
-        return (self.from_nth is None or before + now >= self.from_nth) and (
-            self.first is None or before + now <= self.first
-        )
+    def count_holds(self, count: int) -> bool:
+        """Say whether so many things in this run are as required."""
+        return (self.from_nth is None or count >= self.from_nth) and (self.first is None or count <= self.first)
 
     def _of_model(self, allows: bool, model: str) -> bool:
         if not self.model or not model:
@@ -225,7 +223,7 @@ class PolicyRule:
     def speaks(self, items: Sequence[PolicyItem], around: Circumstances) -> tuple[PolicyItem, ...]:
         """Return which of ``items`` the rule matches now, how often it has matched included."""
         found = tuple(item for item in items if self.matches(item, around))
-        if found and self.when.counts and not self.when.count_holds(around.seen.get(self.key, 0), len(found)):
+        if found and self.when.counts and not self.when.count_holds(around.seen.get(self.key, 0) + len(found)):
             return ()
         return found
 
@@ -282,10 +280,7 @@ class Policy:
         return counts
 
     def judge_items(
-        self,
-        items: Iterable[PolicyItem],
-        doubts: Sequence[str] = (),
-        around: Circumstances = UNKNOWN,
+        self, items: Iterable[PolicyItem], doubts: Sequence[str] = (), around: Circumstances = UNKNOWN
     ) -> Judgement:
         """Say what is to happen when all of ``items`` would; with ``doubts`` they are at least asked about."""
         items = tuple(items)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
+from rails.core.plain_file import read_ordinary
 from rails.core.tool_request import Json
 
 #: A configuration file. Larger ones are not configuration.
@@ -18,9 +19,8 @@ _BYTES: Final = 1_000_000
 def read_config_file(path: Path) -> bytes:
     """Return a configuration file's bytes, none if it is missing or too large to be one."""
     try:
-        if not path.is_file() or path.stat().st_size > _BYTES:
-            return b""
-        return path.read_bytes()
+        data = read_ordinary(path, _BYTES)
+        return data if len(data) <= _BYTES else b""
     except OSError:
         return b""
 

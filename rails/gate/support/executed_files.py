@@ -15,7 +15,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from rails.core import limits
 from rails.core.errors import CheckError
+from rails.core.plain_file import read_ordinary
 from rails.gate.support.executed_config import paths_named, quoted_by
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
@@ -132,9 +134,12 @@ def _files(place: Path) -> Iterator[str]:
 
 def _read(place: Path) -> bytes:
     try:
-        return place.read_bytes()
+        data = read_ordinary(place, limits.FILE_BYTES)
     except OSError as error:
         raise CheckError(f"{place.name} cannot be read: {error.strerror}") from error
+    if len(data) > limits.FILE_BYTES:
+        raise CheckError(f"{place.name} has more than {limits.FILE_BYTES} bytes")
+    return data
 
 
 def _digest(place: str) -> str:

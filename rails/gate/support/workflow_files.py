@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rails.core import limits
+from rails.core.plain_file import read_ordinary
 from rails.gate.support.check import CheckContext, CheckJob
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class WorkflowFiles:
 
 def _bytes(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_ordinary(file, limits.FILE_BYTES)
     except OSError:
         return b""
 

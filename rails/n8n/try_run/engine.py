@@ -126,15 +126,13 @@ class _Run:
         self._depth_first = held.get("executionOrder") == "v1"
         self._stack: list[_Task] = []
         self._waiting: dict[str, list[_Waiting]] = {}
-        self._began: float = outer._began if outer else time.process_time()
         self._items = 0
         pinned = workflow.raw.get("pinData")
         data = {} if outer else setting.data
         self._pinned: dict[str, Value] = {**(pinned if isinstance(pinned, dict) else {}), **data}
         limits = setting.limits
-        self._asked: Questions = (
-            outer._asked if outer else Questions(setting.engine, setting.now, limits.expression_seconds)
-        )
+        self._asked: Questions = outer._asked if outer else Questions(
+            setting.engine, setting.now, each=limits.expression_seconds, seconds=limits.seconds)  # fmt: skip
         stand_ins = {name: given_items(held) for name, held in self._pinned.items()}
         self._evaluator = Evaluator(self._asked, self._zone, workflow, stand_ins)
 
@@ -172,8 +170,7 @@ class _Run:
 
     def _step(self, task: _Task, result: TryResult) -> bool:
         """Run one node; returns whether the run goes on."""
-        if time.process_time() - self._began + self._asked.seconds >= self.setting.limits.seconds:
-            raise OverBudget(f"{self.setting.limits.seconds:g} seconds of computing")
+        self._asked.check_time()
         if sum(map(len, self.runs.values())) >= self.setting.limits.runs:
             raise OverBudget(f"{self.setting.limits.runs:,} runs of nodes (a loop without an end?)")
         if not any(task.inputs):

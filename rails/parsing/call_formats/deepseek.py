@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, object_of, tagged_values
+from rails.parsing.call_formats.form import NAME, CallMarks, Cursor, FormCall, bare_name, marked_calls, tagged_values
 
 _BAR: Final = r"[|｜]"
-_SECTION: Final = lazy(rf"\s*<{_BAR}tool[_▁ ]calls[_▁ ]begin{_BAR}>\s*")
-_CALL: Final = lazy(
-    rf"\s*<{_BAR}tool[_▁ ]call[_▁ ]begin{_BAR}>\s*(?:function\s*<{_BAR}tool[_▁ ]sep{_BAR}>\s*)?{NAME}\s*"
-    rf"(?:<{_BAR}tool[_▁ ]sep{_BAR}>)?\s*(?:```json\s*)?"
+_MARKS: Final = CallMarks(
+    lazy(rf"\s*<{_BAR}tool[_▁ ]calls[_▁ ]begin{_BAR}>\s*"),
+    lazy(
+        rf"\s*<{_BAR}tool[_▁ ]call[_▁ ]begin{_BAR}>\s*(?:function\s*<{_BAR}tool[_▁ ]sep{_BAR}>\s*)?{NAME}\s*"
+        rf"(?:<{_BAR}tool[_▁ ]sep{_BAR}>)?\s*(?:```json\s*)?"
+    ),
+    lazy(rf"\s*(?:```\s*)?<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>\s*"),
+    lazy(rf"\s*(?:<{_BAR}tool[_▁ ]calls[_▁ ]end{_BAR}>\s*)?\Z"),
+    ("<｜tool▁call▁begin｜> and the name of a tool", "<｜tool▁call▁end｜>"),
 )
-_CALL_END: Final = lazy(rf"\s*(?:```\s*)?<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>\s*")
-_END: Final = lazy(rf"\s*(?:<{_BAR}tool[_▁ ]calls[_▁ ]end{_BAR}>\s*)?\Z")
 _DSML: Final = lazy(rf"\s*<{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*")
 _DSML_END: Final = lazy(rf"\s*(?:</{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*)?\Z")
 _INVOKE: Final = lazy(rf"\s*<{_BAR}DSML{_BAR}[ \t]?invoke name=\"{NAME}\">\s*")
@@ -26,19 +29,11 @@ _PARAMETER: Final = lazy(rf"<{_BAR}DSML{_BAR}[ \t]?parameter name=\"([^\"<>\n]{{
 def read(text: str) -> Sequence[FormCall]:
     """Return the calls of a section, or of one call without its section."""
     cursor, calls = Cursor(text), list[FormCall]()
-    dsml = cursor.skip(_DSML) or _INVOKE.match(text)
-    cursor.skip(_SECTION)
-    while not (calls and cursor.skip(_DSML_END if dsml else _END)):
-        calls.append(_invoke(cursor) if dsml else _call(cursor))
+    if not (cursor.skip(_DSML) or _INVOKE.match(text)):
+        return marked_calls(text, _MARKS)
+    while not (calls and cursor.skip(_DSML_END)):
+        calls.append(_invoke(cursor))
     return calls
-
-
-def _call(cursor: Cursor) -> FormCall:
-    name = cursor.take(_CALL, "<｜tool▁call▁begin｜> and the name of a tool")[1]
-    start = cursor.pos
-    value, repairs = cursor.json(_CALL_END)
-    cursor.take(_CALL_END, "<｜tool▁call▁end｜>")
-    return FormCall(bare_name(name), object_of(value, start), repairs)
 
 
 def _invoke(cursor: Cursor) -> FormCall:

@@ -123,3 +123,26 @@ def tagged_values(cursor: Cursor, opening: re.Pattern[str], closing: str, after:
             raise NotInForm(f"the parameter '{name[:60]}' does not end, or comes twice", start)
         found[name], cursor.pos = value, SPACE.match(cursor.text, end + len(closing)).end()  # type: ignore[union-attr]
     return found
+
+
+class CallMarks(NamedTuple):
+    """The marks of a form: around a section, before and behind the JSON of each call; ``call`` has the tool's name."""
+
+    section: re.Pattern[str]
+    call: re.Pattern[str]
+    call_end: re.Pattern[str]
+    end: re.Pattern[str]
+    words: tuple[str, str]  # the marks of a call, for who reads what is wrong
+
+
+def marked_calls(text: str, marks: CallMarks) -> Sequence[FormCall]:
+    """Return the calls of a section, or of one call without its section."""
+    cursor, calls = Cursor(text), list[FormCall]()
+    cursor.skip(marks.section)
+    while not (calls and cursor.skip(marks.end)):
+        name = cursor.take(marks.call, marks.words[0])[1]
+        start = cursor.pos
+        value, repairs = cursor.json(marks.call_end)
+        cursor.take(marks.call_end, marks.words[1])
+        calls.append(FormCall(bare_name(name), object_of(value, start), repairs))
+    return calls

@@ -1,7 +1,8 @@
 """Which reader reads which container, where a dialect says that it is read; and which dialects a model writes.
 
-glm, kimi, deepseek, minimax, claude, qwen, harmony, llama, cohere, granite and gemini are the forms of these models, in
-containers that are recognised anyway (``rails.parsing.quoted``). The dialects of ``optional`` are read line by line.
+glm, kimi, deepseek, minimax, claude (also called invoke), qwen, harmony, llama, cohere, granite and gemini are the
+forms of these models, in containers that are recognised anyway (``rails.parsing.quoted``). The dialects of ``optional``
+are read line by line.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ FORMS: Final[Mapping[str, WireForm]] = {
     "deepseek": WireForm("deepseek", frozenset({"tool calls begin", "tool call begin", "DSML"})),
     "minimax": WireForm("invokes", frozenset({"tool_call", "tool_calls", "function_calls", "invoke"})),
     "claude": WireForm("invokes", frozenset({"function_calls", "invoke"})),
+    "invoke": WireForm("invokes", frozenset({"function_calls", "invoke"})),
     "qwen": WireForm("qwen", frozenset({"tool_call", "function"})),
     "harmony": WireForm("harmony", frozenset({"a channel to a function"})),
     "llama": WireForm("llama", frozenset({"<|python_tag|>", "function"})),

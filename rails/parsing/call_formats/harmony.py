@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, object_of
+from rails.parsing.call_formats.form import NAME, CallMarks, FormCall, marked_calls
 
-_OPENING: Final = lazy(
-    rf"\s*(?:<\|start\|>\w*)?\s*(?:<\|channel\|>\s*\w*)?\s*to={NAME}\s*(?:<\|channel\|>\s*\w+)?\s*"
-    r"(?:(?:<\|constrain\|>)?\s*json)?\s*<\|message\|>\s*"
+_MARKS: Final = CallMarks(
+    lazy(""),
+    lazy(
+        rf"\s*(?:<\|start\|>\w*)?\s*(?:<\|channel\|>\s*\w*)?\s*to={NAME}\s*(?:<\|channel\|>\s*\w+)?\s*"
+        r"(?:(?:<\|constrain\|>)?\s*json)?\s*<\|message\|>\s*"
+    ),
+    lazy(r"\s*(?:<\|(?:call|end|return)\|>\s*)?\Z"),
+    lazy(r"\Z"),
+    ("a channel to a function, and <|message|>", "<|call|>"),
 )
-_END: Final = lazy(r"\s*(?:<\|(?:call|end|return)\|>\s*)?\Z")
 
 
 def read(text: str) -> Sequence[FormCall]:
     """Return the call of a message on a channel to a function."""
-    cursor = Cursor(text)
-    name = cursor.take(_OPENING, "a channel to a function, and <|message|>")[1]
-    start = cursor.pos
-    value, repairs = cursor.json(_END)
-    cursor.take(_END, "<|call|>")
-    return [FormCall(bare_name(name), object_of(value, start), repairs)]
+    return marked_calls(text, _MARKS)

@@ -1,7 +1,6 @@
 """Further wire formats, off unless they are named. Each ends in the same raw request; none evaluates anything.
 
 hermes    <tool_call>{"name": …, "arguments": {…}}</tool_call>, one or several values in it
-invoke    <invoke name="tool"><parameter name="p">text</parameter></invoke>, alone or in <function_calls>
 mistral   [TOOL_CALLS] [{"name": …, "arguments": {…}}, …] or [TOOL_CALLS]name[ARGS]{…} at a line's start
 react     Action: tool, and on the next line Action Input: {…}
 name      {"name": …, "arguments": {…}} in a json fence, for tools that exist
@@ -26,7 +25,7 @@ from rails.parsing.foreign_calls import ARGUMENT_KEYS, NAME_KEYS, WRAPPERS, know
 from rails.parsing.results import ToolSchemas
 
 #: The dialects that are read here.
-NAMES: Final = frozenset({"hermes", "invoke", "mistral", "react", "name", "cohere", "gemini"})
+NAMES: Final = frozenset({"hermes", "mistral", "react", "name", "cohere", "gemini"})
 
 _OPENERS: Final = (
     ("hermes", lazy(r"[ \t]*<(tool_call|function_call)>[ \t]*")),
@@ -38,16 +37,8 @@ _ACTION: Final = lazy(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]
 _HOLDS: Final = {"hermes": "name", "mistral": "name"}
 
 
-#: Tags that a dialect reads, and that are no containers then.
-_TAGS: Final = {
-    "hermes": frozenset({"tool_call", "function_call"}),
-    "invoke": frozenset({"invoke", "function_calls", "parameter"}),
-}
-
-
-def tags_read(dialects: Set[str]) -> frozenset[str]:
-    """Return the names of the tags that are read where ``dialects`` are."""
-    return frozenset[str]().union(*(_TAGS.get(name, ()) for name in dialects))
+#: Tags that are read where hermes is, and that are no containers then.
+HERMES_TAGS: Final = frozenset({"tool_call", "function_call"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,6 @@ _OPENER: Final = lazy(
     rf"(?:\"([^\"<>\n]{{1,100}})\"|'([^'<>\n]{{1,100}})'|([\w.-]{{1,100}})){_ATTRIBUTE}|([A-Za-z_][\w.-]{{0,99}}))"
     r"[ \t]*(/(?=>[ \t]*(?:</action>)?\s*\Z))?>"
 )
-_INVOKE: Final = lazy(r"[ \t]*<invoke[ \t]+name=\"([^\"<>\n]{1,100})\">")
-_PARAMETER: Final = lazy(r"<parameter[ \t]+name=\"([A-Za-z_][\w.-]{0,99})\">")
 ELEMENT: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})>")
 _EMPTY: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
 
@@ -53,14 +51,8 @@ class XmlValue:
     end: int = -1
 
 
-def opener(line: str, tools: ToolSchemas, *, invoke: bool = False) -> tuple[str, str, int] | None:
-    """Return (tool name, element name, where the inside starts) if an XML call begins on this line.
-
-    ``invoke`` allows the opt-in form ``<invoke name="…">`` with ``<parameter name="…">`` children.
-    """
-    other = _INVOKE.match(line) if invoke else None
-    if other:
-        return other[1], "invoke", other.end()
+def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
+    """Return (tool name, element name, where the inside starts) if an XML call begins on this line."""
     found = _OPENER.match(line)
     if not found:
         return None
@@ -80,7 +72,6 @@ class XmlFollower:
     def __init__(self, tool: str, element: str, schema: quick_check.SchemaValue) -> None:
         self.tool, self.element = tool, element
         self.names = quick_check.properties(schema)
-        self.opens = _PARAMETER if element == "invoke" else ELEMENT
         self.values: list[XmlValue] = []
         self.end = -1
         self.prose = False
@@ -96,12 +87,6 @@ class XmlFollower:
         self._inner = 0
         self._waiting = -1  # offset behind a closing tag whose continuation is not seen yet
         self._text: list[str] = []
-
-    def tags(self, name: str) -> tuple[str, str]:
-        """Return the closing and the opening tag of a parameter."""
-        if self.element == "invoke":
-            return "</parameter>", f'<parameter name="{name}">'
-        return f"</{name}>", f"<{name}>"
 
     def feed(self, line: str, offset: int) -> None:
         """Follow one more piece of text, which starts at ``offset`` in the block and ends at a line end."""
@@ -123,7 +108,7 @@ class XmlFollower:
         if line.startswith(self.closer, pos):
             self.end = offset + pos + len(self.closer)
             return len(line)
-        element = self.opens.match(line, pos)
+        element = ELEMENT.match(line, pos)
         if element:
             self._begin(element[1], offset + element.end())
             return element.end()
@@ -131,7 +116,7 @@ class XmlFollower:
         if empty and empty[1] in self._known():
             self.values.append(XmlValue(empty[1], offset + empty.end(), offset + empty.end()))
             return empty.end()
-        if self.element not in ("tool", "invoke"):
+        if self.element != "tool":
             self.prose = True
             return len(line)
         found = line.find("<", pos + 1)
@@ -148,7 +133,7 @@ class XmlFollower:
         self._text = []
 
     def _in_value(self, value: XmlValue, line: str, pos: int, offset: int) -> int:
-        closer, again = self.tags(value.name)
+        closer, again = f"</{value.name}>", f"<{value.name}>"
         found = line.find(closer, pos)
         stop = len(line) if found < 0 else found
         piece = line[pos:stop]
@@ -194,7 +179,7 @@ class XmlFollower:
         if value is None:
             return pos
         closes_tool = line.startswith(self.closer, pos)
-        element = self.opens.match(line, pos)
+        element = ELEMENT.match(line, pos)
         known = self._known()
         empty = _EMPTY.match(line, pos)
         begins_next = element is not None and (element[1] in known or element[1] == "explanation")
@@ -233,7 +218,7 @@ class XmlFollower:
     @property
     def is_call(self) -> bool:
         """Whether this is surely a call: a first parameter has begun, or the named form is used."""
-        return self.element in ("tool", "invoke") or bool(self.values) or self._open is not None
+        return self.element == "tool" or bool(self.values) or self._open is not None
 
 
 class _Anything:
@@ -260,7 +245,6 @@ def without_line_ends(raw: str) -> str:
 
 
 _CDATA: Final = lazy(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
-_DIALECT: Final = {"invoke": "invoke"}
 
 
 def read_call(follower: XmlFollower, raw: str) -> Call | JsonFault:
@@ -284,7 +268,7 @@ def read_call(follower: XmlFollower, raw: str) -> Call | JsonFault:
     explanation = ""
     if "explanation" not in follower.names and isinstance(parameters.get("explanation"), str):
         explanation = str(parameters.pop("explanation")).strip()
-    return Call(follower.tool, parameters, explanation, _DIALECT.get(follower.element, "s2"), tuple(notes))
+    return Call(follower.tool, parameters, explanation, "s2", tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,13 +302,9 @@ def _read_value(text: str, name: str, schema: quick_check.SchemaValue, notes: li
 
 def _ends_again(value: XmlValue, text: str, follower: XmlFollower, raw: str) -> bool:
     """Return whether the block holds a second place where this value could end."""
-    names = "|".join(re.escape(follower.tags(name)[1]) for name in follower.names) or follower.opens.pattern
-    ending = re.compile(rf"{re.escape(follower.tags(value.name)[0])}\s*(?:{re.escape(follower.closer)}|{names})")
+    names = "|".join(f"<{re.escape(name)}>" for name in follower.names) or ELEMENT.pattern
+    ending = re.compile(rf"</{re.escape(value.name)}>\s*(?:{re.escape(follower.closer)}|{names})")
     inside = ending.search(text) is not None and not _is_json(text)
-    later = follower.values[follower.values.index(value) + 1 :]
-    if follower.element == "invoke":
-        # All parameters share one closing tag, so only the text up to the next parameter can tell.
-        return inside or len(ending.findall(raw, value.end, later[0].start if later else len(raw))) > 1
     return inside or len(ending.findall(raw, value.end)) > 1
 
 

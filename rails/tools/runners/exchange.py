@@ -1,4 +1,4 @@
-"""One HTTP exchange with every bound that matters, on the standard library alone.
+"""One HTTP exchange with every bound that matters, and the transport that keeps them.
 
 Rules: redirects are never followed (an answer must come from the address that a person approved); proxies
 of the environment are not used; a name that resolves to a private, loopback or link-local address is
@@ -9,22 +9,24 @@ address that was checked. Time and size are bounded over the whole exchange, not
 
 from __future__ import annotations
 
-import http.client
+import asyncio
 import ipaddress
 import socket
 import ssl
-import time
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
+
+import anyio
+import httpx2
 
 from rails import __version__
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 
-_CHUNK: Final = 65_536
-_CONNECT_SECONDS: Final = 10.0
+_T = TypeVar("_T")
 
 
 class ExchangeError(Exception):
@@ -59,27 +61,87 @@ def exchange(
     allow_private: bool = False,
 ) -> HttpResponse:
     """Send one request and return the whole answer. Raises ExchangeError; never retries."""
-    deadline = time.monotonic() + seconds
-    parts = _split(url)
-    address = _resolve(parts, allow_private=allow_private)
-    connection = _connection(parts, address, min(seconds, _CONNECT_SECONDS))
+    own = {"User-Agent": f"ai-rails/{__version__}", **headers}
+
+    async def send() -> HttpResponse:
+        with anyio.fail_after(seconds):
+            checked = CheckedTransport(limits.OUTPUT_BYTES, allow_private=allow_private)
+            async with client_over(checked, {}) as client:
+                answer = await client.request(method, url, headers=own, content=body)
+                return HttpResponse(answer.status_code, dict(answer.headers), answer.content)
+
+    host = _split(url).hostname
     try:
-        _send(connection, method, parts, headers, body)
-        return _receive(connection, deadline, seconds)
+        return in_event_loop(send)
     except TimeoutError:
         raise ExchangeError(f"no complete answer within {seconds:.3g} s", is_network=True) from None
-    except ValueError as error:
+    except (httpx2.LocalProtocolError, httpx2.InvalidURL, ValueError) as error:
         raise ExchangeError(f"the request cannot be sent: {one_line(str(error), 200)}") from None
-    except (OSError, http.client.HTTPException) as error:
+    except httpx2.ConnectError as error:
+        raise ExchangeError(f"{host} could not be reached: {one_line(str(error), 200)}", is_network=True) from None
+    except httpx2.HTTPError as error:
         reason = one_line(str(error) or type(error).__name__, 200)
-        raise ExchangeError(f"the connection to {parts.hostname} failed: {reason}", is_network=True) from None
-    finally:
-        connection.close()
+        raise ExchangeError(f"the connection to {host} failed: {reason}", is_network=True) from None
 
 
-def checked_address(url: str, *, allow_private: bool) -> str:
-    """Return the address that a request to ``url`` may go to. Raises ExchangeError."""
-    return _resolve(_split(url), allow_private=allow_private)
+def client_over(transport: CheckedTransport, headers: Mapping[str, str]) -> httpx2.AsyncClient:
+    """Return a client that takes nothing from the environment; the time is bounded by whoever uses it."""
+    own = {"Accept-Encoding": "identity", **headers}
+    return httpx2.AsyncClient(transport=transport, headers=own, timeout=None, trust_env=False)
+
+
+def in_event_loop(work: Callable[[], Awaitable[_T]]) -> _T:
+    """Return what ``work`` gives, also where the caller's thread has an event loop at work already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return anyio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: anyio.run(work)).result()
+
+
+class CheckedTransport(httpx2.AsyncBaseTransport):
+    """Connects only to an address that was looked at, and takes an answer of ``most`` bytes at most.
+
+    The server is spoken to by its name, so that the name cannot move in between.
+    """
+
+    def __init__(self, most: int, *, allow_private: bool) -> None:
+        self._most, self._allow_private = most, allow_private
+        self._inner = httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request and return its answer. Raises ExchangeError."""
+        url, private = request.url, self._allow_private
+        address = await anyio.to_thread.run_sync(
+            lambda: _resolve(_split(str(url)), allow_private=private), abandon_on_cancel=True
+        )
+        request.url, request.extensions = url.copy_with(host=address), {**request.extensions, "sni_hostname": url.host}
+        response = await self._inner.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise ExchangeError("the answer is compressed, which nobody asked for")
+        response.stream = _Bounded(response.stream, self._most)
+        return response
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        await self._inner.aclose()
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any, most: int) -> None:  # noqa: ANN401 - the library's own
+        self._stream, self._most = stream, most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        total = 0
+        async for chunk in self._stream:
+            total += len(chunk)
+            if total > self._most:
+                raise ExchangeError(f"the answer has more than {self._most} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 def _split(url: str) -> SplitResult:
@@ -119,60 +181,3 @@ def _refused(address: str, host: str, *, allow_private: bool) -> str:
     if not plain.is_global and not (allow_private or written_out):
         return 'a private address. Add "allow_private": true to the transport if that is meant'
     return ""
-
-
-def _connection(parts: SplitResult, address: str, timeout: float) -> http.client.HTTPConnection:
-    """Connect to ``address`` while speaking to the host by its name, so that the name cannot move between."""
-    host, secure = parts.hostname or "", parts.scheme == "https"
-    port = parts.port or (443 if secure else 80)
-    connection = http.client.HTTPConnection(host, port, timeout=timeout)
-    try:
-        plain = socket.create_connection((address, port), timeout)
-        if secure:
-            connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
-        else:
-            connection.sock = plain
-    except OSError as error:
-        raise ExchangeError(
-            f"{host}:{port} could not be reached: {one_line(str(error), 200)}", is_network=True
-        ) from None
-    return connection
-
-
-def _send(
-    connection: http.client.HTTPConnection,
-    method: str,
-    parts: SplitResult,
-    headers: Mapping[str, str],
-    body: bytes | None,
-) -> None:
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    own = {"User-Agent": f"ai-rails/{__version__}", "Accept-Encoding": "identity", "Connection": "close"}
-    connection.request(method, target, body=body, headers={**own, **headers})
-
-
-def _receive(connection: http.client.HTTPConnection, deadline: float, seconds: float) -> HttpResponse:
-    _rest(connection, deadline, seconds)
-    response = connection.getresponse()
-    body = bytearray()
-    while True:
-        _rest(connection, deadline, seconds)
-        chunk = response.read1(_CHUNK)
-        if not chunk:
-            break
-        body += chunk
-        if len(body) > limits.OUTPUT_BYTES:
-            raise ExchangeError(f"the answer has more than {limits.OUTPUT_BYTES} bytes")
-    if response.length:
-        raise ExchangeError("the answer was cut off", is_network=True)
-    headers = {name.casefold(): value for name, value in response.getheaders()}
-    return HttpResponse(response.status, headers, bytes(body))
-
-
-def _rest(connection: http.client.HTTPConnection, deadline: float, seconds: float) -> None:
-    """Give the next read what is left of the whole exchange's time."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise ExchangeError(f"no complete answer within {seconds:.3g} s", is_network=True)
-    if connection.sock is not None:
-        connection.sock.settimeout(left)

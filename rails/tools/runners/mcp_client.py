@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -25,7 +24,7 @@ from rails import __version__
 from rails.core import limits
 from rails.core.text import one_line
 from rails.sandbox.output import Kept
-from rails.tools.runners.exchange import ExchangeError, checked_address
+from rails.tools.runners.exchange import CheckedTransport, ExchangeError, client_over, in_event_loop
 
 if TYPE_CHECKING:
     from mcp.client._transport import Transport
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from rails.sandbox.process import PipedProcess
 
 _BYTES: Final = limits.OUTPUT_BYTES * 4
+_GOODBYE_SECONDS: Final = 2.0
 #: Its own words go to whoever reads our standard error; what matters of them is in the answer.
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
 _T = TypeVar("_T")
@@ -51,15 +51,11 @@ def talk_http(
     allow_private: bool,
 ) -> _T:
     """Return what ``work`` found out from the server at an address, in ``seconds`` at most. Raises TalkError."""
-    reached = _Reached(allow_private)
+    reached = _Reached(_BYTES, allow_private=allow_private)
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Any]:
-        own = {"Accept-Encoding": "identity", **headers}
-        async with (
-            httpx2.AsyncClient(transport=reached, headers=own, timeout=seconds, trust_env=False) as http,
-            streamable_http_client(url, http_client=http) as streams,
-        ):
+        async with client_over(reached, headers) as http, streamable_http_client(url, http_client=http) as streams:
             yield streams
 
     return _talk(connected(), work, seconds, lambda error: reached.status if error else "")
@@ -89,15 +85,21 @@ def _talk(
     ending: Callable[[MCPError | None], str],
 ) -> _T:
     """Run ``work``. ``ending`` says more about an error of the protocol ("": nothing), or about a time-out (None)."""
+    found: list[_T] = []
 
     async def talk() -> _T:
-        with anyio.fail_after(seconds):
+        with anyio.move_on_after(seconds) as scope:
             own = Implementation(name="ai-rails", version=__version__)
             async with Client(cast("Transport", transport), client_info=own, cache=None) as client:
-                return await work(client)
+                found.append(await work(client))
+                # What is known stays known, however the server takes the good-bye.
+                scope.deadline = min(scope.deadline, anyio.current_time() + _GOODBYE_SECONDS)
+        if not found:
+            raise TimeoutError
+        return found[0]
 
     try:
-        return anyio.run(talk)
+        return in_event_loop(talk)
     except Exception as error:  # whatever a server's answer makes the SDK raise
         raise TalkError(_words(error, seconds, ending)) from None
 
@@ -117,50 +119,18 @@ def _words(error: BaseException, seconds: float, ending: Callable[[MCPError | No
     return what if isinstance(error, TalkError | ExchangeError) else f"the server cannot be talked to: {what}"
 
 
-class _Reached(httpx2.AsyncBaseTransport):
-    """Connects only to an address that was looked at, follows nothing, and takes an answer of bounded size."""
+class _Reached(CheckedTransport):
+    """Takes note of the status of an answer that failed, which the SDK does not say, and refuses redirects."""
 
-    def __init__(self, allow_private: bool) -> None:
-        self._allow_private = allow_private
-        self._inner = httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False)
-        #: What a failed answer was: the SDK does not say it.
-        self.status = ""
+    status = ""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request and return its answer."""
-        url, private = request.url, self._allow_private
-        address = await anyio.to_thread.run_sync(
-            lambda: checked_address(str(url), allow_private=private), abandon_on_cancel=True
-        )
-        request.url, request.extensions = url.copy_with(host=address), {**request.extensions, "sni_hostname": url.host}
-        response = await self._inner.handle_async_request(request)
+        """Send one request and return its answer. Raises ExchangeError."""
+        response = await super().handle_async_request(request)
         if response.has_redirect_location:
-            raise TalkError("the server redirects; redirects are not followed")
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise TalkError("the server sent a compressed answer that nobody asked for")
+            raise ExchangeError("the server redirects; redirects are not followed")
         self.status = f"the server answered with status {response.status_code}" if response.is_error else ""
-        response.stream = _Bounded(response.stream)
         return response
-
-    async def aclose(self) -> None:
-        """Close what is open."""
-        await self._inner.aclose()
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, stream: Any) -> None:  # noqa: ANN401 - the library's own
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        total = 0
-        async for chunk in self._stream:
-            total += len(chunk)
-            if total > _BYTES:
-                raise TalkError(f"the server sent more than {_BYTES} bytes")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
 
 @asynccontextmanager

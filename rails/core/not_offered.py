@@ -1,0 +1,44 @@
+"""What models ask for because other programs offer it, and why it is not offered here: told with the refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rails.core.tool_request import Json
+
+_FOLDERS: Final = "Folders are made with the first file in them, and go with the last."
+_PACKAGES: Final = (
+    "Nothing is installed for an agent: it would run code that nobody has read. Write the package into the project's "
+    "manifest with an edit, and say in words that the user has to install it."
+)
+_SQL: Final = "No database is reached from here. Write the statement into a file of the project for the user to run."
+_PAGES: Final = (
+    "No page is fetched: the network is closed to agents. The user can add an HTTP tool for the hosts that they allow."
+)
+_EDITOR: Final = (
+    "Its modes are tools of their own: write_file for whole_write, edit_file for edit. A rollback is the user's: "
+    "ai-rails undo --file PATH."
+)
+_REASONS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("create_directory", "delete_folder"), _FOLDERS),
+    **dict.fromkeys(("add_package", "remove_package"), _PACKAGES),
+    **dict.fromkeys(("fetch_webpage", "FetchMCP"), _PAGES),
+    "execute_sql": _SQL,
+    "file_editor": _EDITOR,
+}
+#: Options of edits: what they may say, because it is what happens anyway, and why they may say nothing else.
+OPTIONS: Final[Mapping[str, tuple[Json, str]]] = {
+    "dryRun": (False, "Leave it out: a person sees the whole change before anything is written."),
+    "rollbackOnFailure": (True, "Leave it out: the edits of an answer are one unit, and a part is never written."),
+}
+
+
+def reason(tool_name: str) -> str:
+    """Return why a tool of this name is not offered, and what to do instead; "" for any other."""
+    return _REASONS.get(tool_name, "")
+
+
+def reason_of_option(name: object) -> str:
+    """Return why an edit has no such option; "" for any other name."""
+    return OPTIONS[name][1] if isinstance(name, str) and name in OPTIONS else ""

@@ -1,0 +1,20 @@
+"""Reading files that a project holds: a pipe or a device in a file's place is an error, never waited for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+
+
+def read_ordinary(place: Path, most: int, *, links: bool = True) -> bytes:
+    """Return an ordinary file's bytes, of a larger one the first ``most`` and one more. Raises OSError."""
+    with os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file", str(place))
+        return file.read(most + 1)

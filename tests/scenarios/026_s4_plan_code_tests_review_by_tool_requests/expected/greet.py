@@ -1,0 +1,6 @@
+"""Greetings."""
+
+
+def greet(name: str) -> str:
+    """Say hello."""
+    return f"Hello, {name}!"

@@ -1,0 +1,57 @@
+"""What other systems offer and this one does not is refused by its name, with the reason and what to do instead."""
+
+import json
+
+import pytest
+
+FOLDER, PACKAGE = "Folders are made with the first file", "Write the package into the project's manifest"
+
+
+def fence(**call):
+    return f"```json\n{json.dumps(call)}\n```\n"
+
+
+def told(worked):
+    return "\n".join(worked.told)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (fence(tool="create_directory", path="x"), ("'create_directory' is not defined", FOLDER)),
+        (fence(tool="add_package", args={"name": "left-pad"}), ("'add_package' is not defined", PACKAGE)),
+        (fence(tool="execute_sql", sql="drop table x", description="d"), ("'execute_sql'", "No database is reached")),
+        (fence(tool="file_editor", path="a.txt", mode="rollback"), ("'file_editor'", "ai-rails undo --file PATH")),
+        ("<fetch_webpage><urls>[]</urls></fetch_webpage>", ("no tool 'fetch_webpage'", "No page is fetched")),
+        ("<file_editor><path>a.txt</path><mode>edit</mode></file_editor>", ("'file_editor'", "there are: Edit")),
+    ],
+)
+def test_a_tool_of_another_system_is_refused_with_the_reason_and_what_to_do_instead(work, answer, words):
+    text = told(work(answer, "Then not.", approvals=[]))
+    for word in words:
+        assert word in text
+
+
+@pytest.mark.parametrize(("element", "name"), [("file_editor", "file_editor"), ("invented_tool", "invented_tool")])
+def test_c6_09_an_unknown_xml_element_is_an_error_that_names_the_tools_there_are(work, element, name):
+    text = told(work(f"<{element}><path>a.txt</path><mode>x</mode></{element}>", "Then not."))
+    assert f"There is no tool '{name}'; there are: " in text
+
+
+EDIT = {"tool": "edit_file", "path": "a.txt", "search_replace": {"old_string": "one", "new_string": "two"}}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [("dryRun", True, "a person sees the whole change"), ("rollbackOnFailure", False, "a part is never written")],
+)
+def test_an_option_that_would_break_a_promise_is_refused_by_name_and_its_usual_value_is_fine(
+    work, option, value, words
+):
+    (work.project / "a.txt").write_text("one\n")
+    worked = work(
+        fence(**EDIT, **{option: value}), fence(**EDIT, **{option: not value}), "Done.", approvals=["approve"]
+    )
+    assert f"`{option}` is not a parameter" in told(worked)
+    assert words in told(worked)
+    assert (work.project / "a.txt").read_text() == "two\n"
