@@ -349,8 +349,13 @@ def test_more_to_hide_than_can_be_hidden_is_refused(project):
 def test_what_tools_make_again_is_not_proposed_wherever_it_lies(box):
     (box.project / "src/__pycache__").mkdir()
     (box.project / "src/__pycache__/kept.pyc").write_bytes(b"1")
-    made = box("mkdir -p src/deep/__pycache__; echo x > src/deep/__pycache__/n.pyc; rm -rf src/__pycache__; echo y > y")
-    assert changed(made) == {"y": b"y\n"}
+    (box.project / "pack/__pycache__").mkdir(parents=True)
+    (box.project / "pack/__pycache__/m.pyc").write_bytes(b"1")
+    (box.project / "pack/m.py").write_bytes(b"M = 1\n")
+    made = box(
+        "mkdir -p src/deep/__pycache__; echo x > src/deep/__pycache__/n.pyc; rm -r src/__pycache__ pack; echo y > y"
+    )
+    assert changed(made) == {"y": b"y\n", "pack/m.py": None}
 
 
 def test_the_bounds_of_a_command_and_what_a_label_says_of_itself():
