@@ -163,11 +163,13 @@ def test_what_an_expression_does_to_its_context_no_other_expression_sees():
     assert put_out(tried(value), "Second") == [[{"v": "2bundefined"}]]
 
 
-def test_a_process_that_answers_nonsense_is_a_named_stop():
+def test_a_process_that_answers_nonsense_is_a_named_stop_and_is_ended():
     """What floods the pipe, or answers for another question, ends that node and not the dry run."""
     for answer in (b"x" * 10**6, b"{}", b"[]", b'{"id": 99, "cpu": 0, "said": {"value": 1}}', b"[" * 10**5):
-        (_, run) = tried(flow(set_to("Set", "={{ 1 }}")), engine=Engine(lambda *_, said=answer: said)).runs
-        assert (run.state, "bound" in run.said) == ("failed", True)
+        ended = []
+        engine = Engine(lambda *_, said=answer: said, lambda all_=ended: all_.append(1))
+        (_, run) = tried(flow(set_to("Set", "={{ 1 }}")), engine=engine).runs
+        assert (run.state, "bound" in run.said, ended) == ("failed", True, [1])
 
 
 def test_without_an_engine_plain_values_and_conditions_work():
@@ -180,7 +182,7 @@ def test_without_an_engine_plain_values_and_conditions_work():
 
 
 def test_dates_without_luxon_are_named_as_not_modelled():
-    result = tried(flow(set_to("Set", "={{ $now }}")), engine=Engine(tried.engine.ask))
+    result = tried(flow(set_to("Set", "={{ $now }}")), engine=Engine(tried.engine.ask, tried.engine.end))
     assert [run.state for run in result.runs] == ["sample", "not modelled"]
     assert "luxon" in result.runs[1].said
 
@@ -326,6 +328,31 @@ def test_code_changes_only_its_own_copies():
     assert put_out(result, "Start") == [[{"n": 1, "l": [1]}]]
     assert put_out(result, "Code") == [[{"n": 9, "l": [1]}]]
     assert put_out(result, "Set") == [[{"v": "2 1"}]]
+
+
+CALLS = {
+    "$json.no?.first().x ?? 'd'": "d",
+    "$json.no?.b.first()[0].y ?? 'd'": "d",
+    "$json.no?.first().trim().x ?? 'd'": "d",
+    "$json?.list?.[0]?.x.toString()": "1",
+    "`${$json.list.map(i => i.x).join()}!`": "1,2!",
+    "new Intl.NumberFormat('de').format(1234.5)": "1.234,5",
+    "/* c */ ' ü😀 '.trim( /* d */ ).length // e": "3",
+    "$json.list\n  .map(i => i.x)\n  .first().toFixed(1)": "1.0",
+    "[...new Map([[1, 2]]).values()].first()": "2",
+    "$json.o.values().first() + Object.values($json.o).last()": "6",
+    "((a) => a.b.toUpperCase().concat('b'.toTitleCase()))({b: 'q'})": "QB",
+    "$json.s.replace(/(?<=a)b/g, c => c.toUpperCase())": "aBc",
+    "($json = {n: 7}, $json.n.isOdd())": "true",
+    "$now.setLocale('de').set({month: 3}).toFormat('LLLL')": "März",
+}
+
+
+def test_methods_are_called_as_javascript_and_n8n_call_them():
+    item = {"list": [{"x": 1}, {"x": 2}], "o": {"p": 3}, "s": "abc"}
+    for written, value in CALLS.items():
+        result = tried(flow(set_to("Set", f"={{{{ {written} }}}}")), {"Start": [item, item]})
+        assert put_out(result, "Set") == [[{"v": value}] * 2], written
 
 
 def test_an_error_that_code_catches_goes_no_further():

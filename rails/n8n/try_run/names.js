@@ -17,10 +17,11 @@
     return found;
   };
   const once = (name, make) => (name in cache ? cache[name] : (cache[name] = make()));
+  // A name whose value is made when it is read; what the code sets it to counts for this evaluation.
   const global = (name, get) =>
     Object.defineProperty(globalThis, name, {
-      get,
-      set: (value) => Object.defineProperty(globalThis, name, { value, writable: true }),
+      get: () => (`=${name}` in cache ? cache[`=${name}`] : get()),
+      set: (value) => (cache[`=${name}`] = value),
       configurable: true,
     });
   // An object whose parts are read when they are asked for; any other part is named as not modelled.
@@ -415,6 +416,7 @@
   };
   const any = { isEmpty, isNotEmpty: (value) => !isEmpty(value), toJsonString: (value) => stringify(value) };
   const KINDS = { string: strings, number: numeric, boolean: booleans };
+  const PLAIN = Object.prototype.toString;
   const ALL = [strings, arrays, numeric, booleans, objects, dates, any];
 
   function methodOf(of, name) {
@@ -423,7 +425,7 @@
         ? dates
         : Array.isArray(of)
           ? arrays
-          : (KINDS[typeof of] ?? (isObject(of) ? objects : {}));
+          : (KINDS[typeof of] ?? (PLAIN.call(of) === '[object Object]' ? objects : {}));
     if (Object.hasOwn(kind, name))
       return kind === dates ? (value, ...given) => again(of, name, dates[name](dated(value), ...given)) : kind[name];
     return typeof of[name] !== 'function' && Object.hasOwn(any, name) ? any[name] : null;
