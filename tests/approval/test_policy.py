@@ -7,9 +7,10 @@ import pytest
 
 from rails.approval.decision import Decision
 from rails.approval.policy.policy import PolicyApprover, load_policy
-from rails.approval.policy.rules import Circumstances, Policy, PolicyItem, glob_match, minute_of
+from rails.approval.policy.rules import Circumstances, Policy, PolicyItem, minute_of
 from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
+from rails.core.globs import glob_match
 
 
 @pytest.fixture
