@@ -17,7 +17,6 @@ from rails.sandbox.run import layer_for, run, start
 from rails.sandbox.view import Label, SandboxLimits, SandboxView
 from tests.sandbox.conftest import changed, label_of
 
-
 #: Seconds that only this process's own commands sleep: other tests of this machine have others.
 OWN = f"7{os.getpid()}."
 
@@ -161,7 +160,8 @@ from rails.sandbox.view import Label, SandboxLimits, SandboxView
 label = Label(int(sys.argv[1]), "test")
 project = Path(sys.argv[2])
 with layer_for(project, label=label) as layer:
-    run(("/bin/sh", "-c", f"setsid sleep {sys.argv[3]} & echo up; sleep {sys.argv[3]}1"), SandboxView(project, layer), label=label,
+    line = f"setsid sleep {sys.argv[3]} & echo up; sleep {sys.argv[3]}1"
+    run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label,
         on_output=lambda chunk: print(chunk.decode(), end="", flush=True))
 """
 
