@@ -575,6 +575,22 @@ def test_c5_10_a_run_as_events_leaves_standard_output_to_the_protocol(rails):
     assert "Created hello.txt" in done.stderr
 
 
+def test_c7_12_a_run_keeps_the_work_tree_on_a_branch_where_the_settings_ask_for_it(rails, project, environment):
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "--allow-empty", "-m", "x")):
+        subprocess.run(
+            ["git", "-c", "user.name=T", "-c", "user.email=t@localhost", *words], cwd=project, check=True, timeout=60
+        )
+    (project / "mine.txt").write_text("mine\n", "utf-8")
+    (Path(environment["AI_RAILS_CONFIG_DIR"]) / "config.toml").write_text("[run]\nbackup = true\n", "utf-8")
+    with StubServer([says("Done.")]) as stub:
+        done = rails("run", "nothing", "--model", "anthropic:m", "--base-url", stub.url, "--approve", "policy")
+    name = re.search(r"ai-rails-backup-[\d-]+", done.stdout)[0]
+    shown = subprocess.run(
+        ["git", "show", f"{name}:mine.txt"], cwd=project, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert shown.stdout == "mine\n"
+
+
 def test_c14_04_the_answers_of_a_session_are_written_as_files_and_never_over_others(rails, project):
     with StubServer([says(f"I write.\n{WRITE}"), says("Done.")]) as stub:
         rails("run", "write hello", "--model", "anthropic:m", "--base-url", stub.url, "--approve", "policy", code=0)

@@ -95,11 +95,7 @@ class Agents(dict[str, Agent]):
 
 
 def load_agents(
-    folders: Sequence[Path],
-    *,
-    trusted: Collection[str] = (),
-    trusted_folders: Collection[Path] = (),
-    only: str = "",
+    folders: Sequence[Path], *, trusted: Collection[str] = (), trusted_folders: Collection[Path] = (), only: str = ""
 ) -> Agents:
     """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
 

@@ -45,11 +45,7 @@ def card_lines(files: int) -> int:
 
 
 def file_diff(
-    change: FileChange,
-    findings: Iterable[Finding] = (),
-    *,
-    context: int = 3,
-    max_lines: int | None = FILE_LINES,
+    change: FileChange, findings: Iterable[Finding] = (), *, context: int = 3, max_lines: int | None = FILE_LINES
 ) -> Diff:
     """Draw ``change`` with the ``findings`` of its path. ``max_lines=None`` shows every line in full."""
     found = [finding for finding in findings if finding.path == str(change.path)]

@@ -86,10 +86,7 @@ class PendingAnswers:
 
     def discard(self, question: int) -> None:
         """Take away what was left, so that the question can be answered again."""
-        with (
-            contextlib.suppress(OSError),
-            files.folder(self._state, "sessions", self._session_id, _FOLDER) as box,
-        ):
+        with contextlib.suppress(OSError), files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
             os.unlink(_name(question), dir_fd=box)
 
     def hear(self, *, on: bool) -> None:

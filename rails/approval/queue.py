@@ -160,10 +160,7 @@ class ApprovalQueue:
         return found.choice if isinstance(found, PageAnswer) else found or ""
 
     def pick(
-        self,
-        question: ApprovalOpened,
-        here: Callable[[], T] | None,
-        wrong: Callable[[PageAnswer], str] = lambda _: "",
+        self, question: ApprovalOpened, here: Callable[[], T] | None, wrong: Callable[[PageAnswer], str] = lambda _: ""
     ) -> T | PageAnswer | None:
         """Ask something with options at the terminal (``here``) and in the page; return what came first.
 

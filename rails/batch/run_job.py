@@ -65,7 +65,7 @@ _SESSIONS: Final = 1_000
 
 def run_job(spec: JobSpec) -> JobResult:
     """Run one job and return its result, whatever happened."""
-    return run_job_with(spec, lambda: _model(spec))
+    return run_job_with(spec, lambda: model_of(spec))
 
 
 def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
@@ -148,7 +148,7 @@ class _Run:
             self._result,
             commit=commit,
             ending=ending.outcome,
-            error=one_line(ending.message, 600) if ending.outcome in _FAULTS else "",
+            error=one_line(ending.message.partition(" Nothing is lost:")[0], 600) if ending.outcome in _FAULTS else "",
             first_try=not any(turn.failed for turn in view.turns),
             turns=view.totals.turns,
             input_tokens=sum(turn.input_tokens + turn.cached_tokens for turn in view.turns),
@@ -220,8 +220,8 @@ def _write_config(spec: JobSpec, config: Path) -> None:
         (config / TEMPLATES / f"{name}.md").write_text(text, "utf-8")
 
 
-def _model(spec: JobSpec) -> Model:
-    """Open the model that a job names, with the keys that it may look up."""
+def model_of(spec: JobSpec) -> Model:
+    """Open the model that a job names, with the keys that it may look up. Raises UsageError or ModelError."""
     name, url = named_server(spec.model)
     return open_model(name, options=ModelOptions(base_url=url, environment=_environment(spec), seed=spec.seed or None))
 

@@ -75,7 +75,11 @@ def jobs_of(
     for task in tasks:
         repo = _repository(task, folder)
         own: dict[str, Any] = {**(same or {}), **({"budgets": task.budgets} if task.budgets else {})}
-        own |= {"repo": str(repo), "commit": _commit(repo, task.commit), "id": task.id, "task": task.task}
+        try:
+            commit = _commit(repo, task.commit)
+        except UsageError as error:
+            raise UsageError(f"Task {one_line(task.id)}: {error} Nothing was run.") from error
+        own |= {"repo": str(repo), "commit": commit, "id": task.id, "task": task.task}
         own |= {"checks": task.checks, "hidden": _hidden(task, folder)}
         agents = (task.agent,) if task.agent else chosen.agents
         for agent, model, gate in product(agents, chosen.models, chosen.gates):
@@ -91,7 +95,9 @@ def _repository(task: TaskLine, folder: Path) -> Path:
     place = task.repo.removeprefix("file://")
     if "://" in place or place.startswith("git@"):
         url = one_line(place, 200)
-        raise UsageError(f"Task {one_line(task.id)}: {url} is not on this machine. Clone it, and name the clone.")
+        raise UsageError(
+            f"Task {one_line(task.id)}: {url} is not on this machine. Clone it, and name the clone. Nothing was run."
+        )
     return (folder / place).resolve()
 
 

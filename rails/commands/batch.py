@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rails.commands.options import above_zero, add_description, from_one
-from rails.core.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from rails.core.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, ModelError, UsageError
 from rails.core.text import one_line, sha256
 
 if TYPE_CHECKING:
@@ -95,14 +95,17 @@ def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSp
     """Run the jobs that have no result yet, and show how far they are; return the exit code."""
     from rails.batch.run_set import run_set, unfinished
 
-    left, _ = unfinished(store, specs, options.retry)
-    print(f"{len(specs)} jobs, {len(specs) - len(left)} of them done before · {one_line(store.place)}")
+    left, over = unfinished(store, specs, options.retry)
+    print(f"{len(specs)} jobs, {len(over)} of them done before · {one_line(store.place)}")
+    if broken := sum(bool(result.error) for result in over):
+        print(f"  {broken} of them ended in an error, which --retry errors runs again")
+    _check_models(options, left)
     if options.dry_run:
         for spec in left:
             print(f"  {spec.name}  {one_line(spec.id, 40)}  {spec.agent}  {one_line(spec.model, 60)}  gate {spec.gate}")
         return EXIT_OK
     if not left:
-        return EXIT_OK
+        return EXIT_FINDINGS if broken else EXIT_OK
     _check_prices(options, left)
     engine = _engine(options, store, len(left))
     try:
@@ -129,6 +132,8 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     print(f"{len(progress.done)} run: {passed} passed, {failed} failed, {errors} errors{_money(progress)}")
     for error in dict.fromkeys(result.error for result in progress.done if result.error):
         print(f"  error: {one_line(error, 300)}")
+    if errors:
+        print("  the same command with --retry errors runs what ended in an error again")
     for holder in dict.fromkeys(progress.elsewhere.values()):
         print(f"  still being run by {holder}")
     if progress.stopped:
@@ -246,6 +251,20 @@ def _policy(given: str | None) -> str:
         words = f"There is no policy in {file}, so nothing that an agent does would be approved."
         raise UsageError(f"{words} --policy edits approves changes that pass the gate. Nothing was run.")
     return file.read_text("utf-8")
+
+
+def _check_models(options: argparse.Namespace, specs: Sequence[JobSpec]) -> None:
+    """Raise UsageError for a model that there is not, and ModelError for a key that workers of this machine lack."""
+    from rails.batch.run_job import model_of
+
+    for spec in {spec.model: spec for spec in specs}.values():
+        try:
+            model_of(spec)
+        except UsageError as error:
+            raise UsageError(f"{error}. Nothing was run.") from error
+        except ModelError:
+            if not options.ray:  # other machines have keys of their own
+                raise
 
 
 def _check_prices(options: argparse.Namespace, specs: Sequence[JobSpec]) -> None:

@@ -123,7 +123,9 @@ class Talk:
 
     def follow_up(self, session: Session, ending: Ending) -> str:
         """Return what the person says to an ending, "" where they leave or begin anew."""
-        if ending.outcome not in ("done", "stopped"):
+        if ending.outcome == "model_failed":  # what failed was shown when it did
+            print("  Nothing is lost: say something to ask again, or take another model with /model NAME.")
+        elif ending.outcome not in ("done", "stopped"):
             print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
 

@@ -125,18 +125,25 @@ def _status() -> int:
 
 
 def _last_calls(project: Path) -> Iterator[str]:
-    """Yield the last verdicts of hosted sessions, the newest session first."""
+    """Yield the last verdicts of hosted sessions and what was not judged, the newest session first."""
     from rails.core.events.changes import GateVerdict
+    from rails.core.events.session import ErrorEvent
+    from rails.core.text import one_line
     from rails.log.reader import read_lenient
 
     folder = project / ".rails" / "sessions"
     logs = [one for host in HOSTS for one in folder.glob(f"{host}-*/log.jsonl")]
     for log in sorted(logs, key=lambda one: one.stat().st_mtime, reverse=True)[:3]:
-        verdicts = [(one, one.event) for one in read_lenient(log)[0] if isinstance(one.event, GateVerdict)]
-        for record, event in verdicts[-_SHOWN:]:
+        found = [(one, one.event) for one in read_lenient(log)[0] if isinstance(one.event, GateVerdict | ErrorEvent)]
+        for record, event in found[-_SHOWN:]:
+            line = f"{record.timestamp[:19].replace('T', ' ')} UTC  {log.parent.name[:24]}"
+            if isinstance(event, ErrorEvent):
+                yield f"{line}  {one_line(event.message, 200)}"
+                continue
             files = ", ".join(line[6:] for line in event.diff.splitlines() if line.startswith("+++ b/"))
-            when, spent = record.timestamp[:19].replace("T", " "), event.duration_ms
-            yield f"{when} UTC  {log.parent.name[:24]}  {event.verdict.status:<5} {spent:7.1f} ms  {files}".rstrip()
+            missed = "".join(f"; {miss.path} not by {miss.check}: {miss.reason}" for miss in event.verdict.not_checked)
+            why = one_line(missed, 200)
+            yield f"{line}  {event.verdict.status:<5} {event.duration_ms:7.1f} ms  {files}{why}".rstrip()
 
 
 def _test(host: str) -> int:

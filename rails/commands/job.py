@@ -78,7 +78,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         players, prices = models.cast_of(options, agents, configured.values), screen.prices.models
         models.check_models(players, roles, job, prices, config_folder())
         if log is None:
-            job, log = _log_start(job, project, plan, options, players.for_role(roles[0]).name)
+            job, log, recalled = _log_start(job, project, plan, options, players.for_role(roles[0]).name)
     except BaseException:
         if log is not None:
             log.close()
@@ -218,12 +218,17 @@ def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressS
 
 def _log_start(
     job: SessionJob, project: Path, plan: PlanFile | None, options: argparse.Namespace, model: str
-) -> tuple[SessionJob, SessionLog]:
-    """Begin the log of a new session; return the job with what its first agent is given."""
+) -> tuple[SessionJob, SessionLog, str]:
+    """Begin the log of a new session; return the job with what its first agent is given, and what was kept before."""
+    kept = ""
+    if options.backup:
+        from rails.edits.commit import backup_branch
+
+        kept = f"the work tree as it is now is kept on the branch {backup_branch(project)}"
     job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
     log = SessionLog.create(state_of(project))
     log_session_start(job, log, model, models.chosen_words(options, log.session_id))
-    return job, log
+    return job, log, kept
 
 
 @contextlib.contextmanager

@@ -73,6 +73,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="with --candidates: their models in turn",
     )
     parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
+    words = "first keep the work tree on a branch ai-rails-backup-TIME ([run] backup in your config.toml)"
+    parser.add_argument("--backup", action="store_true", default=None, help=words)
     parser.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
     add_project(parser)
     add_approval(parser, default=None)

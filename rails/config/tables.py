@@ -218,6 +218,7 @@ class RunTable(BoundsTable, frozen=True, forbid_unknown_fields=True):
     answer_within: AboveZero | None = None
     max_attempts: FromOne | None = None
     max_turns: FromOne | None = None
+    backup: bool = False
 
 
 class SessionsTable(Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,6 +9,7 @@ goes through a filter such as LFS; and while a merge or rebase is going on. Igno
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -17,6 +18,7 @@ from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.lazy_pattern import lazy
+from rails.core.paths import WorkspacePath, parse_path, protected
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import read_file
@@ -54,6 +56,29 @@ def commit_session(project: Path, session: str, title: str) -> Committed:
     message = f"{one_line(title, 200) or 'Changes by AI-Rails'}\n\nAI-Rails-Session: {session}\n"
     commit = repository.commit(entries, message)
     return Committed(commit, tuple(name for name, _ in kept), tuple(sorted(ignored)))
+
+
+def backup_branch(project: Path) -> str:
+    """Keep the work tree as it is now on a branch ``ai-rails-backup-TIME``, and return its name.
+
+    The branch that is checked out, the index and the files are left alone. A clean tree's branch is its last commit;
+    ignored files, and untracked ones that hold secrets or keys, are not in it. Raises WorkspaceError.
+    """
+    repository = _Repository.around(project)
+    head = repository.head()
+    with scratch_folder("backup") as folder:
+        index = Path(folder) / "index"
+        repository.must(["read-tree", head] if head else ["read-tree", "--empty"], index=index)
+        repository.must(["update-index", "-z", "--index-info"], repository.all_entries(), index=index)
+        tree = repository.must(["write-tree"], index=index).decode().strip()
+    commit = head
+    if not head or tree != repository.must(["rev-parse", f"{head}^{{tree}}"]).decode().strip():
+        commit = repository.commit_tree(tree, head, "Before AI-Rails: the work tree as it was\n")
+    stem = f"ai-rails-backup-{time.strftime('%Y%m%d-%H%M%S')}"
+    for name in (stem, *(f"{stem}-{number}" for number in range(2, 100))):
+        if repository.git(["update-ref", f"refs/heads/{name}", commit, "0" * 40])[0] == 0:
+            return name
+    raise WorkspaceError("The backup branch could not be made in your repository. Nothing was started.")
 
 
 def _net_changes(project: Path, session: str) -> list[FileChange]:
@@ -198,12 +223,34 @@ class _Repository:
             self.must(["read-tree", head] if head else ["read-tree", "--empty"], index=index)
             self.must(["update-index", "-z", "--index-info"], entries, index=index)
             tree = self.must(["write-tree"], index=index).decode().strip()
-        parent = ["-p", head] if head else []
-        made = self.must(["commit-tree", tree, *parent, "-F", "-"], message.encode(), more=self._identity())
-        commit = made.decode().strip()
+        commit = self.commit_tree(tree, head, message)
         self.must(["update-index", "-z", "--index-info"], entries)
         self.must(["update-ref", "-m", "commit: AI-Rails", "HEAD", commit, head or "0" * 40])
         return commit
+
+    def commit_tree(self, tree: str, head: str, message: str) -> str:
+        """Make a commit object that no branch has yet."""
+        parent = ["-p", head] if head else []
+        made = self.must(["commit-tree", tree, *parent, "-F", "-"], message.encode(), more=self._identity())
+        return made.decode().strip()
+
+    def all_entries(self) -> bytes:
+        """Write the files of the work tree as blobs, without filters, and return index lines for them."""
+        tracked = self._listed(["ls-files", "-s", "-z"])
+        others = self.must(["ls-files", "-o", "--exclude-standard", "-z"]).decode("utf-8", "surrogateescape")
+        lines, wanted = [], []
+        for name in (*tracked, *(one for one in others.split("\0") if one and not _holds_secrets(one))):
+            place = self.top / name
+            if place.is_file() and not place.is_symlink() and "\n" not in name:
+                wanted.append(name)
+            elif not os.path.lexists(place):
+                lines.append(f"0 {'0' * 40}\t{name}\0")
+        names = "".join(f"{name}\n" for name in wanted).encode("utf-8", "surrogateescape")
+        blobs = self.must(["hash-object", "-w", "--no-filters", "--stdin-paths"], names).decode().split()
+        for name, blob in zip(wanted, blobs, strict=True):
+            mode = "100755" if (self.top / name).stat().st_mode & 0o111 else "100644"
+            lines.append(f"{mode} {blob}\t{name}\0")
+        return "".join(lines).encode("utf-8", "surrogateescape")
 
     def _identity(self) -> dict[str, str]:
         """Return author and committer as the user's own configuration names them."""
@@ -217,3 +264,8 @@ class _Repository:
             found[f"GIT_{role}_NAME"] = name or "AI-Rails"
             found[f"GIT_{role}_EMAIL"] = mail or "ai-rails@localhost"
         return found
+
+
+def _holds_secrets(name: str) -> bool:
+    path = parse_path(name)
+    return not isinstance(path, WorkspacePath) or protected(path) in ("secrets", "keys")

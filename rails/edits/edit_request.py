@@ -49,7 +49,8 @@ def without_fence(wanted: EditRequest) -> EditRequest | None:
     if old is None:
         return None
     new = _FENCE.match(flatten(wanted.new))
-    return replace(wanted, old=old[2], new=new[2] if new else wanted.new)
+    end = "\n" if not new and flatten(wanted.new).endswith("\n") else ""
+    return replace(wanted, old=f"{old[2]}{end}", new=new[2] if new else wanted.new)
 
 
 def unnumbered(wanted: EditRequest) -> tuple[EditRequest, int] | None:
@@ -57,13 +58,14 @@ def unnumbered(wanted: EditRequest) -> tuple[EditRequest, int] | None:
 
     Only when every line of the search text has one and they count up by one.
     """
-    lines = flatten(wanted.old).removesuffix("\n").split("\n")
+    flat = flatten(wanted.old)
+    lines = flat.removesuffix("\n").split("\n")
     found = [_NUMBERED.match(line) for line in lines]
     numbers = [int(match[1]) for match in found if match]
     if len(numbers) < len(lines) or numbers != list(range(numbers[0], numbers[0] + len(lines))):
         return None
     old = "\n".join(_NUMBERED.sub("", line, count=1) for line in lines)
-    return replace(wanted, old=old, new=_without_numbers(flatten(wanted.new))), numbers[0]
+    return replace(wanted, old=old + "\n" * flat.endswith("\n"), new=_without_numbers(flatten(wanted.new))), numbers[0]
 
 
 def _without_numbers(text: str) -> str:

@@ -81,7 +81,7 @@ def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, st
         yield bare, "a code fence around the search text was left out"
     if numbered := unnumbered(wanted):
         plain, first = numbered
-        if first - 1 in line_places(plain.old.split("\n"), view.lines, str.rstrip, PLACES):
+        if first - 1 in line_places(plain.old.removesuffix("\n").split("\n"), view.lines, str.rstrip, PLACES):
             yield plain, "line numbers copied into the search text were left out"
 
 

@@ -13,14 +13,7 @@ from rails.core.diff import line_map
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import (
-    TextFindings,
-    count_in,
-    identity,
-    lines_of,
-    which_are_new,
-    with_new,
-)
+from rails.gate.baseline import TextFindings, count_in, identity, lines_of, which_are_new, with_new
 from rails.gate.support.check import CheckJob, CheckResult
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.

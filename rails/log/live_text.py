@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from rails.core import atomic_file
@@ -79,9 +78,7 @@ class LiveText:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             _file(self._log.state, self._log.session_id).unlink()
 

@@ -23,10 +23,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from rails.core import atomic_file, limits, lock
+from rails.core.closing import Closing
 from rails.core.errors import LogError
 from rails.core.events.base import Event
 from rails.core.events.record import DURABLE, Record
@@ -46,7 +46,7 @@ _MESSAGE_CHARS: Final = 1_000
 _NEW: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class SessionLog:
+class SessionLog(Closing):
     """The log of one session, open for appending; made by :meth:`create` or :meth:`reopen`, usable in ``with``.
 
     May be shared between threads. ``state`` is the project's ``.rails`` folder.
@@ -169,14 +169,6 @@ class SessionLog:
                 os.close(self._descriptor)
                 self._descriptor = -1
                 self._broken = "it is closed"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _payload(self, details: Mapping[str, Json]) -> tuple[Mapping[str, Json], bytes]:
         """Return the details as they are written, and their JSON; most are small and hold no secret."""

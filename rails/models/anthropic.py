@@ -45,6 +45,7 @@ from rails.models.http import (
     ErrorEventError,
     echo_arguments,
     encodable,
+    ending,
     event_status,
     events_of,
     status_error,
@@ -261,7 +262,8 @@ class _Reading:
     def answer(self) -> ModelAnswer:
         """Return what has arrived; its stop reason is "cut" unless the stream ended as it should."""
         parts = tuple(part for _, block in sorted(self._blocks.items()) if (part := block.part()))
-        stop, note = self._ending()
+        stopped = self._stop if self.ended else None
+        stop, note = ending(_STOPS, stopped, self._chars, self._max_tokens, self._stop_words)
         usage = Usage(
             self._usage.get("input_tokens", 0),
             self._usage.get("output_tokens", 0),
@@ -269,16 +271,6 @@ class _Reading:
             self._usage.get("cache_creation_input_tokens", 0),
         )
         return ModelAnswer(Message("assistant", parts), stop, usage, self._model, note)
-
-    def _ending(self) -> tuple[StopReason, str]:
-        if self._chars > limits.ANSWER_CHARS:
-            return "cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters"
-        if not self.ended or self._stop is None:
-            return "cut", "the server ended the answer before it was complete"
-        if self._stop not in _STOPS:
-            return "cut", f"the answer stopped for an unknown reason: {one_line(self._stop)}"
-        stop, note = _STOPS[self._stop]
-        return stop, self._stop_words or note.format(limit=self._max_tokens)
 
     def _whole(self, message: Mapping[str, Any]) -> Iterator[TextDelta]:
         """Take in a message that was not streamed; give out its text."""

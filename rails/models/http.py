@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from typing import Any, Final, NoReturn
 
 from rails.core import limits
+from rails.core.conversation import StopReason
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
@@ -244,6 +245,20 @@ def status_error(who: str, status: int, detail: str, retry_after: str | None = N
 def event_status(kind: str | None) -> int:
     """Return the HTTP status that an error event of type ``kind`` stands for; unknown ones are passing."""
     return _EVENT_STATUS.get(kind or "", 500)
+
+
+def ending(
+    stops: Mapping[str, tuple[StopReason, str]], stop: str | None, chars: int, max_tokens: int, words: str = ""
+) -> tuple[StopReason, str]:
+    """Return why an answer of so many ``chars`` ended, and that in words; ``stop`` is what the server said of it."""
+    if chars > limits.ANSWER_CHARS:
+        return "cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters"
+    if stop is None:
+        return "cut", "the server ended the answer before it was complete"
+    if stop not in stops:
+        return "cut", f"the answer stopped for an unknown reason: {one_line(stop)}"
+    reason, note = stops[stop]
+    return reason, words or note.format(limit=max_tokens)
 
 
 def echo_arguments(raw: str) -> dict[str, Json]:

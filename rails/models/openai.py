@@ -31,7 +31,7 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.models.http import ModelServer, echo_arguments, encodable
+from rails.models.http import ModelServer, echo_arguments, encodable, ending
 from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
@@ -170,18 +170,8 @@ class _Reading:
         parts: list[MessagePart] = [TextPart(text)] if text else []
         for number, call in sorted(self._calls.items()):
             parts.append(NativeCall(call.id or f"call_{number}", call.name, "".join(call.arguments)))
-        stop, note = self._ending()
+        stop, note = ending(_STOPS, self._finish, self._chars, self._max_tokens)
         return ModelAnswer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)
-
-    def _ending(self) -> tuple[StopReason, str]:
-        if self.ended:
-            return "cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters"
-        if self._finish is None:
-            return "cut", "the server ended the answer before it was complete"
-        if self._finish not in _STOPS:
-            return "cut", f"the answer stopped for an unknown reason: {one_line(self._finish)}"
-        stop, note = _STOPS[self._finish]
-        return stop, note.format(limit=self._max_tokens)
 
     def _call(self, piece: Mapping[str, Any]) -> None:
         """Add a piece to its call; without an ``index``, an id that is new begins a new one."""

@@ -25,20 +25,13 @@ _WORKFLOW_ORDER: Final = (
 )  # fmt: skip
 _NODE_ORDER: Final = (
     "parameters", "type", "typeVersion", "position", "id", "name", "webhookId", "retryOnFail", "maxTries",
-    "waitBetweenTries", "alwaysOutputData", "executeOnce", "notesInFlow", "credentials", "disabled", "notes",
-    "onError",
+    "waitBetweenTries", "alwaysOutputData", "executeOnce", "notesInFlow", "credentials", "disabled", "notes", "onError",
 )  # fmt: skip
 #: Types whose node n8n gives a webhook id of its own.
-_WITH_WEBHOOK: Final = frozenset(
-    {
-        "n8n-nodes-base.webhook",
-        "n8n-nodes-base.formTrigger",
-        "n8n-nodes-base.form",
-        "n8n-nodes-base.wait",
-        "@n8n/n8n-nodes-langchain.chatTrigger",
-        "@n8n/n8n-nodes-langchain.mcpTrigger",
-    }
-)
+_WITH_WEBHOOK: Final = frozenset({
+    "n8n-nodes-base.webhook", "n8n-nodes-base.formTrigger", "n8n-nodes-base.form", "n8n-nodes-base.wait",
+    "@n8n/n8n-nodes-langchain.chatTrigger", "@n8n/n8n-nodes-langchain.mcpTrigger",
+})  # fmt: skip
 #: Whole numbers up to here print without an exponent in JavaScript, and are exact as a float.
 _EXACT: Final = 2**53
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")

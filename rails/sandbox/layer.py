@@ -22,6 +22,7 @@ from typing import Final
 
 from rails.core import limits, lock
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.closing import Closing
 from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError, Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, forbidden, parse_path
@@ -50,7 +51,7 @@ class LayerChange:
     fault: str = ""
 
 
-class Layer:
+class Layer(Closing):
     """What all kinds share, and the kind that nothing can be written to.
 
     ``root`` is what is seen as the project, ``upper`` where what a command wrote is for us.
@@ -205,12 +206,6 @@ class Layer:
             os.close(self._lock)
             self._lock = -1
         _remove_all(self.folder)
-
-    def __enter__(self) -> Layer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _own_folder(project: Path) -> Path:

@@ -79,13 +79,7 @@ class ModelWindow:
         return step
 
     def step(
-        self,
-        context: TurnContext,
-        messages: Sequence[Message],
-        over: int,
-        tried: Tried,
-        *,
-        page: bool = False,
+        self, context: TurnContext, messages: Sequence[Message], over: int, tried: Tried, *, page: bool = False
     ) -> ContextReduced | None:
         """Publish and return the step that makes ``over`` tokens less; ``None`` where there is nothing to leave out."""
         thought = window.estimate(context.system, context.tools, messages)

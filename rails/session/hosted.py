@@ -16,32 +16,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass as mutable
 from dataclasses import field as of_each
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import rails
 from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.closing import Closing
 from rails.core.conversation import Message, ModelAnswer, NativeCall
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import LogError, RailsError
 from rails.core.events.base import Event
-from rails.core.events.changes import (
-    ChangePlanned,
-    CheckpointEvent,
-    GateVerdict,
-    ToolExecutionResult,
-    changes_in_words,
-)
-from rails.core.events.session import (
-    AgentEngage,
-    ErrorEvent,
-    SessionLimits,
-    Task,
-    WorkflowEnd,
-    WorkflowStart,
-)
+from rails.core.events.changes import ChangePlanned, CheckpointEvent, GateVerdict, ToolExecutionResult, changes_in_words
+from rails.core.events.session import AgentEngage, ErrorEvent, SessionLimits, Task, WorkflowEnd, WorkflowStart
 from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json, RawRequest
@@ -107,7 +94,7 @@ def session_name(host: str, session: str) -> str:
     return name if SESSION_ID.fullmatch(name) else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
 
 
-class HostedSession:
+class HostedSession(Closing):
     """One session of a host, open: its log, its state and what is compared with. Use it in ``with``.
 
     ``host`` is the agent's name in the log. Raises RailsError when the log cannot be opened or written.
@@ -196,14 +183,6 @@ class HostedSession:
         """Close the log."""
         if self._log is not None:
             self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # -- the log ---------------------------------------------------------------------------------
 

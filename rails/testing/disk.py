@@ -20,7 +20,6 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from rails.core.dataclass import dataclass
@@ -58,9 +57,7 @@ class RecordingDisk:
             setattr(os, name, self._watched(name, self._real[name]))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for name, function in self._real.items():
             setattr(os, name, function)
 

@@ -187,6 +187,36 @@ def test_a_wrong_use_is_told_and_nothing_is_run(batch, tmp_path, capsys, words, 
     assert not (tmp_path / "r").exists()
 
 
+def test_what_ended_in_an_error_is_named_each_time_and_run_again_on_request(batch):
+    words = ("run", "tasks.jsonl", "--store", "runs", "--models", "openai:m@http://127.0.0.1:9/v1", "--policy", "edits")
+    code, out = batch(*words)
+    assert code == 1
+    assert out.count("could not be reached") == 1, "two jobs with one error are told once"
+    assert "--resume" not in out
+    code, out = batch(*words)
+    assert (code, "2 of them ended in an error, which --retry errors runs again" in out) == (1, True)
+    code, out = batch(*words, "--retry", "errors", "--dry-run")
+    assert (code, out.count("gate on")) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("nonsense:x", "Unknown model 'nonsense:x'"),
+        ("openai:", "has no name"),
+        ("recorded:none.jsonl", "cannot be read"),
+        ("anthropic:x", "ANTHROPIC_API_KEY is not set"),
+    ],
+)
+def test_a_model_that_cannot_be_opened_is_told_before_anything_runs(batch, tmp_path, monkeypatch, capsys, model, said):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    words = ("run", "tasks.jsonl", "--store", "runs", "--models", model, "--policy", "edits", "--dry-run")
+    assert main(["batch", *words]) in (2, 3)
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "runs/jobs").exists()
+
+
 def test_money_is_bounded_only_where_prices_are_known(batch, model, tmp_path, capsys):
     with model(**SCRIPTS) as server:
         words = ("run", "tasks.jsonl", "--store", "runs", "--models", f"openai:m@{server.url}/v1", "--policy", "edits")

@@ -4,7 +4,7 @@ import pytest
 
 from rails.core.errors import WorkspaceError
 from rails.edits.checkpoints import History
-from rails.edits.commit import commit_session
+from rails.edits.commit import backup_branch, commit_session
 
 from .helpers import change, save, step
 from .test_hostile_repository import fingerprint, git, hostile, traces
@@ -136,3 +136,41 @@ def test_nothing_of_a_hostile_repository_runs_for_a_commit(tmp_path):
     commit_session(project, "s1", "t")
     assert traces(tmp_path) == []
     assert git(project, "log", "-1", "--format=%s") == b"t\n"
+
+
+def test_c7_12_a_backup_branch_keeps_the_work_tree_and_touches_nothing(project):
+    save(project, "a.txt", "changed\n")
+    (project / "gone.txt").unlink()
+    save(project, "new.sh", "#!/bin/sh\n").chmod(0o755)
+    save(project, "noise.log", "ignored")
+    save(project, ".env", "KEY=secret")
+    save(project, "id_rsa", "secret")
+    git(project, "add", "b.txt")
+    before = (status(project), (project / ".git/index").read_bytes(), git(project, "rev-parse", "HEAD"))
+    name = backup_branch(project)
+    assert before == (status(project), (project / ".git/index").read_bytes(), git(project, "rev-parse", "HEAD"))
+    assert git(project, "ls-tree", "-r", "--name-only", name).decode().split() == [
+        *(".gitignore", "a.txt", "b.txt", "new.sh")
+    ]
+    assert git(project, "show", f"{name}:a.txt") == b"changed\n"
+    assert git(project, "ls-tree", name, "new.sh").startswith(b"100755")
+    assert git(project, "symbolic-ref", "HEAD") == b"refs/heads/main\n"
+
+
+def test_c7_12_on_a_clean_tree_it_is_the_last_commit_and_a_second_one_has_another_name(project):
+    first, second = backup_branch(project), backup_branch(project)
+    assert first != second
+    for name in (first, second):
+        assert git(project, "rev-parse", name) == git(project, "rev-parse", "HEAD")
+
+
+def test_c7_12_no_filter_and_no_hook_of_the_repository_runs_for_it(project, tmp_path):
+    mark = tmp_path / "ran"
+    git(project, "config", "filter.x.clean", f"touch {mark}; cat")
+    save(project, ".gitattributes", "*.txt filter=x\n")
+    save(project, ".git/hooks/reference-transaction", f"#!/bin/sh\ntouch {mark}\n").chmod(0o755)
+    save(project, "a.txt", "changed\n")
+    assert git(project, "show", f"{backup_branch(project)}:a.txt") == b"changed\n"
+    mark.unlink(missing_ok=True)  # what git itself ran for the test
+    backup_branch(project)
+    assert not mark.exists()

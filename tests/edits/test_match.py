@@ -305,3 +305,18 @@ def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, rig
 )  # fmt: skip
 def test_an_indentation_that_neither_side_shows_is_refused(text, old, new):
     assert refusal(text, old, new).code == "not_found"
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("new_end", ["", "\n"])
+@pytest.mark.parametrize("form", ["numbers", "numbers in both", "fence", "fence in both"])
+def test_what_was_copied_around_whole_lines_leaves_the_lines_below_where_they_are(form, end, new_end):
+    def wrapped(text, last):
+        if form.startswith("fence"):
+            return f"```python\n{text}\n```{last}"
+        return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), 1)) + last
+
+    old = wrapped("one = 1\ntwo = 2", end)
+    new = wrapped("one = 1\ntwo = 4", end) if form.endswith("both") else f"one = 1\ntwo = 4{new_end}"
+    blank = "\n" if form == "numbers" and new_end > end else ""  # the texts as they are, which end otherwise
+    assert result("one = 1\ntwo = 2\n\n\nthree = 3\n", old, new)[1] == f"one = 1\ntwo = 4\n{blank}\n\nthree = 3\n"

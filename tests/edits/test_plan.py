@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rails.core.app_dirs import builtin_folder
 from rails.core.changes import ChangeSet
 from rails.core.text import sha256
 from rails.edits.plan import plan
 from rails.edits.stale import KnownFiles
+from rails.tools.loader import load_definitions
 
-from .helpers import at, edit, request, save
+from .helpers import EDIT_TOOLS, at, edit, request, save
 
 
 def one(project, *requests):
@@ -515,6 +517,17 @@ def test_a_request_that_is_sent_again_does_not_add_its_lines_twice(tmp_path):
 def test_what_only_looks_like_a_repetition_is_done(tmp_path, old, new, right):
     save(tmp_path, "a.py", "import os\nimport sys\n\nx = 1\n")
     assert after(tmp_path, "a.py", edit("a.py", old, new)) == right.encode()
+
+
+def test_c3_15_every_example_of_an_edit_tool_is_planned_as_its_definition_shows_it(tmp_path):
+    """What the prompt shows is what the executor takes: it is planned, or refused for the state of the files alone."""
+    registry = load_definitions([builtin_folder("mcp_definitions")])
+    edits = [one for one in registry.definitions.values() if one.effect == "edit"]
+    for definition in edits:
+        for example in definition.examples:
+            planned = plan([request(definition.tool_name, **example)], tmp_path)
+            assert {refusal.code for refusal in planned.refusals} <= {"not_found", "workflow"}, planned.refusals
+    assert len(edits) >= len(EDIT_TOOLS)
 
 
 def test_a_replacement_that_is_no_plain_one_says_on_which_rung(tmp_path):

@@ -56,7 +56,7 @@ def server(monkeypatch):
     monkeypatch.setenv("N8N_API_KEY", KEY)
     made = type("Handler", (Answers,), {"asked": [], "refused": {}})
     with ThreadingHTTPServer(("127.0.0.1", 0), made) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         made.address = f"http://127.0.0.1:{running.server_port}"
         yield made
         running.shutdown()

@@ -34,10 +34,9 @@ def refused(value):
     return any(one.severity == "error" for one in found)
 
 
-@pytest.mark.parametrize("row", VERDICTS, ids=lambda row: ascii(row["code"])[:60])
-def test_the_verdict_is_n8n_s(row):
-    agrees = refused(row["code"]) == (row["n8n"] == "refused")
-    assert agrees != ("differs" in row)
+def test_every_verdict_is_n8n_s_but_where_the_table_says_why():
+    differing = [row["code"] for row in VERDICTS if refused(row["code"]) != (row["n8n"] == "refused")]
+    assert differing == [row["code"] for row in VERDICTS if "differs" in row]
 
 
 def test_the_table_is_large_and_nearly_all_of_it_is_judged_as_n8n_does():

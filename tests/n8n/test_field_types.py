@@ -3,8 +3,6 @@
 The verdicts are those of n8n-workflow 2.41.0.
 """
 
-import pytest
-
 from rails.n8n.rules.required import _type_fault
 
 VALID = {
@@ -23,11 +21,9 @@ INVALID = {
 }
 
 
-@pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in VALID.items() for value in values])
-def test_a_value_that_n8n_takes_is_no_fault(kind, value):
-    assert _type_fault(value, kind, ()) is None
+def test_a_value_that_n8n_takes_is_no_fault():
+    assert [(kind, one) for kind, values in VALID.items() for one in values if _type_fault(one, kind, ())] == []
 
 
-@pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in INVALID.items() for value in values])
-def test_a_value_that_n8n_refuses_is_a_fault(kind, value):
-    assert _type_fault(value, kind, ())
+def test_a_value_that_n8n_refuses_is_a_fault():
+    assert [(kind, one) for kind, values in INVALID.items() for one in values if not _type_fault(one, kind, ())] == []

@@ -111,7 +111,6 @@ ENDLESS = [
     "while (true) {}",
     "const f = () => f(); f()",
     "let s = 'x'; while (true) s += s",
-    "let a = [1]; while (true) a = [...a, ...a]",
     "Array(1e12)",
     "return [{json: {s: 'x'.repeat(5e8)}}]",
     "return [{json: {s: 'x'.repeat(6e6)}}]",
@@ -327,6 +326,31 @@ def test_code_changes_only_its_own_copies():
     assert put_out(result, "Start") == [[{"n": 1, "l": [1]}]]
     assert put_out(result, "Code") == [[{"n": 9, "l": [1]}]]
     assert put_out(result, "Set") == [[{"v": "2 1"}]]
+
+
+CALLS = {
+    "$json.no?.first().x ?? 'd'": "d",
+    "$json.no?.b.first()[0].y ?? 'd'": "d",
+    "$json.no?.first().trim().x ?? 'd'": "d",
+    "$json?.list?.[0]?.x.toString()": "1",
+    "`${$json.list.map(i => i.x).join()}!`": "1,2!",
+    "new Intl.NumberFormat('de').format(1234.5)": "1.234,5",
+    "/* c */ ' ü😀 '.trim( /* d */ ).length // e": "3",
+    "$json.list\n  .map(i => i.x)\n  .first().toFixed(1)": "1.0",
+    "[...new Map([[1, 2]]).values()].first()": "2",
+    "$json.o.values().first() + Object.values($json.o).last()": "6",
+    "((a) => a.b.toUpperCase().concat('b'.toTitleCase()))({b: 'q'})": "QB",
+    "$json.s.replace(/(?<=a)b/g, c => c.toUpperCase())": "aBc",
+    "($json = {n: 7}, $json.n.isOdd())": "true",
+    "$now.setLocale('de').set({month: 3}).toFormat('LLLL')": "März",
+}
+
+
+def test_methods_are_called_as_javascript_and_n8n_call_them():
+    item = {"list": [{"x": 1}, {"x": 2}], "o": {"p": 3}, "s": "abc"}
+    for written, value in CALLS.items():
+        result = tried(flow(set_to("Set", f"={{{{ {written} }}}}")), {"Start": [item, item]})
+        assert put_out(result, "Set") == [[{"v": value}] * 2], written
 
 
 def test_an_error_that_code_catches_goes_no_further():

@@ -70,6 +70,34 @@ def test_c5_04_the_success_line_names_the_file(events):
     assert done["statusMessage"] == "Created a.txt"
 
 
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        ({"tool": "write_file", "path": "a.txt", "content": "x"}, "Creating..."),
+        ({"tool": "delete_file", "path": "b.txt"}, "Deleting..."),
+        (
+            {"tool": "edit_file", "path": "b.txt", "search_replace": {"old_string": "a", "new_string": "b"}},
+            "Editing...",
+        ),
+        ({"tool": "move_file", "arguments": {"file_path": "b.txt", "new_path": "c.txt"}}, "Processing..."),
+    ],
+)
+def test_c5_04_each_kind_of_call_has_its_word(work, call, word):
+    (work.project / "b.txt").write_text("a\n")
+    text = stream_of(work, f"```json\n{json.dumps(call)}\n```\n", "Done.", approvals=["approve"])
+    states = of([json.loads(line) for line in text.splitlines()], "json-tool-status")
+    assert states[0]["statusMessage"] == word
+    assert states[-1]["status"] == "completed"
+
+
+def test_c5_10_the_terminal_shows_the_same_states(work):
+    out = io.StringIO()
+    work(WRITE, BROKEN, "Done.", approvals=["approve"], watch=ProgressScreen(out, colour=False))
+    shown = out.getvalue()
+    assert "Creating" in shown
+    assert "Created a.txt" in shown
+
+
 def test_c5_07_server_sent_events_end_with_done(work):
     text = stream_of(work, "Nothing to do.", form="sse")
     assert text.startswith("data: {")

@@ -9,16 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from rails.approval.policy.rules import (
-    Circumstances,
-    Conditions,
-    Policy,
-    PolicyItem,
-    PolicyRule,
-    Ruling,
-    Seen,
-    minutes,
-)
+from rails.approval.policy.rules import Circumstances, Conditions, Policy, PolicyItem, PolicyRule, Ruling, Seen, minutes
 from rails.config.settings_file import SettingsError, SettingsFile, parse_settings
 from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy

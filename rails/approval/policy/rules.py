@@ -280,10 +280,7 @@ class Policy:
         return counts
 
     def judge_items(
-        self,
-        items: Iterable[PolicyItem],
-        doubts: Sequence[str] = (),
-        around: Circumstances = UNKNOWN,
+        self, items: Iterable[PolicyItem], doubts: Sequence[str] = (), around: Circumstances = UNKNOWN
     ) -> Judgement:
         """Say what is to happen when all of ``items`` would; with ``doubts`` they are at least asked about."""
         items = tuple(items)

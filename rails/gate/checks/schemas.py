@@ -138,14 +138,4 @@ def _finding(path: str, error: Mapping[str, object], found: positions.Places) ->
     advice = one_line(str(error["says"]), 200)
     remedy = f"The schema says: {advice}" if advice else ""
     rule, shown = f"schema-{error['keyword']}", f"${one_line(shown, 200)}"
-    return Finding(
-        path,
-        line,
-        column,
-        rule,
-        words,
-        "jsonschema",
-        end_line=line,
-        remedy=remedy,
-        json_path=shown,
-    )
+    return Finding(path, line, column, rule, words, "jsonschema", end_line=line, remedy=remedy, json_path=shown)

@@ -53,11 +53,7 @@ def _with_ends(text: str) -> list[str]:
 
 
 def _mixed(
-    new: Sequence[str],
-    wanted: Sequence[str],
-    changed: Sequence[bool],
-    blocks: Sequence[DiffBlock],
-    single: bool,
+    new: Sequence[str], wanted: Sequence[str], changed: Sequence[bool], blocks: Sequence[DiffBlock], single: bool
 ) -> Iterator[str]:
     for equal, start, end, other_start, other_end in blocks:
         # An insertion sits between two lines and belongs to both of them.

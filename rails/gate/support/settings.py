@@ -46,14 +46,7 @@ from rails.sandbox.functions import FUNCTION
 
 if TYPE_CHECKING:
     from rails.config.settings_file import SettingsFile
-    from rails.config.tables import (
-        CommandTable,
-        GateTables,
-        HeadingsTable,
-        ModeTable,
-        SchemaTable,
-        UserGateTables,
-    )
+    from rails.config.tables import CommandTable, GateTables, HeadingsTable, ModeTable, SchemaTable, UserGateTables
     from rails.core.verdict import Finding
     from rails.gate.support.check_command import CheckCommand
     from rails.n8n.account import N8nAccount

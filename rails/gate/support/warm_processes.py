@@ -20,6 +20,7 @@ from typing import IO, Final, TypeVar
 from rails.core import limits, lock
 from rails.core.errors import CheckError
 from rails.core.text import one_line
+from rails.core.tool_request import Json
 from rails.processes import programs
 
 #: A worker is replaced after this many requests, so that what a plugin leaks is bounded.
@@ -94,6 +95,17 @@ class Pipe:
             raise CheckError(f"{self.name} stopped: {self._last_words()}")
         return message
 
+    def ask_json(self, message: Mapping[str, object], seconds: float = limits.CHECK_SECONDS) -> dict[str, Json]:
+        """Return the object that answers a line of JSON. Raises CheckError: then the process is of no more use."""
+        self.send(json.dumps(dict(message)).encode() + b"\n")
+        try:
+            answer: Json = json.loads(self.receive(time.monotonic() + seconds))
+        except ValueError as error:
+            raise CheckError(f"{self.name} answered something that is not JSON.") from error
+        if not isinstance(answer, dict):
+            raise CheckError(f"{self.name} answered something unknown.")
+        return answer
+
     def close(self) -> None:
         """Stop the process and everything it started."""
         self._end() if self._end else programs.kill_tool(self._process)
@@ -122,7 +134,8 @@ class Pipe:
         return f"exit code {code}. {words}".strip()
 
 
-def _json_line(output: IO[bytes]) -> bytes | None:
+def json_line(output: IO[bytes]) -> bytes | None:
+    """Return the next line of a process that answers in lines, ``None`` at its end."""
     return output.readline() or None
 
 
@@ -145,18 +158,10 @@ class PythonWorker:
         pipe = self.warm()
         self._requests += 1
         try:
-            pipe.send(json.dumps(message).encode() + b"\n")
-            seconds = limits.CHECK_SECONDS if timeout is None else timeout
-            answer = json.loads(pipe.receive(time.monotonic() + seconds))
+            return pipe.ask_json(message, limits.CHECK_SECONDS if timeout is None else timeout)
         except CheckError:
             self.close()
             raise
-        except ValueError as error:
-            self.close()
-            raise CheckError("The Python worker answered something that is not JSON.") from error
-        if not isinstance(answer, dict):
-            raise CheckError("The Python worker answered something unknown.")
-        return answer
 
     def warm(self) -> Pipe:
         """Start the process, if it isn't running, and return it."""
@@ -164,7 +169,7 @@ class PythonWorker:
             self.close()
             script = Path(__file__).parents[1] / "languages" / "python" / "worker.py"
             process = programs.start_tool([sys.executable, "-I", str(script)])
-            self._pipe = Pipe("The Python worker", process, _json_line)
+            self._pipe = Pipe("The Python worker", process, json_line)
         return self._pipe
 
     def close(self) -> None:

@@ -180,9 +180,13 @@ def not_judged(call: HookCall, error: BaseException | str, settings: HookSetting
 
 def could_not(error: BaseException | str) -> str:
     """Return the sentence that a fault of ours is told with."""
+    return f"AI-Rails could not judge this: {reason_of(error)}."
+
+
+def reason_of(error: BaseException | str) -> str:
+    """Return what went wrong, in one line."""
     known = isinstance(error, str | RailsError | OSError)
-    what = str(error) if known else f"{type(error).__name__}: {error}"
-    return f"AI-Rails could not judge this: {one_line(what, 300)}."
+    return one_line(str(error) if known else f"{type(error).__name__}: {error}", 300)
 
 
 def held_up(why: str, host: str) -> str:

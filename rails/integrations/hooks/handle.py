@@ -7,6 +7,7 @@ which is held up until it was, as often as the budget says. ``strict`` denies be
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -24,6 +25,7 @@ from rails.integrations.hooks.contract import (
     could_not,
     held_up,
     not_judged,
+    reason_of,
 )
 from rails.session.feedback import HOST_PAGE_CHARS, host_page
 from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
@@ -44,6 +46,8 @@ def handle(
     try:
         return host.printed(call, _RESULTS[call.event](host, call, session_of(call), settings))
     except Exception as error:
+        with contextlib.suppress(Exception):  # where the log is what is broken
+            session_of(call).failed(f"{call.tool or call.event}: {reason_of(error)}")
         return host.printed(call, not_judged(call, error, settings))
 
 
@@ -109,6 +113,7 @@ def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSett
     except Exception as error:
         if held >= STOPS:
             raise
+        session.failed(f"the end: {reason_of(error)}")
         return HookResult(block=held_up(could_not(error), call.host))
     page, words = _page(found), _not_judged(found)
     if not page and not words:

@@ -25,10 +25,10 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from rails.core import limits, lock
+from rails.core.closing import Closing
 from rails.core.dataclass import dataclass, replace
 from rails.log import event_codec, files
 from rails.log.index import feed, seek
@@ -58,7 +58,7 @@ class SearchPage:
     next: str
 
 
-class Index:
+class Index(Closing):
     """The index of the project whose ``.rails`` folder is ``state``; use it in ``with``, from any thread.
 
     ``words=False`` does without full-text search even where SQLite has it.
@@ -229,14 +229,6 @@ class Index:
         """Close the file."""
         with self._lock:
             self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _open(self) -> sqlite3.Connection:
         try:

@@ -250,7 +250,7 @@ def _duplicate(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
 
 
 _OPERATIONS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, Json]], None]]] = {
-    "add_node": _add, "connect": _connect, "disconnect": _disconnect, "duplicate_nodes": _duplicate, "remove_node":
-    _remove, "rename_node": _rename, "replace_node": node_operations.replace_node, "set_node":
-    node_operations.set_node, "set_parameter": _set, "set_workflow": node_operations.set_workflow,
+    "add_node": _add, "connect": _connect, "disconnect": _disconnect, "duplicate_nodes": _duplicate,
+    "remove_node": _remove, "rename_node": _rename, "replace_node": node_operations.replace_node,
+    "set_node": node_operations.set_node, "set_parameter": _set, "set_workflow": node_operations.set_workflow,
 }  # fmt: skip

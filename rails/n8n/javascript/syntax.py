@@ -41,19 +41,10 @@ _BRANCHES: Final[Mapping[str, tuple[str, ...]]] = {
     "binary_expression": ("right",),
 }
 _SHORT: Final = frozenset({"&&", "||", "??", "&&=", "||=", "??="})
-_NOT_CODE: Final = frozenset(
-    {
-        "comment",
-        "string",
-        "string_fragment",
-        "template_string",
-        "regex",
-        "regex_pattern",
-        "escape_sequence",
-        "html_comment",
-        "jsx_text",
-    }
-)
+_NOT_CODE: Final = frozenset({
+    "comment", "string", "string_fragment", "template_string", "regex", "regex_pattern", "escape_sequence",
+    "html_comment", "jsx_text",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

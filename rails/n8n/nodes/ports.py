@@ -31,9 +31,9 @@ _MOST: Final = 200
 
 #: AI inputs: what n8n writes below them, in its order.
 AI_PORTS: Final[Mapping[str, str]] = {
-    "ai_languageModel": "Model", "ai_memory": "Memory", "ai_tool": "Tool", "ai_outputParser": "Parser", "ai_embedding":
-    "Embedding", "ai_document": "Document", "ai_textSplitter": "Splitter", "ai_vectorStore": "Vectors", "ai_retriever":
-    "Retriever", "ai_reranker": "Reranker", "ai_agent": "Agent", "ai_chain": "Chain",
+    "ai_languageModel": "Model", "ai_memory": "Memory", "ai_tool": "Tool", "ai_outputParser": "Parser",
+    "ai_embedding": "Embedding", "ai_document": "Document", "ai_textSplitter": "Splitter", "ai_vectorStore": "Vectors",
+    "ai_retriever": "Retriever", "ai_reranker": "Reranker", "ai_agent": "Agent", "ai_chain": "Chain",
 }  # fmt: skip
 
 

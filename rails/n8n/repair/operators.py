@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 from rails.core.tool_request import Json
@@ -10,40 +12,7 @@ from rails.n8n.model import plain_name
 from rails.n8n.nodes.operators import FILTER_OPERATIONS, ONE_SIDED
 
 #: What the first versions, other programs and plain English call an operation. Each has one meaning.
-_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "after": ("isafter",),
-    "afterOrEquals": ("afterorequal", "isafterorequal"),
-    "before": ("isbefore",),
-    "beforeOrEquals": ("beforeorequal", "isbeforeorequal"),
-    "contains": ("includes", "contain"),
-    "empty": ("isempty",),
-    "endsWith": ("endwith",),
-    "equals": ("equal", "isequal", "isequalto", "equalto", "equalsto", "eq", "==", "==="),
-    "exists": ("exist", "isdefined"),
-    "false": ("isfalse",),
-    "gt": ("larger", "largerthan", "greater", "greaterthan", "isgreaterthan", ">"),
-    "gte": (
-        *("largerequal", "largerorequal", "greaterequal", "greaterorequal", ">="),
-        *("greaterthanorequal", "greaterthanorequals", "greaterthanorequalto"),
-    ),
-    "lengthEquals": ("lengthequal",),
-    "lengthNotEquals": ("lengthnotequal",),
-    "lt": ("smaller", "smallerthan", "less", "lessthan", "islessthan", "<"),
-    "lte": (
-        *("smallerequal", "smallerorequal", "lessequal", "lessorequal", "<="),
-        *("lessthanorequal", "lessthanorequals", "lessthanorequalto"),
-    ),
-    "notContains": ("doesnotcontain", "notcontain", "notincludes"),
-    "notEmpty": ("isnotempty",),
-    "notEndsWith": ("doesnotendwith", "notendwith"),
-    "notEquals": ("notequal", "isnotequal", "isnotequalto", "notequalto", "doesnotequal", "neq", "ne", "!=", "!=="),
-    "notExists": ("doesnotexist", "notexist", "isnotdefined", "isundefined"),
-    "notRegex": ("notmatchregex", "doesnotmatchregex", "regexnotmatch", "notmatchesregex"),
-    "notStartsWith": ("doesnotstartwith", "notstartwith"),
-    "regex": ("matchesregex", "regexmatch", "matchregex"),
-    "startsWith": ("startwith", "beginswith"),
-    "true": ("istrue",),
-}
+_SYNONYMS: Final[Mapping[str, list[str]]] = json.loads(Path(__file__).with_name("synonyms.json").read_text("utf-8"))
 _CANONICAL: Final = {word: name for name, words in _SYNONYMS.items() for word in (plain_name(name), *words)}
 _TYPES: Final[Mapping[str, str]] = {
     **{plain_name(name): name for name in FILTER_OPERATIONS},

@@ -21,61 +21,22 @@ PROFILES: Final = ("import", "api", "publish", "strict")
 
 _NAME_CHARS: Final = 128
 
-_WORKFLOW_KEYS: Final = frozenset(
-    (
-        "name",
-        "nodes",
-        "connections",
-        "settings",
-        "staticData",
-        "pinData",
-        "nodeGroups",
-        "description",
-        "externalId",
-        "shared",
-        "meta",
-        "tags",
-        "id",
-        "active",
-        "createdAt",
-        "updatedAt",
-        "isArchived",
-        "versionId",
-        "triggerCount",
-        "activeVersion",
-    )
-)
-_NODE_KEYS: Final = frozenset(
-    (
-        "id",
-        "name",
-        "type",
-        "typeVersion",
-        "position",
-        "parameters",
-        "credentials",
-        "disabled",
-        "notes",
-        "notesInFlow",
-        "webhookId",
-        "executeOnce",
-        "alwaysOutputData",
-        "retryOnFail",
-        "maxTries",
-        "waitBetweenTries",
-        "continueOnFail",
-        "onError",
-        "customTelemetryTags",
-        "createdAt",
-        "updatedAt",
-    )
-)
+_WORKFLOW_KEYS: Final = frozenset((
+    "name", "nodes", "connections", "settings", "staticData", "pinData", "nodeGroups", "description", "externalId",
+    "shared", "meta", "tags", "id", "active", "createdAt", "updatedAt", "isArchived", "versionId", "triggerCount",
+    "activeVersion",
+))  # fmt: skip
+_NODE_KEYS: Final = frozenset((
+    "id", "name", "type", "typeVersion", "position", "parameters", "credentials", "disabled", "notes", "notesInFlow",
+    "webhookId", "executeOnce", "alwaysOutputData", "retryOnFail", "maxTries", "waitBetweenTries", "continueOnFail",
+    "onError", "customTelemetryTags", "createdAt", "updatedAt",
+))  # fmt: skip
 _SETTINGS: Final[Mapping[str, str]] = {
     "saveExecutionProgress": "boolean", "saveManualExecutions": "boolean", "saveDataErrorExecution": "string",
-    "saveDataSuccessExecution": "string", "executionTimeout": "number", "errorWorkflow": "string", "timezone":
-    "string", "executionOrder": "string", "callerPolicy": "string", "callerIds": "string", "timeSavedPerExecution":
-    "number", "timeSavedMode": "string", "redactionPolicy": "string", "availableInMCP": "boolean",
-    "customTelemetryTags": "array", "workerPoolOverrideProduction": "string", "workerPoolOverrideManual": "string",
+    "saveDataSuccessExecution": "string", "executionTimeout": "number", "errorWorkflow": "string", "timezone": "string",
+    "executionOrder": "string", "callerPolicy": "string", "callerIds": "string", "timeSavedPerExecution": "number",
+    "timeSavedMode": "string", "redactionPolicy": "string", "availableInMCP": "boolean", "customTelemetryTags": "array",
+    "workerPoolOverrideProduction": "string", "workerPoolOverrideManual": "string",
     "workerPoolOverrideEvaluation": "string", "binaryMode": "string", "credentialResolverId": "string",
 }  # fmt: skip
 _SETTING_VALUES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -77,8 +77,8 @@ _TEXTS: Final[Mapping[str, Callable[[str, str], bool]]] = {
     "startsWith": lambda a, b: a.startswith(b),
 }
 _ORDER: Final[Mapping[str, Callable[[float, float], bool]]] = {
-    "after": operator.gt, "afterOrEquals": operator.ge, "before": operator.lt, "beforeOrEquals": operator.le, "gt":
-    operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le,
+    "after": operator.gt, "afterOrEquals": operator.ge, "before": operator.lt, "beforeOrEquals": operator.le,
+    "gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le,
 }  # fmt: skip
 _LENGTHS: Final = {"lengthEquals": operator.eq, "lengthNotEquals": operator.ne, "lengthGt": operator.gt,
                    "lengthLt": operator.lt, "lengthGte": operator.ge, "lengthLte": operator.le}  # fmt: skip

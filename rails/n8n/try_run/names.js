@@ -17,10 +17,11 @@
     return found;
   };
   const once = (name, make) => (name in cache ? cache[name] : (cache[name] = make()));
+  // A name whose value is made when it is read; what the code sets it to counts for this evaluation.
   const global = (name, get) =>
     Object.defineProperty(globalThis, name, {
-      get,
-      set: (value) => Object.defineProperty(globalThis, name, { value, writable: true }),
+      get: () => (`=${name}` in cache ? cache[`=${name}`] : get()),
+      set: (value) => (cache[`=${name}`] = value),
       configurable: true,
     });
   // An object whose parts are read when they are asked for; any other part is named as not modelled.
@@ -301,9 +302,7 @@
     isUrl: (text) => whole(URL_IN).test(text),
     parseJson: (text) => parse(text),
     quote: (text, mark = '"') => `${mark}${text.replaceAll('\\', '\\\\').replaceAll(mark, `\\${mark}`)}${mark}`,
-    removeMarkdown: () => unmodelled('.removeMarkdown()'),
     removeTags: (text) => text.replace(/<[^>]*>?/g, ''),
-    replaceSpecialChars: () => unmodelled('.replaceSpecialChars()'),
     toBoolean: (text) => !['', 'false', 'no', '0'].includes(text.toLowerCase()),
     toDate: (text) => new PlainDate(readDate(text).toMillis()),
     toDateTime: readDate,
@@ -327,6 +326,8 @@
     urlDecode: (text, full) => (full ? decodeURI : decodeURIComponent)(text),
     urlEncode: (text, full) => (full ? encodeURI : encodeURIComponent)(text),
   };
+  for (const name of ['parseJwt', 'removeMarkdown', 'replaceSpecialChars', 'toDecimalNumber', 'toWholeNumber'])
+    strings[name] = () => unmodelled(`.${name}()`);
   const arrays = {
     append: (list, ...more) => [...list, ...more],
     average: (list) => (list.length ? sum(list, 'average') / list.length : 0),
@@ -415,6 +416,7 @@
   };
   const any = { isEmpty, isNotEmpty: (value) => !isEmpty(value), toJsonString: (value) => stringify(value) };
   const KINDS = { string: strings, number: numeric, boolean: booleans };
+  const PLAIN = Object.prototype.toString;
   const ALL = [strings, arrays, numeric, booleans, objects, dates, any];
 
   function methodOf(of, name) {
@@ -423,7 +425,7 @@
         ? dates
         : Array.isArray(of)
           ? arrays
-          : (KINDS[typeof of] ?? (isObject(of) ? objects : {}));
+          : (KINDS[typeof of] ?? (PLAIN.call(of) === '[object Object]' ? objects : {}));
     if (Object.hasOwn(kind, name))
       return kind === dates ? (value, ...given) => again(of, name, dates[name](dated(value), ...given)) : kind[name];
     return typeof of[name] !== 'function' && Object.hasOwn(any, name) ? any[name] : null;

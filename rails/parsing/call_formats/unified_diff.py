@@ -52,6 +52,10 @@ class _File:
     hunks: list[_Hunk] = field(default_factory=list)
 
 
+#: The line above the version of git at the end of a mail.
+_SIGNATURE: Final = "-- "
+
+
 def diff_changes(text: str, name: str = "") -> Iterator[Outcome]:
     """Yield what a diff asks for; ``name`` is the file where the diff names none."""
     for file in _files(text.split("\n")):
@@ -124,7 +128,7 @@ def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
             if hunk.fits() or not row.strip():
                 break
             file.fault = file.fault or f"has a line that begins with neither a blank nor + or -: {row[:60]!r}"
-        if not row and hunk.fits():
+        if row in ("", _SIGNATURE) and hunk.fits():
             break
         hunk.rows.append(row[:1] if row[:1] == _NO_NEWLINE else row or " ")
         at += 1

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
-from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
-from rails.gate.support.warm_processes import Pipe
+from rails.gate.support.warm_processes import Pipe, json_line
 from rails.sandbox.places import around_program
 from rails.sandbox.run import start
 from rails.sandbox.view import SandboxView
@@ -41,10 +38,6 @@ def find_node(project: Path) -> str | None:
     return str(Path(found).resolve()) if found else None
 
 
-def _line(output: IO[bytes]) -> bytes | None:
-    return output.readline() or None
-
-
 class NodeWorker:
     """One Node process for one project (``node_worker.cjs``), contained as well as this machine can.
 
@@ -60,7 +53,7 @@ class NodeWorker:
         around = [one / "node_modules" for one in (real, *real.parents) if (one / "node_modules").is_dir()]
         view = SandboxView(project, None, (script, own, own.resolve(), real, *around, *around_program(Path(node))))
         running = start((node, *flags, str(script)), view)
-        self._pipe = Pipe("The Node worker", running.process, _line, running.end)
+        self._pipe = Pipe("The Node worker", running.process, json_line, running.end)
         self.about = self.ask({"op": "about", "roots": [*([str(project)] if packages else []), str(own)]})
 
     @property
@@ -76,17 +69,10 @@ class NodeWorker:
     def ask(self, request: Mapping[str, Json]) -> dict[str, Json]:
         """Return the worker's answer. Raises CheckError if it crashes, hangs or answers nonsense."""
         try:
-            self._pipe.send(json.dumps(dict(request)).encode() + b"\n")
-            answer = json.loads(self._pipe.receive(time.monotonic() + limits.CHECK_SECONDS))
+            return self._pipe.ask_json(request)
         except CheckError:
             self.close()
             raise
-        except ValueError as error:
-            self.close()
-            raise CheckError("The Node worker answered something that is not JSON.") from error
-        if not isinstance(answer, dict):
-            raise CheckError("The Node worker answered something unknown.")
-        return answer
 
     def close(self) -> None:
         """Stop the process."""

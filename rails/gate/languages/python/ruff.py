@@ -19,12 +19,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.gate.languages.python.config import RuffSettings
-from rails.gate.support.diagnostics import (
-    SYNTAX,
-    Diagnostic,
-    FixEdit,
-    first_ones,
-)
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic, FixEdit, first_ones
 from rails.processes import programs
 
 if TYPE_CHECKING:

@@ -50,12 +50,7 @@ class BadConfigurationError(CheckError):
 class RuffServer:
     """One server for one project and one way to be configured. Answers one request after the other."""
 
-    def __init__(
-        self,
-        tool: programs.Tool,
-        project: Path,
-        settings: RuffSettings,
-    ) -> None:
+    def __init__(self, tool: programs.Tool, project: Path, settings: RuffSettings) -> None:
         self.tool, self.project = tool, project
         self.seen: dict[str, str] = {settings.origin: settings.digest}
         self._lock, self._listening = threading.Lock(), threading.Lock()
