@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import selectors
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
@@ -115,43 +114,20 @@ def start_process(launch: Launch, *, stdin: bool = True, together: bool = False,
         )
 
     try:
-        return Running(_starter().call(begin), launch)
+        return Running(_starter(os.getpid()).submit(begin).result(), launch)
     except (OSError, subprocess.SubprocessError) as error:
         words = getattr(error, "strerror", None) or error
         raise CheckError(f"{Path(launch.argv[0]).name} could not be started: {words}.") from error
 
 
-class _Starter:
-    """One thread that starts everything: what dies with its parent dies with the thread that started it."""
+@cache
+def _starter(process: int) -> ThreadPoolExecutor:
+    """Return the one thread that starts everything: what dies with its parent dies with the thread that started it.
 
-    def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
-        threading.Thread(target=self._work, daemon=True, name="starts programs").start()
-
-    def call(self, job: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-        answer: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._jobs.put((job, answer))
-        result = answer.get()
-        if isinstance(result, BaseException):
-            raise result
-        started: subprocess.Popen[bytes] = result
-        return started
-
-    def _work(self) -> None:
-        while True:
-            job, answer = self._jobs.get()
-            try:
-                answer.put(job())
-            except BaseException as error:  # raised again in the caller's thread
-                answer.put(error)
-
-
-_starters: dict[int, _Starter] = {}
-
-
-def _starter() -> _Starter:
-    """Return this process's starter; a forked process needs one of its own."""
-    return _starters.setdefault(os.getpid(), _Starter()) if os.getpid() not in _starters else _starters[os.getpid()]
+    ``process`` is ours: a forked one needs a thread of its own.
+    """
+    del process
+    return ThreadPoolExecutor(1, "starts programs")
 
 
 def converse(

@@ -13,8 +13,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass as mutable
-from dataclasses import field as of_each
 from pathlib import Path
 from typing import Final
 
@@ -73,16 +71,16 @@ class FoundOnDisk:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
-@mutable
+@dataclass(slots=True)
 class _State:
     """What is known between two calls of a host; on disk after each."""
 
     turns: int = 0
-    start: ProjectSnapshot = of_each(default_factory=ProjectSnapshot)
+    start: ProjectSnapshot = field(default_factory=ProjectSnapshot)
     #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
-    seen: dict[str, str | None] = of_each(default_factory=dict)
+    seen: dict[str, str | None] = field(default_factory=dict)
     #: The contents of a file for which the gate had a verdict without findings: as it proposed it, and as it came.
-    passed: dict[str, list[str]] = of_each(default_factory=dict)
+    passed: dict[str, list[str]] = field(default_factory=dict)
     stops: int = 0
     #: The digest of what the model was told last.
     told: str = ""

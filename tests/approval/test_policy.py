@@ -6,9 +6,10 @@ import pytest
 
 from rails.approval.decision import Decision
 from rails.approval.policy.policy import PolicyApprover, load_policy
-from rails.approval.policy.rules import Circumstances, Policy, PolicyItem, glob_match
+from rails.approval.policy.rules import Circumstances, Policy, PolicyItem
 from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
+from rails.core.globs import glob_match
 
 
 @pytest.fixture

@@ -193,6 +193,7 @@ def test_a_request_that_another_definition_validated_is_not_run(registry, projec
         ("a/*", "a/x/y", False),
         ("**/*.py", "x.py", True),
         ("*.py", "a/x.py", True),
+        ("src/*.[ch]", "src/a.h", True),
         ("a/**/**/**/**/z", "a/" + "b/" * 30 + "y", False),
     ],
 )

@@ -36,6 +36,7 @@ from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, field
 from rails.core.diff import line_diff
+from rails.core.globs import glob_match
 from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath, parse_path, protected
 from rails.core.tool_request import PATH_KEYS
@@ -355,27 +356,6 @@ def _lines_of(change: FileChange) -> int:
     before, after = ((data or b"").decode("latin-1").split("\n") for data in (change.before, change.after))
     diff = line_diff(before, after)
     return diff.added + diff.removed
-
-
-def glob_match(glob: str, path: str, fold: bool = False) -> bool:
-    """Match a path from the project folder: ``*`` and ``?`` stay within a name, ``**`` spans folders.
-
-    Quadratic at worst in the number of names: the positions that each part of the glob can reach are
-    followed side by side, never tried one after another.
-    """
-    if fold:
-        glob, path = glob.casefold(), path.casefold()
-    names = path.split("/")
-    reached = {0}
-    for part in (parts := glob.strip("/").split("/")):
-        if part == "**":
-            least = min(reached, default=len(names)) + (part is parts[-1])
-            reached = set(range(least, len(names) + 1))
-        else:
-            # fnmatch would read [ as the start of a set of characters; here it is itself.
-            pattern = part.replace("[", "[[]")
-            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], pattern)}
-    return len(names) in reached
 
 
 def _any_name(globs: tuple[str, ...], name: str) -> bool:

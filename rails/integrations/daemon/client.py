@@ -86,6 +86,7 @@ def _exchange(file: str, message: bytes, until: float) -> bytes:
         connection.connect(file)
         place.require_own(connection)
         connection.sendall(message)
+        connection.shutdown(socket.SHUT_WR)
         parts = []
         while part := connection.recv(1 << 16):
             parts.append(part)

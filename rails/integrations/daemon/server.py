@@ -28,7 +28,6 @@ IDLE_SECONDS: Final = 600.0
 _AT_ONCE: Final = 16
 #: A host's input: a file of the largest size, as JSON.
 _INPUT_BYTES: Final = 32_000_000
-_HEAD_BYTES: Final = 65_536
 #: For the whole input to come.
 _READ_SECONDS: Final = 20.0
 
@@ -96,25 +95,17 @@ def _serve_one(connection: socket.socket, warm: WarmGate, slots: threading.Semap
 
 def _read(connection: socket.socket) -> tuple[Mapping[str, object], bytes]:
     """Return the head and the input of a message. Raises ValueError for one that is none or too long."""
-    got = b""
-    while b"\n" not in got:
-        part = connection.recv(1 << 16)
-        got += part
-        if not part or (len(got) > _HEAD_BYTES and b"\n" not in got):
-            raise ValueError("there is no head")
-    line, _, body = got.partition(b"\n")
-    head = json.loads(line)
-    size = head.get("bytes") if isinstance(head, dict) else None
-    if not isinstance(size, int) or not 0 <= size <= _INPUT_BYTES:
-        raise ValueError("the size is none")
-    parts, length = [body], len(body)
-    while length < size:
-        part = connection.recv(1 << 16)
-        if not part:
-            raise ValueError("the input broke off")
+    parts, size = [], 0
+    while part := connection.recv(1 << 16):
         parts.append(part)
-        length += len(part)
-    return head, b"".join(parts)
+        size += len(part)
+        if size > _INPUT_BYTES:
+            raise ValueError("the input is too long")
+    line, _, data = b"".join(parts).partition(b"\n")
+    head = json.loads(line)
+    if not isinstance(head, dict) or head.get("bytes") != len(data):
+        raise ValueError("the input broke off")
+    return head, data
 
 
 if __name__ == "__main__":

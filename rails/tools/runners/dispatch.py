@@ -8,26 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING
 
 from rails.core.dataclass import replace
 from rails.core.tool_request import ToolRequest, ToolResult
-from rails.tools.registry import Builtin, BuiltinRunner, Command, Definition, Http, Mcp, Transport
+from rails.tools.registry import Builtin, BuiltinRunner, Command, Definition, Http
 
 if TYPE_CHECKING:
     from rails.tools.runners.command import Contain
-
-
-class Runner(Protocol):
-    """Contract: returns a result for whatever the tool does, failures included; raises only for a bug of ours.
-
-    Nothing it starts is left running when it returns, and what it returns holds no secret.
-    """
-
-    def __call__(
-        self, request: ToolRequest, definition: Definition, project: Path, contain: Contain | None, /
-    ) -> ToolResult:
-        """Run one request in the project folder."""
 
 
 def run_request(
@@ -52,10 +40,8 @@ def run_request(
         result = ToolResult(False, f"{definition.tool_name} is an edit; edits are planned, checked and approved first.")
     elif runner := (runners or {}).get(_builtin_name(definition)):
         result = runner(request.parameters, project)
-    elif isinstance(definition.transport, Builtin):
-        result = _builtin(request, definition, project, keeps_back)
     else:
-        result = _RUNNERS[type(definition.transport)](request, definition, project, contain)
+        result = _run(request, definition, project, keeps_back, contain)
     return replace(result, duration_ms=(time.perf_counter() - started) * 1000)
 
 
@@ -63,30 +49,31 @@ def _builtin_name(definition: Definition) -> str:
     return definition.transport.name if isinstance(definition.transport, Builtin) else ""
 
 
-def _builtin(
-    request: ToolRequest, definition: Definition, project: Path, keeps_back: Callable[[str], str] | None
+def _run(
+    request: ToolRequest,
+    definition: Definition,
+    project: Path,
+    keeps_back: Callable[[str], str] | None,
+    contain: Contain | None,
 ) -> ToolResult:
-    from rails.tools.runners import files
+    """Return a result for whatever the tool does, failures included; raises only for a bug of ours.
 
-    return files.run_builtin_tool(request, definition, project, keeps_back)
+    Nothing that a runner starts is left running when it returns, and what it returns holds no secret.
+    """
+    match definition.transport:
+        case Builtin():
+            from rails.tools.runners.files import run_builtin_tool
 
+            return run_builtin_tool(request, definition, project, keeps_back)
+        case Command():
+            from rails.tools.runners.command import run_command_tool
 
-def _command(request: ToolRequest, definition: Definition, project: Path, contain: Contain | None) -> ToolResult:
-    from rails.tools.runners import command
+            return run_command_tool(request, definition, project, contain)
+        case Http():
+            from rails.tools.runners.http import run_http_tool
 
-    return command.run_command_tool(request, definition, project, contain)
+            return run_http_tool(request, definition, project)
+        case _:
+            from rails.tools.runners.mcp import run_mcp_tool
 
-
-def _http(request: ToolRequest, definition: Definition, project: Path, _: Contain | None) -> ToolResult:
-    from rails.tools.runners import http
-
-    return http.run_http_tool(request, definition, project)
-
-
-def _mcp(request: ToolRequest, definition: Definition, project: Path, _: Contain | None) -> ToolResult:
-    from rails.tools.runners import mcp
-
-    return mcp.run_mcp_tool(request, definition, project)
-
-
-_RUNNERS: Final[Mapping[type[Transport], Runner]] = {Command: _command, Http: _http, Mcp: _mcp}
+            return run_mcp_tool(request, definition, project)

@@ -22,6 +22,7 @@ from rails.core import limits
 from rails.core.builtin_tools import LIST_FILES, OUTLINE, READ_FILE, SEARCH_FILES
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
+from rails.core.globs import glob_match
 from rails.core.paths import WorkspacePath, is_kept_file, parse_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import Decoded, decode_text, one_line, sha256, why_not_text
@@ -290,18 +291,7 @@ def glob_matches(pattern: str, path: str) -> bool:
     """Say whether a project path matches: ``**`` is any folders; without ``/`` only the name counts."""
     if "/" not in pattern:
         return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
-    return _parts_match(pattern.strip("/").split("/"), path.split("/"))
-
-
-def _parts_match(patterns: list[str], parts: list[str]) -> bool:
-    """Match part by part; ``reached`` holds how many parts may be used up, so it stays quadratic."""
-    reached = {0}
-    for pattern in patterns:
-        if pattern == "**":
-            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
-        else:
-            reached = {at + 1 for at in reached if at < len(parts) and fnmatch.fnmatchcase(parts[at], pattern)}
-    return len(parts) in reached
+    return glob_match(pattern, path, sets=True)
 
 
 # -- the disk -------------------------------------------------------------------------------------

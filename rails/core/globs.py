@@ -1,0 +1,25 @@
+"""Globs over paths: ``*`` and ``?`` stay within a name, ``**`` spans folders."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+
+def glob_match(glob: str, path: str, fold: bool = False, *, sets: bool = False) -> bool:
+    """Match a path from the project folder: ``*`` and ``?`` stay within a name, ``**`` spans folders.
+
+    ``sets``: ``[ab]`` is one of these characters; else it is itself. Quadratic at worst in the number of names: the
+    positions that each part of the glob can reach are followed side by side, never tried one after another.
+    """
+    if fold:
+        glob, path = glob.casefold(), path.casefold()
+    names = path.split("/")
+    reached = {0}
+    for part in (parts := glob.strip("/").split("/")):
+        if part == "**":
+            least = min(reached, default=len(names)) + (part is parts[-1])
+            reached = set(range(least, len(names) + 1))
+        else:
+            pattern = part if sets else part.replace("[", "[[]")
+            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], pattern)}
+    return len(names) in reached
