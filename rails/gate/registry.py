@@ -20,6 +20,7 @@ CHECKS: Final[Mapping[str, frozenset[str]]] = {
     "notebook": frozenset({".ipynb"}),
     "javascript": frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"}),
     "shell": frozenset({".sh", ".bash"}),
+    "markup": frozenset({".html", ".htm", ".css"}),
     "markdown": frozenset({".md", ".markdown", ".mdx"}),
     "data": frozenset(
         {

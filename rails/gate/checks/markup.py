@@ -1,0 +1,122 @@
+"""HTML and CSS: whether every element, block, comment and string that is opened is closed again.
+
+Covered: structure alone. Not covered: what elements and properties mean, and templates, whose tags another program
+closes; that is said.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
+from typing import Final
+
+from rails.core.text import decode_text, why_not_text
+from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.gate.checks.text import marker_findings
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+
+_TEMPLATE: Final = re.compile(r"\{%|\{\{|<%|<\?(?!xml)|\$\{")
+_VOID: Final = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
+#: Elements whose end may be left out.
+_OPTIONAL: Final = re.compile(
+    r"html|head|body|p|li|dt|dd|rt|rp|optgroup|option|colgroup|caption|thead|tbody|tfoot|tr|td|th"
+)
+_CSS: Final = re.compile(
+    r"(?P<skip>/\*.*?\*/|\\.|url\(\s*[^\"'()\s][^()]*\)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+    r"|(?P<open>[{(\[])|(?P<close>[})\]])|(?P<broken>/\*|[\"'])",
+    re.DOTALL,
+)
+_PAIRS: Final = {"{": "}", "(": ")", "[": "]"}
+_REMEDY: Final = "Close what is open, or take out what closes nothing."
+
+#: Line, column and words of a mistake.
+_Fault = tuple[int, int, str]
+
+
+def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
+    """Look at each file, before and after."""
+    del context
+    start = time.perf_counter()
+    outcomes = tuple(map(_outcome, jobs))
+    duration = round((time.perf_counter() - start) * 1000, 2)
+    return CheckReport(outcomes, (CheckRun("markup", "", duration, "structure", len(jobs)),))
+
+
+def _outcome(job: CheckJob) -> CheckResult:
+    decoded, old = decode_text(job.after), decode_text(job.before or b"")
+    why = why_not_text(job.after) if decoded is None else "it is a template" if _TEMPLATE.search(decoded.text) else ""
+    if decoded is None or why:
+        missed = NotChecked(job.path, "markup", why, required=decoded is None)
+        return CheckResult(job.path, job.after, not_checked=(missed,))
+    before = tuple(_findings(job.path, old.text)) if old else ()
+    return CheckResult(job.path, job.after, tuple(_findings(job.path, decoded.text)), before)
+
+
+def _findings(path: str, text: str) -> Iterator[Finding]:
+    yield from marker_findings(path, text)
+    for line, column, words in _css(text) if path.lower().endswith(".css") else _Elements(text).faults:
+        yield Finding(path, line, column, "syntax-error", words, "markup", end_line=line, remedy=_REMEDY)
+
+
+class _Elements(HTMLParser):
+    """Reads a page; what is open and what closes nothing are its ``faults``."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.faults: list[_Fault] = []
+        self._open: list[tuple[str, int, int]] = []
+        self.feed(text)
+        self.close()
+        self._unclosed(0)
+        if (start := text.rfind("<!--")) > text.rfind("-->"):
+            self.faults.append((text.count("\n", 0, start) + 1, 1, "This comment is never closed."))
+        self.faults.sort()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Open an element."""
+        del attrs
+        line, column = self.getpos()
+        self._open += [] if _VOID.fullmatch(tag) else [(tag, line, column + 1)]
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        """Take ``<path/>`` as opened and closed."""
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close an element, and those within it that may end with it."""
+        places = [at for at, (name, _, _) in enumerate(self._open) if name == tag]
+        if places:
+            self._unclosed(places[-1] + 1)
+            del self._open[places[-1] :]
+        elif not (_VOID.fullmatch(tag) or _OPTIONAL.fullmatch(tag)):
+            line, column = self.getpos()
+            self.faults.append((line, column + 1, f"</{tag[:40]}> closes nothing."))
+
+    def _unclosed(self, since: int) -> None:
+        left = (one for one in self._open[since:] if not _OPTIONAL.fullmatch(one[0]))
+        self.faults += [(line, column, f"<{tag[:40]}> is never closed.") for tag, line, column in left]
+
+
+def _css(text: str) -> Iterator[_Fault]:
+    waiting: list[tuple[str, int]] = []
+    for found in _CSS.finditer(text):
+        if opened := found["open"]:
+            waiting.append((opened, found.start()))
+        elif found["broken"]:
+            yield (
+                *_place(text, found.start()),
+                f"{'This comment' if found[0] == '/*' else 'This string'} is never closed.",
+            )
+            return
+        elif found["close"] and waiting and _PAIRS[waiting[-1][0]] == found["close"]:
+            waiting.pop()
+        elif found["close"]:
+            yield *_place(text, found.start()), f"{found[0]} closes nothing."
+            return
+    for opened, start in waiting[:1]:
+        yield *_place(text, start), f"{opened} is never closed."
+
+
+def _place(text: str, start: int) -> tuple[int, int]:
+    return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
