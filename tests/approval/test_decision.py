@@ -213,6 +213,8 @@ def test_every_fact_of_a_verdict_that_a_human_read_is_part_of_the_digest(make):
         replace(judged, not_checked=(NotChecked("src/app.py", "black", "missing"),)),
         replace(judged, not_checked=(NotChecked("src/app.py", "flake8", "missing", required=False),)),
         replace(judged, checks=judged.checks[:1]),
+        replace(judged, checks=(replace(judged.checks[0], version="0"), *judged.checks[1:])),
+        replace(judged, checks=(replace(judged.checks[0], name="x"), *judged.checks[1:])),
     ):
         digest = make.ask(judged=other).digest
         assert digest not in seen, other
