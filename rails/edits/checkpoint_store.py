@@ -28,8 +28,8 @@ from rails.git.program import CLEAN, run_git
 
 _CONFIG: Final = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\thooksPath = /dev/null\n\tfsmonitor = false\n"
-    "\tlogAllRefUpdates = false\n\tautocrlf = false\n[gc]\n\tauto = 0\n[commit]\n\tgpgSign = false\n"
-    "[fastimport]\n\tunpackLimit = 0\n"  # a step is one synced pack, and no file for each of its objects
+    "\tlogAllRefUpdates = false\n\tautocrlf = false\n\tfsync = committed,reference\n[gc]\n\tauto = 0\n"
+    "[commit]\n\tgpgSign = false\n[fastimport]\n\tunpackLimit = 0\n"  # a step is one synced pack, and no file for each of its objects
 )
 _FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("objects", "pack"), ("refs",), ("refs", "rails"), ("info",))
 _PACKS: Final = 50  # more than this many are joined into one, which keeps a checkpoint's cost the same
