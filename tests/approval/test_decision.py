@@ -326,3 +326,8 @@ def test_a_digest_is_the_same_in_every_process_and_another_for_another_kind(make
     assert request_digest(fixed) == "b795230359d721274f09e696f87227ac6bf1a5e1ed9a451c99cb82ba4bfe9398", (
         "answers of another process carry it"
     )
+
+
+def test_what_is_no_json_has_no_digest(make):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        make.ask_tool(target=float("nan"))
