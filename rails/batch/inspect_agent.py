@@ -39,6 +39,7 @@ from rails.core.conversation import (
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, RailsError, UsageError
 from rails.core.extras import install_command
+from rails.models.model import Model
 
 try:
     _chat: Any = import_module("inspect_ai.model")
@@ -94,19 +95,12 @@ ai_rails_scorer: Final = _scorer.scorer(metrics=_METRICS, name="ai_rails_scorer"
 
 
 @dataclass(frozen=True, slots=True)
-class _InspectModel:
+class _InspectModel(Model):
     """The model that Inspect has chosen, asked on Inspect's own loop so that its log and limits hold."""
 
     name: str
     loop: asyncio.AbstractEventLoop
     context: contextvars.Context
-
-    def for_agent(self, role: str) -> _InspectModel:
-        del role
-        return self
-
-    def steady(self) -> _InspectModel:
-        return self
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask, and yield the answer in one piece."""

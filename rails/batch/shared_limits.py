@@ -82,11 +82,11 @@ def limited(model: Model, spec: JobSpec) -> Model:
     else:
         keep = PaceFiles(Path(limits.place))
     every = 60 / limits.requests if limits.requests else 0.0
-    return _Paced(model, keep, spec.model.partition(":")[0], every, 60 / limits.tokens if limits.tokens else 0.0)
+    return _Paced.of(model, keep, spec.model.partition(":")[0], every, 60 / limits.tokens if limits.tokens else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Paced:
+class _Paced(Model):
     """A model that waits for its place. One that is told to wait makes all wait."""
 
     model: Model
@@ -94,23 +94,28 @@ class _Paced:
     provider: str
     every: float
     every_token: float
+    name: str
+    silence_s: float
+    window: int
+    max_tokens: int
 
-    @property
-    def name(self) -> str:
-        """The model's own."""
-        return self.model.name
-
-    def __getattr__(self, name: str) -> object:
-        """Return what else the model has, such as its window; a wait for a place does not count as silence."""
-        return getattr(self.model, name)
+    @classmethod
+    def of(cls, model: Model, keep: PaceKeeper, provider: str, every: float, every_token: float) -> Model:
+        """Return ``model`` at a pace."""
+        same = model.name, model.silence_s, model.window, model.max_tokens
+        return cls(model, keep, provider, every, every_token, *same)
 
     def for_agent(self, role: str) -> Model:
         """Return the model that plays ``role``, at the same pace."""
-        return _Paced(self.model.for_agent(role), self.keep, self.provider, self.every, self.every_token)
+        return _Paced.of(self.model.for_agent(role), self.keep, self.provider, self.every, self.every_token)
 
     def steady(self) -> Model:
         """Return the steady model, at the same pace."""
-        return _Paced(self.model.steady(), self.keep, self.provider, self.every, self.every_token)
+        return _Paced.of(self.model.steady(), self.keep, self.provider, self.every, self.every_token)
+
+    def served_window(self) -> int:
+        """Return what its server says."""
+        return self.model.served_window()
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Answer when it is this job's turn."""

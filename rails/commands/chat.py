@@ -96,13 +96,12 @@ def _make_ready(options: argparse.Namespace, project: Path) -> None:
     from rails.commands import models
     from rails.config.run_defaults import run_defaults
     from rails.core.app_dirs import config_folder
-    from rails.models.providers import import_ahead
     from rails.session.project import agents_of
 
     configured = run_defaults(project, config_folder()).values
     try:
         players = models.cast_of(options, agents_of(project), configured)
-        import_ahead(players.for_role(options.agent or str(configured.get("agent", "coder"))))
+        players.for_role(options.agent or str(configured.get("agent", "coder"))).import_ahead()
     except ModelError as error:
         raise error if options.model else ModelError(f"{str(error).partition('. ')[0]}. {_THREE_WAYS}") from error
 

@@ -132,18 +132,18 @@ class NodeProcess:
         self._name, self.missing, self._may_run, self.close = name, False, False, contextlib.ExitStack()
         self._pipe: Pipe | None = None
         program = tool_folder() / "node_modules" / "luxon" / "build" / "global" / "luxon.min.js"
-        self.engine = Engine(self.ask, program.read_text("utf-8") if program.is_file() else "")
+        self.engine = Engine(self.ask, self.end, program.read_text("utf-8") if program.is_file() else "")
 
     def ask(self, question: bytes, seconds: float) -> bytes:
-        """Return the answer to a question. Raises CheckError when the process ended or had to be ended."""
+        """Return the answer to a question. Raises CheckError when the process ended or does not answer."""
         pipe = self._pipe or self._started()
-        try:
-            pipe.send(question)
-            return pipe.receive(time.monotonic() + seconds)
-        except BaseException:
-            self._pipe = None
-            self.close.close()
-            raise
+        pipe.send(question)
+        return pipe.receive(time.monotonic() + seconds)
+
+    def end(self) -> None:
+        """End the process; the next question starts another."""
+        self._pipe = None
+        self.close.close()
 
     def _started(self) -> Pipe:
         node = find_node(Path.cwd())

@@ -51,6 +51,7 @@ from rails.models.http import (
     status_error,
     unreached,
 )
+from rails.models.model import Model
 from rails.models.structured_output import ANTHROPIC, Strictness, strict_tools
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ _STOPS: Final[Mapping[str, tuple[StopReason, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class AnthropicModel:
+class AnthropicModel(Model):
     """One model of one server. The connection is opened at the first answer and belongs to that answer."""
 
     name: str
@@ -106,15 +107,6 @@ class AnthropicModel:
                 "or replay a recording with recorded:FILE."
             )
         return cls(name, key or "none", url, max_tokens, strictness=Strictness.from_environment(environment))
-
-    def for_agent(self, role: str) -> AnthropicModel:
-        """Return this model: all roles ask the same one."""
-        del role
-        return self
-
-    def steady(self) -> AnthropicModel:
-        """Return this model: its provider lets no temperature be chosen."""
-        return self
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.model.Model`."""

@@ -15,7 +15,6 @@ from typing import Final
 
 from rails.core.conversation import Delta
 from rails.core.errors import ModelRetryable, TimeUpError
-from rails.models.model import Model
 
 #: How long nobody looks at the clock.
 _LOOK_S: Final = 0.2
@@ -38,12 +37,6 @@ def in_time(stream: Iterator[Delta], silence_s: float, time_left: Callable[[], f
             yield piece
     finally:
         left_behind.set()
-
-
-def silence_of(model: Model) -> float:
-    """Return how many seconds a model may send nothing; one that asks no server has no such bound."""
-    found = getattr(model, "silence_s", math.inf)
-    return found if isinstance(found, float | int) else math.inf
 
 
 def _next(

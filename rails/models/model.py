@@ -6,21 +6,30 @@ can be resumed from its log alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 from rails.core import limits
 from rails.core.conversation import Delta, Message, ToolSpec
 from rails.core.dataclass import dataclass
 
 
-class Model(Protocol):
-    """Something that answers a conversation."""
+class Model:
+    """Something that answers a conversation; ``name`` is for log and screen, for example ``claude-sonnet-5-5``.
+
+    It may send nothing for ``silence_s`` seconds, takes ``window`` tokens at once, prompt and answer together, and
+    answers with at most ``max_tokens`` (0: no bound that is known).
+    """
+
+    __slots__ = ()
+    silence_s: float = math.inf
+    window: int = 0
+    max_tokens: int = 0
 
     @property
     def name(self) -> str:
-        """The name for log and screen, for example ``claude-sonnet-5-5``."""
-        ...
+        """Its name."""
+        raise NotImplementedError
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Answer ``messages``: pieces of text as they come, and last, exactly once, an ``Answer``.
@@ -31,15 +40,23 @@ class Model(Protocol):
         ModelRetryable for a passing fault and ModelError for one that another try will not cure;
         pieces that were already given out stay valid.
         """
-        ...
+        raise NotImplementedError
 
     def for_agent(self, role: str) -> Model:
         """Return the model that plays ``role``: itself, unless roles have answers of their own."""
-        ...
+        del role
+        return self
 
     def steady(self) -> Model:
         """Return the model at the lowest temperature that its provider lets one choose; itself if none."""
-        ...
+        return self
+
+    def served_window(self) -> int:
+        """Return what its server says of its window, in tokens; 0 where it says nothing."""
+        return 0
+
+    def import_ahead(self) -> None:
+        """Begin to import what asking it needs; returns at once, and it is imported once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +74,3 @@ class ModelOptions:
     chunk_chars: int = 24
     environment: Mapping[str, str] | None = None
     seed: int | None = None
-
-
-def window_of(model: Model) -> int:
-    """Return how many tokens a model takes at once, prompt and answer together; 0 for one that has no bound."""
-    found = getattr(model, "window", 0)
-    return found if isinstance(found, int) else 0
-
-
-def served_window(model: Model) -> int:
-    """Return what a model's server says of its window, in tokens; 0 where it says nothing."""
-    ask = getattr(model, "served_window", None)
-    found = ask() if callable(ask) else 0
-    return found if isinstance(found, int) else 0

@@ -32,6 +32,7 @@ from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.models.http import ModelServer, echo_arguments, encodable, ending
+from rails.models.model import Model
 from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
@@ -48,7 +49,7 @@ _WINDOWS: Final = ("max_model_len", "context_length", "context_window", "max_con
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAIModel:
+class OpenAIModel(Model):
     """One model of one server; every answer is a connection of its own."""
 
     name: str
@@ -85,11 +86,6 @@ class OpenAIModel:
             raise ModelError("OPENAI_API_KEY is not set. Set it to your key, or give the base URL of a local server.")
         window = limits.OPENAI_WINDOW if url == DEFAULT_URL else limits.LOCAL_WINDOW
         return cls(name, key, url, max_tokens, window=window, strictness=Strictness.from_environment(environment))
-
-    def for_agent(self, role: str) -> OpenAIModel:
-        """Return this model: all roles ask the same one."""
-        del role
-        return self
 
     def steady(self) -> OpenAIModel:
         """Return this model at temperature 0."""

@@ -37,13 +37,6 @@ def named_server(spec: str) -> tuple[str, str | None]:
     return name, f"http{url}" if at else None
 
 
-def import_ahead(model: Model) -> None:
-    """Begin to import what ``model`` needs to ask its server; returns at once. It is imported once."""
-    begin = getattr(model, "import_ahead", None)
-    if callable(begin):
-        begin()
-
-
 def _anthropic(name: str, options: ModelOptions) -> Model:
     from rails.models.anthropic import AnthropicModel
 

@@ -22,6 +22,7 @@ from rails.core import limits
 from rails.core.conversation import Delta, Message, ModelAnswer, TextDelta, ToolSpec, answer_from_json
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, UsageError
+from rails.models.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class RecordedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedModel:
+class RecordedModel(Model):
     """Answers from a file, streamed in pieces of ``chunk_chars`` with ``pause_s`` seconds between them."""
 
     source: str
@@ -56,10 +57,6 @@ class RecordedModel:
         """Return the view of one agent: its own lines, and those that name no agent."""
         lines = tuple(line for line in self.lines if line.agent in ("", role))
         return replace(self, lines=lines, role=role)
-
-    def steady(self) -> RecordedModel:
-        """Return this model: what was recorded does not vary."""
-        return self
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Replay the answer that follows ``messages``. Raises ModelError when the recording has no more."""

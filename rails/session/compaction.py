@@ -14,8 +14,8 @@ from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, U
 from rails.core.errors import ModelError, TimeUpError
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
-from rails.models.in_time import in_time, silence_of
-from rails.models.model import Model, served_window, window_of
+from rails.models.in_time import in_time
+from rails.models.model import Model
 from rails.session import context_window as window
 from rails.session import escalation
 from rails.session.context_window import Measured
@@ -46,7 +46,7 @@ class ModelWindow:
         price = price_of(model.name, prices)
         if price and price.window:
             self.said.setdefault(model.name, price.window)
-        self.tokens = self.said.get(model.name) or window_of(model)
+        self.tokens = self.said.get(model.name) or model.window
 
     def learn(self, model: str, limit: int, thought: int) -> None:
         """Take over what a server said that refused a prompt as too long, ``thought`` to take so many tokens."""
@@ -61,13 +61,13 @@ class ModelWindow:
         """Return the step that is due, published; ``None`` where none is. Raises ModelError where none is enough."""
         if not self.tokens:
             return None
-        room = window.room(self.tokens, getattr(context.model, "max_tokens", 0))
+        room = window.room(self.tokens, context.model.max_tokens)
         now = self.measured.tokens(self.thought(context, messages))
         fixed = min(room, self.measured.tokens(self.thought(context, ())))
         if not window.is_due(now, fixed, room):
             return None
         if context.model.name not in self.said:
-            self.said[context.model.name] = served_window(context.model)
+            self.said[context.model.name] = context.model.served_window()
             self.tokens = self.said[context.model.name] or self.tokens
             return self.fitted(context, messages, tried)
         step = self.step(context, messages, now - window.goal(fixed, room), tried)
@@ -103,14 +103,14 @@ class ModelWindow:
 
         What it was sent before comes first: its provider has that in its cache.
         """
-        room = window.room(self.tokens, getattr(context.model, "max_tokens", 0))
+        room = window.room(self.tokens, context.model.max_tokens)
         asked = [(*one[:-1], values.replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
         fitting = (one for one in asked if self.tokens and self.measured.tokens(self.thought(context, one)) <= room)
         if (messages := next(fitting, None)) is None:
             return "", Usage()
         stream = context.model.stream(system=context.system, messages=messages, tools=context.tools)
         try:
-            for delta in in_time(stream, silence_of(context.model), context.time_left):
+            for delta in in_time(stream, context.model.silence_s, context.time_left):
                 if isinstance(delta, ModelAnswer):
                     return (delta.message.text.strip() if delta.stop_reason == "end_turn" else ""), delta.usage
                 assert isinstance(delta, TextDelta)

@@ -17,7 +17,7 @@ from rails.core.errors import ModelError, Refusal
 from rails.core.json_text import json_leaves, without_quoting
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.models.in_time import in_time, silence_of
+from rails.models.in_time import in_time
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import CallStarted
 from rails.session.turn_context import TurnContext
@@ -90,7 +90,7 @@ def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str)
     listed = "\n".join(f"- {error}" for error in errors)
     question = _QUESTION.format(block=block, errors=listed, schema=schema)
     stream = context.model.steady().stream(system=_SYSTEM, messages=[Message("user", (TextPart(question),))], tools=())
-    for delta in in_time(stream, silence_of(context.model), context.time_left):
+    for delta in in_time(stream, context.model.silence_s, context.time_left):
         if isinstance(delta, ModelAnswer):
             return delta
     raise ModelError("the stream ended without an answer")

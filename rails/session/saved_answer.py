@@ -43,6 +43,7 @@ from rails.core.verdict import Verdict
 from rails.edits.plan_result import Plan
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
+from rails.models.model import Model
 from rails.parsing.parse import parse, with_proposals
 from rails.parsing.results import ParsedAnswer
 from rails.session.answer_reader import AnswerReader
@@ -361,20 +362,11 @@ class AskFunction:
         return Decision("deny", "The program that was asked did not approve it.", "a program")
 
 
-class SavedAnswer:
+@dataclass(frozen=True, slots=True)
+class SavedAnswer(Model):
     """Stands where a model would: the answer is here already, so it is never asked."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def for_agent(self, role: str) -> SavedAnswer:
-        """Return this: the answer is the same, whoever gave it."""
-        del role
-        return self
-
-    def steady(self) -> SavedAnswer:
-        """Return this: what was saved does not vary."""
-        return self
+    name: str
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Never called."""

@@ -21,7 +21,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
 from rails.core.tool_request import ToolRequest
-from rails.models.in_time import in_time, silence_of
+from rails.models.in_time import in_time
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback
 from rails.session.answer_reader import AnswerReader
@@ -126,7 +126,7 @@ def _reply(
 def _listen(context: TurnContext, reader: AnswerReader, messages: Sequence[Message]) -> ModelAnswer:
     """Stream the answer through the reader, and on to whoever shows it."""
     stream = context.model.stream(system=context.system, messages=messages, tools=context.tools)
-    for delta in in_time(stream, silence_of(context.model), context.time_left):
+    for delta in in_time(stream, context.model.silence_s, context.time_left):
         if not isinstance(delta, TextDelta):
             return delta
         reader.feed(delta.text)

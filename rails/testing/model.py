@@ -17,6 +17,7 @@ from rails.core.conversation import (
 )
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import ModelError
+from rails.models.model import Model
 
 #: What one answer may be scripted as.
 Script = str | NativeCall | Sequence[str | NativeCall] | ModelAnswer | ModelError
@@ -32,7 +33,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class ScriptedModel:
+class ScriptedModel(Model):
     """Gives its ``answers`` one after the other, whatever it is asked.
 
     An answer is a text, a native call, a list of both, a whole :class:`ModelAnswer`, or a ``ModelError`` to
@@ -48,15 +49,6 @@ class ScriptedModel:
     name: str = "scripted"
     chunk_chars: int = 7
     asked: list[Asked] = field(default_factory=list)
-
-    def for_agent(self, role: str) -> ScriptedModel:
-        """Return this model: the script is in the order of the calls, whoever makes them."""
-        del role
-        return self
-
-    def steady(self) -> ScriptedModel:
-        """Return this model: a script does not vary."""
-        return self
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Record what was asked, then give the next answer."""

@@ -76,7 +76,7 @@ def load_definitions(
     for mistake in mistakes:
         by_file.setdefault(Path(mistake.file), []).append(mistake)
     for file, wrong in by_file.items():
-        if file.is_dir() or _is_shipped(file.parent):
+        if file in folders or _is_shipped(file.parent):
             raise DefinitionError("No tool was loaded:\n" + "\n".join(f"  {mistake}" for mistake in wrong))
         found = _without(found, file, wrong)
     return found
@@ -122,7 +122,7 @@ def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple
 
 
 def read_definition(
-    text: str, source: str, *, roles: Collection[str] = ROLES
+    text: str, source: str, *, roles: Collection[str] = ROLES, check_schemas: bool = True
 ) -> tuple[Definition | None, tuple[Mistake, ...]]:
     """Read one definition file's text. Returns the definition when there is no mistake, else all of them."""
     try:
@@ -130,6 +130,7 @@ def read_definition(
     except JsonError as error:
         return None, (Mistake(source, error.line, "", f"the file is not JSON: {error.message}", error.fix),)
     reader = DefinitionReader(document.value, frozenset(role_slug(role) for role in roles))
+    reader.checks_schemas = check_schemas
     definition = reader.definition(source, _digest(document.value))
     if definition is not None:
         definition = replace(definition, text=text)
@@ -229,7 +230,7 @@ def _read_folder(
         if isinstance(text, Mistake):
             mistakes.append(text)
             continue
-        definition, wrong = read_definition(text, str(file), roles=roles)
+        definition, wrong = read_definition(text, str(file), roles=roles, check_schemas=check_values)
         mistakes += wrong
         if definition is None:
             continue

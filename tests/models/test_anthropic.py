@@ -343,13 +343,13 @@ def test_a_path_in_front_of_the_api_is_kept(monkeypatch):
 IMPORTS = """
 import gc, sys, threading
 from rails.core.conversation import Message, TextPart
-from rails.models.providers import import_ahead, open_model
+from rails.models.providers import open_model
 from rails.testing import StubServer, says
 
 def ask(kind, path):
     with StubServer([says("ok")] * 2) as stub:
         model = open_model(f"{kind}:m", base_url=f"{stub.url}{path}")
-        import_ahead(model)
+        model.import_ahead()
         for _ in range(2):
             list(model.stream(system="", messages=[Message("user", (TextPart("Hi."),))], tools=[]))
 

@@ -163,11 +163,13 @@ def test_what_an_expression_does_to_its_context_no_other_expression_sees():
     assert put_out(tried(value), "Second") == [[{"v": "2bundefined"}]]
 
 
-def test_a_process_that_answers_nonsense_is_a_named_stop():
+def test_a_process_that_answers_nonsense_is_a_named_stop_and_is_ended():
     """What floods the pipe, or answers for another question, ends that node and not the dry run."""
     for answer in (b"x" * 10**6, b"{}", b"[]", b'{"id": 99, "cpu": 0, "said": {"value": 1}}', b"[" * 10**5):
-        (_, run) = tried(flow(set_to("Set", "={{ 1 }}")), engine=Engine(lambda *_, said=answer: said)).runs
-        assert (run.state, "bound" in run.said) == ("failed", True)
+        ended = []
+        engine = Engine(lambda *_, said=answer: said, lambda all_=ended: all_.append(1))
+        (_, run) = tried(flow(set_to("Set", "={{ 1 }}")), engine=engine).runs
+        assert (run.state, "bound" in run.said, ended) == ("failed", True, [1])
 
 
 def test_without_an_engine_plain_values_and_conditions_work():
@@ -180,7 +182,7 @@ def test_without_an_engine_plain_values_and_conditions_work():
 
 
 def test_dates_without_luxon_are_named_as_not_modelled():
-    result = tried(flow(set_to("Set", "={{ $now }}")), engine=Engine(tried.engine.ask))
+    result = tried(flow(set_to("Set", "={{ $now }}")), engine=Engine(tried.engine.ask, tried.engine.end))
     assert [run.state for run in result.runs] == ["sample", "not modelled"]
     assert "luxon" in result.runs[1].said
 

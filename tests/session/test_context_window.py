@@ -24,6 +24,7 @@ from rails.core.conversation import (
 from rails.core.events.turn import ContextReduced
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
+from rails.models.model import Model
 from rails.session import context_window as window
 from rails.session.context_window import Measured
 from rails.session.feedback import HEADER
@@ -256,7 +257,7 @@ class Killed(BaseException):
 
 
 @dataclass
-class Steady:
+class Steady(Model):
     """Answers by how many answers the conversation has, and keeps every prompt."""
 
     answers: list
@@ -264,13 +265,6 @@ class Steady:
     window: int = 19_000
     max_tokens: int = 1_000
     name: str = "steady"
-
-    def for_agent(self, role):
-        del role
-        return self
-
-    def steady(self):
-        return self
 
     def stream(self, *, system, messages, tools):
         counted = window.estimate(system, tools, messages) * 7 // 8

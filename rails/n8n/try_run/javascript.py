@@ -32,12 +32,15 @@ def _nothing_runs(_question: bytes, _seconds: float) -> bytes:
 
 @dataclass(frozen=True)
 class Engine:
-    """What runs JavaScript: lines in, one line out. ``ask`` raises CheckError when it ended, and then begins anew.
+    """What runs JavaScript: lines in, one line out. ``ask`` raises CheckError when it ended.
+
+    ``end`` ends it; the next question begins anew.
 
     ``luxon`` is the text of luxon's program, empty where it is not installed: dates are then not modelled.
     """
 
     ask: Callable[[bytes, float], bytes] = _nothing_runs
+    end: Callable[[], None] = lambda: None
     luxon: str = ""
 
 
@@ -74,6 +77,7 @@ class Questions:
             if answer["id"] != self._last:
                 raise ValueError(answer["id"])
         except (CheckError, ValueError, LookupError, TypeError, RecursionError) as error:
+            self._engine.end()
             self._told, self._used = 0, self._used + self._each
             why = one_line(str(error), 80) if isinstance(error, CheckError) else "its answer is none"
             raise BoundReached(f"its process ended, most often for want of memory or time ({why})") from None
