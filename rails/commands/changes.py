@@ -11,7 +11,7 @@ from rails.edits.checkpoint_commits import Checkpoint
 from rails.edits.checkpoints import History, in_effect
 from rails.log.reader import LOG_NAME
 from rails.log.writer import SessionLog
-from rails.render.units import bytes_text
+from rails.render.units import bytes_text, counted
 from rails.review.web.changes import ChangeOffer, Deed
 from rails.session.deletion import KeptBytes, delete_sessions, folder_bytes
 from rails.session.project import state_of
@@ -45,10 +45,10 @@ class AgreedChanges:
         state = state_of(self.project)
         size = sum(folder_bytes(state / "sessions" / name) for name in names)
         steps = [step for name in names for step in in_effect(self.history.steps(name), undone=False)]
-        which = f"session {names[0]}" if len(names) == 1 else f"{len(names)} sessions"
+        which = f"session {names[0]}" if len(names) == 1 else counted(len(names), "session")
         lines = (
             f"The log of {which} ({bytes_text(size)}) goes for good, with the values and hand-offs that are its alone.",
-            f"{len(steps)} {'step' if len(steps) == 1 else 'steps'} of it in your files can then no longer be undone."
+            f"{counted(len(steps), 'step')} of it in your files can then no longer be undone."
             if steps
             else "None of its steps is in effect in your files, so no undo is lost.",
             "Your files, and the other sessions with their undo, stay as they are.",

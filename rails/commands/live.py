@@ -380,11 +380,12 @@ class ProgressScreen:
         """Return the closing lines: what was asked, repaired, sent back, fixed, written, and the time it took."""
         count = self.counts
         files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in self.files.items()) or "none"
-        times = " · ".join(f"{stage} {ms / 1000:.2f} s" for stage, ms in self.stage_ms.items())
+        times = [f"{stage} {ms / 1000:.2f} s" for stage, ms in self.stage_ms.items()]
+        spent = " · ".join(filter(None, (*times, self.usage())))
         return (
             f"requests {count['requests']} · repairs {count['repairs']} · refused {count['refused']} · "
             f"sent back {count['retries']} · findings {count['findings']} · fixed for the agent {count['fixed']}",
             f"approved {count['approve']} · denied {count['deny']} · turns {count['turns']}",
             f"files changed: {files}",
-            f"time: {times}{f' · {used}' if (used := self.usage()) else ''}",
+            f"time: {spent or 'none'}",
         )

@@ -95,7 +95,7 @@ def _export(state: Path, chosen: SessionSummary, form: str) -> int:
 
 def _sizes(project: Path) -> int:
     """Print how much each session takes, and all that is kept of the project."""
-    from rails.render.units import bytes_text
+    from rails.render.units import bytes_text, counted
     from rails.session.deletion import folder_bytes, kept_bytes
 
     known, kept, days = sessions(state_of(project)), kept_bytes(project), keep_days(config_folder())
@@ -103,8 +103,7 @@ def _sizes(project: Path) -> int:
         size = bytes_text(folder_bytes(one.path.parent))
         print(f"{one.session_id}  {size:>10}  {one.last[:10]}  {one_line(one.task, 80)}")
     whole = f"{bytes_text(kept.values)} of stored values and {bytes_text(kept.checkpoints)} of checkpoints"
-    count = "1 session" if len(known) == 1 else f"{len(known)} sessions"
-    print(f"{count}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
+    print(f"{counted(len(known), 'session')}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
     how = (
         f"{days} days (config.toml)" if days else "for ever, unless [sessions] keep_days in your config.toml says less"
     )

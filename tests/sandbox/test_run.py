@@ -17,6 +17,9 @@ from rails.sandbox.run import layer_for, run, start
 from rails.sandbox.view import Label, SandboxLimits, SandboxView
 from tests.sandbox.conftest import changed, label_of
 
+#: Seconds that only this process's own commands sleep: other tests of this machine have others.
+OWN = f"7{os.getpid()}."
+
 
 def digest(folder):
     """Return a hash over every name, mode and byte of a folder."""
@@ -124,16 +127,16 @@ def test_a_folder_that_is_a_link_in_the_project_is_not_looked_through(box, tmp_p
 
 def test_a_time_limit_ends_everything_even_what_has_a_session_of_its_own(box):
     started = time.monotonic()
-    result = box("setsid sleep 7171 & (sleep 7172 &) ; sleep 7173", seconds=0.3)
+    result = box(f"setsid sleep {OWN}1 & (sleep {OWN}12 &) ; sleep {OWN}13", seconds=0.3)
     assert result.timed_out
     assert time.monotonic() - started < 60
-    assert not left_running("717")
+    assert not left_running("1")
 
 
 def test_what_a_command_leaves_running_is_ended_with_it(box):
-    result = box("setsid sleep 7271 >/dev/null 2>&1 & setsid sh -c 'sleep 7272' >/dev/null 2>&1 & echo done")
+    result = box(f"setsid sleep {OWN}2 >/dev/null 2>&1 & setsid sh -c 'sleep {OWN}22' >/dev/null 2>&1 & echo done")
     assert result.out == "done\n"
-    assert not left_running("727")
+    assert not left_running("2")
 
 
 def left_running(number):
@@ -143,7 +146,7 @@ def left_running(number):
             words = entry.read_bytes().split(b"\0")
         except OSError:
             continue
-        if words[0].endswith(b"sleep") and any(word.startswith(number.encode()) for word in words[1:]):
+        if words[0].endswith(b"sleep") and any(word.startswith(f"{OWN}{number}".encode()) for word in words[1:]):
             found.append(entry)
     return found
 
@@ -157,21 +160,22 @@ from rails.sandbox.view import Label, SandboxLimits, SandboxView
 label = Label(int(sys.argv[1]), "test")
 project = Path(sys.argv[2])
 with layer_for(project, label=label) as layer:
-    run(("/bin/sh", "-c", "setsid sleep 7371 & echo up; sleep 7372"), SandboxView(project, layer), label=label,
+    line = f"setsid sleep {sys.argv[3]} & echo up; sleep {sys.argv[3]}1"
+    run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label,
         on_output=lambda chunk: print(chunk.decode(), end="", flush=True))
 """
 
 
 def test_a_sigkill_of_the_harness_leaves_no_process_and_no_mount(label, project):
-    argv = [sys.executable, "-c", HARNESS, str(label.level), str(project)]
+    argv = [sys.executable, "-c", HARNESS, str(label.level), str(project), f"{OWN}3"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as harness:
         assert harness.stdout.readline() == "up\n"
         harness.kill()
     for _ in range(500):  # by count and not by the clock: a machine that stood still has not waited
-        if not left_running("737"):
+        if not left_running("3"):
             break
         time.sleep(0.02)
-    assert not left_running("737")
+    assert not left_running("3")
     assert "overlay" not in "".join(line for line in Path("/proc/mounts").read_text() if str(project.parent) in line)
 
 
@@ -200,14 +204,16 @@ def test_output_is_bounded_at_both_ends_and_whole_in_a_file(label, project):
 
 def test_a_started_server_talks_over_pipes_and_is_gone_at_the_end(label, project):
     with layer_for(project, label=label) as layer:
-        running = start(("/bin/sh", "-c", "read a; echo got $a; sleep 7471"), SandboxView(project, layer), label=label)
+        running = start(
+            ("/bin/sh", "-c", f"read a; echo got $a; sleep {OWN}4"), SandboxView(project, layer), label=label
+        )
         try:
             running.process.stdin.write(b"x\n")
             running.process.stdin.flush()
             assert running.process.stdout.readline() == b"got x\n"
         finally:
             running.end()
-    assert not left_running("747")
+    assert not left_running("4")
 
 
 def test_a_started_server_outlives_the_thread_that_asked_for_it(label, project):
@@ -349,12 +355,29 @@ def test_more_to_hide_than_can_be_hidden_is_refused(project):
 def test_what_tools_make_again_is_not_proposed_wherever_it_lies(box):
     (box.project / "src/__pycache__").mkdir()
     (box.project / "src/__pycache__/kept.pyc").write_bytes(b"1")
-    made = box("mkdir -p src/deep/__pycache__; echo x > src/deep/__pycache__/n.pyc; rm -rf src/__pycache__; echo y > y")
-    assert changed(made) == {"y": b"y\n"}
+    (box.project / "pack/__pycache__").mkdir(parents=True)
+    (box.project / "pack/__pycache__/m.pyc").write_bytes(b"1")
+    (box.project / "pack/m.py").write_bytes(b"M = 1\n")
+    made = box(
+        "mkdir -p src/deep/__pycache__; echo x > src/deep/__pycache__/n.pyc; rm -r src/__pycache__ pack; echo y > y"
+    )
+    assert changed(made) == {"y": b"y\n", "pack/m.py": None}
 
 
 def test_the_bounds_of_a_command_and_what_a_label_says_of_itself():
     bounds = SandboxLimits()
     assert (bounds.seconds, bounds.memory, bounds.processes, bounds.output) == (120.0, 4 << 30, 512, 1_000_000)
     assert [Label(level).contained for level in (0, 1, 2, 3)] == [False, False, True, True]
+    assert bounds.file_bytes == 1 << 30
     assert not Label(3, open=("network",)).contained
+    assert "files, network, processes" in str(Label(3, "bubblewrap"))
+    assert "Not contained: network" in str(Label(3, "bubblewrap", open=("network",)))
+
+
+def test_a_folder_that_was_removed_and_made_anew_is_what_is_in_it_now(box):
+    for name in ("pack/m.py", "pack/sub/x", "pack/sub/y"):
+        (box.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (box.project / name).write_bytes(b"old\n")
+    made = box("rm -r pack; mkdir -p pack/sub; echo new > pack/sub/x")
+    assert changed(made) == {"pack/m.py": None, "pack/sub/x": b"new\n", "pack/sub/y": None}
+    assert [str(change.path) for change in made.changes.changes].count("pack/sub/x") == 1

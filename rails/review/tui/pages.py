@@ -135,6 +135,8 @@ class Page(Screen[None]):
 class TextPage(Page):
     """Lines of text: a report, a comparison, a line's history. ``tell`` makes them for a width, in a thread."""
 
+    BINDINGS: ClassVar = [Binding(str(at + 1), f"switch({at})", show=False) for at in range(len(REPORT_NAMES))]
+
     def __init__(self, title: str, tell: Callable[[int], Sequence[str]], *, numbers: bool = False) -> None:
         super().__init__(title)
         self._tell, self._numbers = tell, numbers
@@ -158,27 +160,8 @@ class TextPage(Page):
         self.rows.show_text(lines)
         self.say(words or ("1 models  2 rules  3 weeks  4 drift  5 decisions" if self._numbers else ""))
 
-    def key_1(self) -> None:
-        """Show the models."""
-        self._switch(0)
-
-    def key_2(self) -> None:
-        """Show the rules by session."""
-        self._switch(1)
-
-    def key_3(self) -> None:
-        """Show the rules by week."""
-        self._switch(2)
-
-    def key_4(self) -> None:
-        """Show the changed values."""
-        self._switch(3)
-
-    def key_5(self) -> None:
-        """Show the decisions."""
-        self._switch(4)
-
-    def _switch(self, at: int) -> None:
+    def action_switch(self, at: int) -> None:
+        """Show another report."""
         if self._numbers:
             self.post_message(Switch(REPORT_NAMES[at]))
 

@@ -40,7 +40,7 @@ from rails.render.blocks import Diff, DiffLine, show
 from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.render.units import bytes_text, time_text
+from rails.render.units import bytes_text, counted, time_text
 from rails.review.html import MOST_STEPS, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.reports.sessions import outcome_words, unread_lines
@@ -384,10 +384,10 @@ def card_html(card: SessionStats, cost: str, size: int) -> Html:
     ended = {"done": ("✓", "good", "done"), "": ("…", "open", "unfinished")}
     mark, kind, words = ended.get(card.outcome, ("✕", "bad", outcome_words(card.outcome)))
     counts = (
-        f"{card.turns} turns, {card.requests} requests, {card.refused} refused, "
-        f"{card.approved} approved, {card.denied} denied, {card.records:,} records{unread_lines(card)}, "
-        f"{bytes_text(size)}"
+        f"{counted(card.turns, 'turn')}, {counted(card.requests, 'request')}, {card.refused} refused, "
+        f"{card.approved} approved, {card.denied} denied, {counted(card.records, 'record')}{unread_lines(card)}"
     )
+    facts = (time_text(card.started), bytes_text(size), ", ".join(card.agents[:5]), counts)
     marks = [_spark(letter) for letter in card.spark]
     return el(
         "a",
@@ -395,7 +395,7 @@ def card_html(card: SessionStats, cost: str, size: int) -> Html:
         el("span", html_text(f"{mark} {one_line(words, 40)}"), class_=f"badge {kind}"),
         el("span", html_text(cost), class_="cost"),
         el("span", marks, class_="spark", role="img", aria_label=_spark_words(card.spark)) if marks else None,
-        el("span", html_text(f"{time_text(card.started)} · {', '.join(card.agents[:5])} · {counts}"), class_="meta"),
+        el("span", html_text(" · ".join(facts)), class_="meta", title=counts),
         href=f"#/s/{card.session_id}",
         class_="card",
     )

@@ -159,7 +159,7 @@ class TestInABrowser:
         page.wait_for_selector("#status:has-text('Step 2 is undone')")
         page.get_by_role("button", name="Delete this session").click()
         page.locator("#change-word").fill("delete")
-        page.get_by_role("button", name="Do it", exact=True).click()
+        page.get_by_role("button", name="Delete the session").click()
         page.wait_for_selector(".empty:has-text('No session yet')")
         page.wait_for_selector("#status:has-text('1 session is deleted')")
         assert session_ids(over.state) == []

@@ -45,6 +45,7 @@ async function ask(what) {
     shown = { session, do: what, ...found };
     tools.put(document.getElementById("change-what"), found.html);
     said.textContent = "";
+    box.querySelector("[type=submit]").textContent = what === "undo" ? "Undo the step" : "Delete the session";
     box.showModal();
     document.getElementById("change-word").focus();
   } catch (error) {

@@ -76,7 +76,8 @@ function offerGaps(diff) {
   table.dataset.gaps = "yes";
   for (const row of table.querySelectorAll("tr.hunk")) offer(row, row.nextElementSibling);
   const end = table.rows[table.rows.length - 1];
-  if (end?.className !== "context" || !numbers(end)[0]) return;
+  // A part ends with three unchanged lines unless the file ends there.
+  if (table.rows.length < 4 || [...table.rows].slice(-3).some((row) => row.className !== "context")) return;
   const row = end.cloneNode(true);
   row.className = "hunk";
   row.querySelectorAll("td").forEach((cell) => cell.replaceChildren());
