@@ -26,10 +26,11 @@ from rails.edits.project_lock import state_folder
 from rails.edits.safe_files import Workspace, opened
 from rails.git.program import CLEAN, run_git
 
+#: A step is one synced pack, and no file for each of its objects.
 _CONFIG: Final = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\thooksPath = /dev/null\n\tfsmonitor = false\n"
-    "\tlogAllRefUpdates = false\n\tautocrlf = false\n[gc]\n\tauto = 0\n[commit]\n\tgpgSign = false\n"
-    "[fastimport]\n\tunpackLimit = 0\n"  # a step is one synced pack, and no file for each of its objects
+    "\tlogAllRefUpdates = false\n\tautocrlf = false\n\tfsync = committed,reference\n[gc]\n\tauto = 0\n"
+    "[commit]\n\tgpgSign = false\n[fastimport]\n\tunpackLimit = 0\n"
 )
 _FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("objects", "pack"), ("refs",), ("refs", "rails"), ("info",))
 _PACKS: Final = 50  # more than this many are joined into one, which keeps a checkpoint's cost the same

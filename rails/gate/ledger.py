@@ -97,7 +97,7 @@ class _Reader:
         if entry.kind == "file":
             self.choose(path)
         elif entry.kind == "link":
-            inside = self._leads_inside(path)
+            inside = self.leads_inside(path)
             self.miss(path, "read", "it is a link; links are not followed", required=compared and not inside)
         elif entry.kind == "repository":
             known = path in self.index
@@ -107,7 +107,7 @@ class _Reader:
             what = "it is a pipe, a socket or a device" if entry.kind == "special" else "the folder cannot be read"
             self.miss(path, "read", what, required=compared or entry.kind == "closed")
 
-    def _leads_inside(self, path: str) -> bool:
+    def leads_inside(self, path: str) -> bool:
         """Whether a link leads to something else of the project, which stands in the ledger by itself."""
         target = Path(os.path.realpath(self.project / path))
         return target.is_relative_to(self.project) and ".git" not in target.relative_to(self.project).parts
@@ -148,7 +148,8 @@ def _staged(reader: _Reader) -> None:
         if now.mode == _REPOSITORY:
             reader.miss(path, "read", "it is a repository of its own, recorded by its commit", required=False)
         elif now.mode == _LINK:
-            reader.miss(path, "read", "it is a link; a link has no text of its own", required=False)
+            outside = reader.base is not None and not reader.leads_inside(path)
+            reader.miss(path, "read", "it is a link; a link has no text of its own", required=outside)
         else:
             reader.choose(path)
     for path in base:

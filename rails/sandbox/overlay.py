@@ -42,11 +42,14 @@ class OverlayLayer(Layer):
 
     def _walk(self) -> Iterator[LayerChange]:
         waiting, seen = [""], 0
+        anew: set[str] = set()
         while waiting:
             folders: list[str] = []
             for base in waiting:
                 open_folder(self.upper / base)
-                if _is_opaque(self.upper / base):
+                # What is made in a folder that was made anew is new, too, and says nothing of it.
+                if _is_opaque(self.upper / base) or f"{base[:-1].rpartition('/')[0]}/" in anew:
+                    anew.add(base)
                     there = {entry.name for entry in (self.upper / base).iterdir()}
                     yield from self._gone(base, without=there)
                 for entry in os.scandir(self.upper / base):

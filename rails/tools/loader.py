@@ -76,7 +76,7 @@ def load_definitions(
     for mistake in mistakes:
         by_file.setdefault(Path(mistake.file), []).append(mistake)
     for file, wrong in by_file.items():
-        if file.is_dir() or _is_shipped(file.parent):
+        if file in folders or _is_shipped(file.parent):
             raise DefinitionError("No tool was loaded:\n" + "\n".join(f"  {mistake}" for mistake in wrong))
         found = _without(found, file, wrong)
     return found

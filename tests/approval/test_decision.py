@@ -213,6 +213,8 @@ def test_every_fact_of_a_verdict_that_a_human_read_is_part_of_the_digest(make):
         replace(judged, not_checked=(NotChecked("src/app.py", "black", "missing"),)),
         replace(judged, not_checked=(NotChecked("src/app.py", "flake8", "missing", required=False),)),
         replace(judged, checks=judged.checks[:1]),
+        replace(judged, checks=(replace(judged.checks[0], version="0"), *judged.checks[1:])),
+        replace(judged, checks=(replace(judged.checks[0], name="x"), *judged.checks[1:])),
     ):
         digest = make.ask(judged=other).digest
         assert digest not in seen, other
@@ -326,3 +328,8 @@ def test_a_digest_is_the_same_in_every_process_and_another_for_another_kind(make
     assert request_digest(fixed) == "b795230359d721274f09e696f87227ac6bf1a5e1ed9a451c99cb82ba4bfe9398", (
         "answers of another process carry it"
     )
+
+
+def test_what_is_no_json_has_no_digest(make):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        make.ask_tool(target=float("nan"))

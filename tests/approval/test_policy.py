@@ -1,12 +1,13 @@
 """Deny beats ask beats allow; what no rule foresees is asked; nobody there means no."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from rails.approval.decision import Decision
 from rails.approval.policy.policy import PolicyApprover, load_policy
-from rails.approval.policy.rules import Circumstances, Policy, PolicyItem
+from rails.approval.policy.rules import Circumstances, Policy, PolicyItem, minute_of
 from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
 from rails.core.globs import glob_match
@@ -488,3 +489,29 @@ def test_a_hostile_glob_does_not_hang():
 def test_an_item_without_a_kind_rule_is_compared_by_tool(policy):
     rules = policy('[[rule]]\ndecision = "deny"\ntool = "delete_*"\n')
     assert rules.judge_items([PolicyItem("coder", "delete_file", "delete", "a.txt", "pass", 1)]).ruling == "deny"
+
+
+SHOWN = '[[rule]]\ndecision = "allow"\nkind = "result"\nrisk = "secret"\npath = "keys/**"\nagent = "coder"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "shows"),
+    [
+        (SHOWN, True),
+        (SHOWN.replace('"keys/**"', '"other/**"'), False),
+        (SHOWN.replace('"coder"', '"debugger"'), False),
+        (SHOWN.replace('"secret"', '"command"'), False),
+        (SHOWN.replace('kind = "result"\n', ""), False),
+        (SHOWN.replace('"allow"', '"ask"'), False),
+        (ALLOW_TESTS, False),
+        ("", False),
+    ],
+)
+def test_only_a_rule_that_names_the_risk_and_fits_lets_keys_be_shown_to_an_agent(policy, text, shows):
+    assert PolicyApprover(policy(text)).shows_secrets("coder", "read_file", "keys/a.pem") is shows
+
+
+def test_the_time_of_day_of_a_rule_is_local_time():
+    at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    assert minute_of(at) == at.astimezone().hour * 60 + at.astimezone().minute
+    assert 0 <= minute_of() < 24 * 60

@@ -224,3 +224,14 @@ def test_a_damaged_history_changes_no_file_and_says_what_to_do(tmp_path):
     with pytest.raises(WorkspaceError, match=r"on the history, \.rails/history\.git: .* move that folder away"):
         History(tmp_path).undo()
     assert (tmp_path / "a.txt").read_bytes() == b"two\n"
+
+
+def test_a_step_is_one_pack_and_many_are_joined(tmp_path, monkeypatch):
+    monkeypatch.setattr("rails.edits.checkpoint_store._PACKS", 3)
+    save(tmp_path, "a.txt", "0")
+    for number in range(5):
+        step(tmp_path, change("a.txt", str(number).encode(), str(number + 1).encode()))
+    objects = tmp_path / ".rails/history.git/objects"
+    assert {folder.name for folder in objects.iterdir()} == {"info", "pack"}
+    assert len([*objects.glob("pack/*.pack")]) == 2
+    assert len(History(tmp_path).steps()) == 5

@@ -147,6 +147,7 @@ def test_staged_is_what_the_index_has_in_place_of_the_base(project, put, git):
     (project / "gone.py").unlink()
     put("new/n.py")
     (project / "link").symlink_to("same.py")
+    (project / "away").symlink_to(project.parent / "elsewhere")
     put("own/b.py")
     commit(lambda *words: git(*words, at=project / "own"))
     git("add", "-A")
@@ -155,6 +156,7 @@ def test_staged_is_what_the_index_has_in_place_of_the_base(project, put, git):
     chosen, deleted, missed = told(read_ledger(project, (), base="HEAD", staged=True))
     assert (chosen, deleted) == (["changed.py", "mode.py", "new/n.py"], ["gone.py", "only_index.py"])
     assert missed == {
+        ("away", "read", "it is a link; a link has no text of its own"): True,
         ("link", "read", "it is a link; a link has no text of its own"): False,
         ("own", "read", f"{OWN}, recorded by its commit"): False,
     }

@@ -355,12 +355,29 @@ def test_more_to_hide_than_can_be_hidden_is_refused(project):
 def test_what_tools_make_again_is_not_proposed_wherever_it_lies(box):
     (box.project / "src/__pycache__").mkdir()
     (box.project / "src/__pycache__/kept.pyc").write_bytes(b"1")
-    made = box("mkdir -p src/deep/__pycache__; echo x > src/deep/__pycache__/n.pyc; rm -rf src/__pycache__; echo y > y")
-    assert changed(made) == {"y": b"y\n"}
+    (box.project / "pack/__pycache__").mkdir(parents=True)
+    (box.project / "pack/__pycache__/m.pyc").write_bytes(b"1")
+    (box.project / "pack/m.py").write_bytes(b"M = 1\n")
+    made = box(
+        "mkdir -p src/deep/__pycache__; echo x > src/deep/__pycache__/n.pyc; rm -r src/__pycache__ pack; echo y > y"
+    )
+    assert changed(made) == {"y": b"y\n", "pack/m.py": None}
 
 
 def test_the_bounds_of_a_command_and_what_a_label_says_of_itself():
     bounds = SandboxLimits()
     assert (bounds.seconds, bounds.memory, bounds.processes, bounds.output) == (120.0, 4 << 30, 512, 1_000_000)
     assert [Label(level).contained for level in (0, 1, 2, 3)] == [False, False, True, True]
+    assert bounds.file_bytes == 1 << 30
     assert not Label(3, open=("network",)).contained
+    assert "files, network, processes" in str(Label(3, "bubblewrap"))
+    assert "Not contained: network" in str(Label(3, "bubblewrap", open=("network",)))
+
+
+def test_a_folder_that_was_removed_and_made_anew_is_what_is_in_it_now(box):
+    for name in ("pack/m.py", "pack/sub/x", "pack/sub/y"):
+        (box.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (box.project / name).write_bytes(b"old\n")
+    made = box("rm -r pack; mkdir -p pack/sub; echo new > pack/sub/x")
+    assert changed(made) == {"pack/m.py": None, "pack/sub/x": b"new\n", "pack/sub/y": None}
+    assert [str(change.path) for change in made.changes.changes].count("pack/sub/x") == 1

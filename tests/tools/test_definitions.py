@@ -250,3 +250,11 @@ def test_a_starter_refuses_a_name_that_no_tool_can_have():
 )
 def test_role_names_of_the_original_and_slugs_are_the_same_role(name, slug):
     assert role_slug(name) == slug
+
+
+def test_a_folder_with_a_definition_s_name_is_left_out_like_a_broken_file(tmp_path):
+    (tmp_path / "odd.json").mkdir()
+    loaded = load_definitions([builtin_folder("mcp_definitions"), tmp_path])
+    assert set(loaded.definitions) == set(load_definitions([builtin_folder("mcp_definitions")]).definitions)
+    [note] = loaded.notes
+    assert "odd.json: the file cannot be read" in note

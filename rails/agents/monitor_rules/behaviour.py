@@ -181,25 +181,21 @@ def made_up_tools() -> WatchRule:
     return look
 
 
-def invented_results() -> WatchRule:
+def invented_results(record: Record, event: Event) -> Iterator[OverseerAlert]:
     """A tool's result that stands in the agent's own answer."""
-
-    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
-        if not isinstance(event, LlmResponse):
-            return
-        found = patterns.invented(event.text)
-        if found:
-            yield alert(
-                record,
-                "WARNING",
-                "Quality Issue",
-                description="The answer holds a tool's result that no tool gave.",
-                evidence=found,
-                recommendation="Do not rely on what the agent says it saw.",
-                prompt="Results come to you in the next message. Ask for the tool and stop there.",
-            )
-
-    return look
+    if not isinstance(event, LlmResponse):
+        return
+    found = patterns.invented(event.text)
+    if found:
+        yield alert(
+            record,
+            "WARNING",
+            "Quality Issue",
+            description="The answer holds a tool's result that no tool gave.",
+            evidence=found,
+            recommendation="Do not rely on what the agent says it saw.",
+            prompt="Results come to you in the next message. Ask for the tool and stop there.",
+        )
 
 
 def stalling() -> WatchRule:
@@ -228,23 +224,19 @@ def stalling() -> WatchRule:
     return look
 
 
-def empty_answers() -> WatchRule:
+def empty_answers(record: Record, event: Event) -> Iterator[OverseerAlert]:
     """An end without a word."""
-
-    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
-        if not isinstance(event, AgentFinished):
-            return
-        if event.outcome == "done" and len(record.message.strip()) < 3:
-            yield alert(
-                record,
-                "INFO",
-                "Quality Issue",
-                description="The agent finished without saying what it did.",
-                evidence=record.message or "(nothing)",
-                recommendation="Read the changes before you rely on them.",
-            )
-
-    return look
+    if not isinstance(event, AgentFinished):
+        return
+    if event.outcome == "done" and len(record.message.strip()) < 3:
+        yield alert(
+            record,
+            "INFO",
+            "Quality Issue",
+            description="The agent finished without saying what it did.",
+            evidence=record.message or "(nothing)",
+            recommendation="Read the changes before you rely on them.",
+        )
 
 
 def _forget(counts: Counter[tuple[str, str]], role: str) -> None:

@@ -26,12 +26,12 @@ RULES: Final[Mapping[str, Callable[[], WatchRule]]] = {
     "out of role": safety.out_of_role,
     "made up tools": behaviour.made_up_tools,
     "forbidden places": safety.forbidden_places,
-    "dangerous commands": safety.dangerous_commands,
-    "credentials": safety.credentials,
-    "instructions in results": safety.instructions_in_results,
-    "invented results": behaviour.invented_results,
+    "dangerous commands": lambda: safety.dangerous_commands,
+    "credentials": lambda: safety.credentials,
+    "instructions in results": lambda: safety.instructions_in_results,
+    "invented results": lambda: behaviour.invented_results,
     "stalling": behaviour.stalling,
-    "empty answers": behaviour.empty_answers,
+    "empty answers": lambda: behaviour.empty_answers,
 }
 
 
