@@ -241,9 +241,7 @@ def _review(talk: Talk, session: Session | None) -> None:
 
 def _cost(talk: Talk, session: Session | None) -> None:
     del talk
-    watch = getattr(session, "watch", None)
-    summary = getattr(watch, "summary", None)
-    for line in summary() if callable(summary) else ("Nothing was said yet.",):
+    for line in session.state.summary() if session else ("Nothing was said yet.",):
         print(f"  {line}")
 
 
