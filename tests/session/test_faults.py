@@ -164,7 +164,7 @@ def test_a_session_that_ends_right_after_a_fault_is_resumed(project, monkeypatch
     assert done.ending.outcome in ("done", "nothing_done")
 
 
-@pytest.mark.parametrize("name", ["data", "javascript", "markdown", "n8n", "python", "text"])
+@pytest.mark.parametrize("name", ["data", "javascript", "markdown", "markup", "n8n", "python", "text"])
 def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
     files = {
         "data": ("b.json", "{}\n"),
@@ -172,7 +172,8 @@ def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
         "javascript": ("b.js", "const a = 1;\n"),
         "markdown": ("b.md", "# B\n"),
         "python": ("b.py", "X = 1\n"),
-        "text": ("b.css", "a {}\n"),
+        "markup": ("b.css", "a {}\n"),
+        "text": ("b.go", "package b\n"),
     }
     place = {"n8n": "rails.gate.checks.n8n.check_workflow"}.get(name, f"rails.gate.checks.{name}.run_check")
     calls = break_once(monkeypatch, place, times=9)
