@@ -108,6 +108,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         stronger_for=players.stronger_for,
         prices=prices,
     )
+    session.state.summary = screen.summary
     session.state.talk = (lambda ending: talk(session, ending)) if talk else None
     if resumed:
         _say_resumed(session, resumed, screen)

@@ -9,8 +9,6 @@ import ast
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -75,24 +73,25 @@ def findings(project: Path, files: Iterable[tuple[str, bytes | None, bytes | Non
     sides = [(path, plain_text(old or b"") or "", plain_text(new or b"") or "") for path, old, new in files]
     tests = [one for one in sides if TEST_FILE.search(one[0])]
     code = [one for one in sides if not TEST_FILE.search(one[0])]
-    found = list(chain.from_iterable(_weaker(one, tests, code, author) for one in tests if one[1]))
+    old = {path: _tests(path, before) or {} for path, before, _ in tests}
+    # What does not parse is a finding of its own, and takes no test away.
+    new = {path: old[path] if (made := _tests(path, after)) is None else made for path, _, after in tests}
+    found = [finding for path in old for finding in _weaker(path, old[path], new, code, author)]
     found += [
-        _finding(
-            path, test.line, "test-skipped", f"The new test {name} is skipped", "A test that never runs shows nothing."
-        )
-        for path, old, new in tests
-        for name, test in _tests(path, new).items()
-        if test.skips and name not in _tests(path, old)
+        _finding(path, test.line, "test-skipped", f"The new test {name} is skipped", "What never runs shows nothing.")
+        for path, after in new.items()
+        for name, test in after.items()
+        if test.skips and name not in old[path]
     ]
     return found + list(_hard_coded(project, code, tests))
 
 
-def _weaker(sides: Sides, tests: Sequence[Sides], code: Sequence[Sides], author: Author) -> Iterator[Finding]:
-    path, old_text, new_text = sides
-    old, new = _tests(path, old_text), _tests(path, new_text)
+def _weaker(
+    path: str, old: _Tests, after: Mapping[str, _Tests], code: Sequence[Sides], author: Author
+) -> Iterator[Finding]:
     changed = False
     for name, was in old.items():
-        now = new.get(name) or _moved(path, name, was, tests)
+        now = after[path].get(name) or _moved(path, name, was, old, after)
         if now is None:
             gone = f"The test {one_line(name, 80)} is taken away"
             if not _went_with_its_code(was, code):
@@ -145,13 +144,11 @@ def _exact(test: _Test) -> int:
     return sum(bool(_EXACT.search(one)) and not re.search(r"== (?:None|True|False)$", one) for one in test.asserts)
 
 
-def _moved(path: str, name: str, was: _Test, tests: Sequence[Sides]) -> _Test | None:
+def _moved(path: str, name: str, was: _Test, old: _Tests, after: Mapping[str, _Tests]) -> _Test | None:
     """Return the test as it stands under another name or in another file; ``None`` where it is gone."""
-    for file, before, after in tests:
-        for other, test in _tests(file, after).items():
-            if other == name if file != path else other not in _tests(file, before) and test.asserts == was.asserts:
-                return test
-    return None
+    here = (test for other, test in after[path].items() if other not in old and test.asserts == was.asserts)
+    elsewhere = (tests[name] for file, tests in after.items() if file != path and name in tests)
+    return next(here, None) or next(elsewhere, None)
 
 
 def _went_with_its_code(test: _Test, code: Sequence[Sides]) -> bool:
@@ -167,15 +164,17 @@ def _is_given(path: str, tests: _Tests, task: str) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", task) for one in names)
 
 
-@lru_cache(256)
-def _tests(path: str, text: str) -> _Tests:
-    """Return the tests of a text by name; what a helper of the same file asserts counts where it is named."""
+def _tests(path: str, text: str) -> _Tests | None:
+    """Return the tests of a text by name, ``None`` where it does not parse.
+
+    What a helper of the same file asserts counts where it is named.
+    """
     if not path.endswith((".py", ".pyw")):
         return dict(_script_tests(text)) if text else {}
     try:
         found = dict(_python_functions(parse_tree(text), text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+        return None
     tests = {name: test for name, test in found.items() if name.rpartition(".")[2].startswith("test")}
     helpers = {name.rpartition(".")[2]: test.asserts for name, test in found.items() if name not in tests}
     for name, test in tests.items():
@@ -316,12 +315,13 @@ def _all_tests(project: Path, changed: Sequence[Sides]) -> Iterator[_Test]:
         names = (Path(folder, name).relative_to(project).as_posix() for name in files if name.endswith(".py"))
         for name in (one for one in names if TEST_FILE.search(one) and one not in texts):
             if len(texts) >= _READ:
+                inner.clear()
                 break
             place = project / name
             is_plain = place.is_file() and not place.is_symlink() and place.stat().st_size < 1_000_000
             texts[name] = place.read_text("utf-8", "replace") if is_plain else ""
     for path, text in texts.items():
-        yield from _tests(path, text).values()
+        yield from (_tests(path, text) or {}).values()
 
 
 def _finding(path: str, line: int, rule: str, words: str, remedy: str) -> Finding:

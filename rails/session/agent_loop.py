@@ -7,7 +7,7 @@ from one page, and attempts are counted again. Turns, tokens, time and money are
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -50,8 +50,9 @@ class SessionState:
     """What all agents of a session share. ``human`` is ``None`` where the approver stands for the person.
 
     ``talk`` makes it a conversation: it gets how an agent's part ended, and returns what the person says to that;
-    ``standing`` reads from the log where it stands. ``records`` are those since the last turn began, ``tried`` and
-    ``deeds`` what all of them come to: what a session takes in memory does not grow with it.
+    ``standing`` reads from the log where it stands, ``summary`` says what was done and used so far. ``records`` are
+    those since the last turn began, ``tried`` and ``deeds`` what all of them come to: what a session takes in memory
+    does not grow with it.
     """
 
     job: SessionJob
@@ -64,6 +65,7 @@ class SessionState:
     talk: Callable[[Ending], str] | None = None
     standing: Callable[[], ResumeState] | None = None
     compact: Callable[[], str] | None = None
+    summary: Callable[[], Sequence[str]] = field(default=tuple)
     turns: int = 0
     records: list[Record] = field(default_factory=list)
     deeds: Deeds = field(default_factory=Deeds)

@@ -127,6 +127,13 @@ def test_every_command_is_answered_and_nothing_of_it_goes_to_the_model(chat, pro
     assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["go on"]
 
 
+def test_the_cost_so_far_is_shown_while_the_conversation_goes_on(chat):
+    _, shown = chat(["Hello.", "Again."], ["/cost", "hi", "/cost", "go on"])
+    before, after = shown.split("Hello.", 1)
+    assert "Nothing was said yet" in before
+    assert "turns 1" in after.split("Again.")[0]
+
+
 def test_clear_begins_a_session_anew(chat, project):
     chat(["Hello.", "Again."], ["hi", "/clear", "hello"])
     assert len(list((project / ".rails/sessions").iterdir())) == 2

@@ -151,6 +151,12 @@ def test_c12_21_code_that_returns_what_a_test_expects_word_for_word_is_a_finding
     assert not rules(world.judge(("square.py", honest, other)))
 
 
+def test_a_test_file_that_does_not_parse_takes_no_test_away(world):
+    verdict = world.judge(("tests/test_total.py", TEST, TEST.replace("def test_one(values):", "def test_one(values:")))
+    assert not rules(verdict)
+    assert verdict.status == "fail"
+
+
 def test_a_whole_project_is_not_held_to_what_nobody_changed(world):
     world.put("tests/test_total.py", TEST.replace("def test_total", "@pytest.mark.skip\ndef test_total"))
     assert not rules(world.check("tests/test_total.py"))
