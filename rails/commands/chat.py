@@ -124,7 +124,9 @@ class Talk:
         """Return what the person says to an ending, "" where they leave or begin anew."""
         if ending.outcome == "model_failed":  # what failed was shown when it did
             print("  Nothing is lost: say something to ask again, or take another model with /model NAME.")
-        elif ending.outcome not in ("done", "stopped"):
+        elif ending.outcome == "stopped":
+            print("  stopped; what was written stays, and the conversation goes on")
+        elif ending.outcome != "done":
             print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
 

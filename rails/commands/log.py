@@ -34,7 +34,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
     )
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits at most (default: 50)")
-    parser.add_argument("--format", default="markdown", help="markdown, html, sarif, recording or answers")
+    parser.add_argument(
+        "--format", default="markdown", help="markdown, html, sarif, transcript, atif, recording or answers"
+    )
     words = "with --format answers: the folder for a file of each answer (default: answers)"
     parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
     words = "with delete: sessions whose last record is older (default: keep_days of your config.toml)"

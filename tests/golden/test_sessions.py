@@ -13,7 +13,7 @@ from .running import HERE, files_of, filled, planted, play, rails, restored
 
 SESSIONS = sorted(folder.name for folder in (HERE / "sessions").iterdir())
 LOGS = sorted(folder.name for folder in (HERE / "logs").iterdir())
-EXPORTS = ("markdown", "recording", "sarif")
+EXPORTS = ("markdown", "transcript", "atif", "recording", "sarif")
 REPORTS = ("models", "rules", "drift", "decisions")
 
 

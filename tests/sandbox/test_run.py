@@ -371,6 +371,7 @@ def test_the_bounds_of_a_command_and_what_a_label_says_of_itself():
     assert bounds.file_bytes == 1 << 30
     assert not Label(3, open=("network",)).contained
     assert "files, network, processes" in str(Label(3, "bubblewrap"))
+    assert "Not contained" not in str(Label(3, "bubblewrap"))
     assert "Not contained: network" in str(Label(3, "bubblewrap", open=("network",)))
 
 
@@ -381,3 +382,16 @@ def test_a_folder_that_was_removed_and_made_anew_is_what_is_in_it_now(box):
     made = box("rm -r pack; mkdir -p pack/sub; echo new > pack/sub/x")
     assert changed(made) == {"pack/m.py": None, "pack/sub/x": b"new\n", "pack/sub/y": None}
     assert [str(change.path) for change in made.changes.changes].count("pack/sub/x") == 1
+
+
+def test_what_is_git_s_and_ours_cannot_be_written_where_the_project_has_it(project):
+    for name in (".git/config", ".rails/state"):
+        (project / name).parent.mkdir()
+        (project / name).write_text("kept\n")
+    label = label_of(3)
+    with layer_for(project, label=label) as layer:
+        line = "echo x > .git/config; echo x > .rails/state; cat .git/config .rails/state; echo y > y"
+        done = run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label, together=True)
+    assert done.out.count("Read-only file system") == 2
+    assert done.out.count("kept") == 2
+    assert (changed(done), done.left_out) == ({"y": b"y\n"}, ())

@@ -13,7 +13,9 @@ from typing import Final
 from rails.core.conversation import answer_to_json
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
+from rails.review.export.atif import to_atif
 from rails.review.export.markdown import to_markdown
+from rails.review.export.transcript import to_transcript
 
 
 def to_recording(records: Sequence[Record]) -> str:
@@ -34,6 +36,8 @@ def to_recording(records: Sequence[Record]) -> str:
 
 #: Every export by its name, for a command line or a page.
 FORMATS: Final[dict[str, Callable[[Sequence[Record]], str]]] = {
+    "atif": to_atif,
     "markdown": to_markdown,
     "recording": to_recording,
+    "transcript": to_transcript,
 }
