@@ -254,7 +254,10 @@ def _policy(given: str | None) -> str:
 
 
 def _check_models(options: argparse.Namespace, specs: Sequence[JobSpec]) -> None:
-    """Raise UsageError for a model that there is not, and ModelError for a key that workers of this machine lack."""
+    """Raise UsageError for a model that there is not, and ModelError for a key that workers of this machine lack.
+
+    A dry run prints what the second would say.
+    """
     from rails.batch.run_job import model_of
 
     for spec in {spec.model: spec for spec in specs}.values():
@@ -262,8 +265,10 @@ def _check_models(options: argparse.Namespace, specs: Sequence[JobSpec]) -> None
             model_of(spec)
         except UsageError as error:
             raise UsageError(f"{error}. Nothing was run.") from error
-        except ModelError:
-            if not options.ray:  # other machines have keys of their own
+        except ModelError as error:
+            if options.dry_run:
+                print(f"  {one_line(spec.model, 60)} could not be used here: {error}")
+            elif not options.ray:  # other machines have keys of their own
                 raise
 
 

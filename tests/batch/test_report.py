@@ -211,9 +211,13 @@ def test_what_ended_in_an_error_is_named_each_time_and_run_again_on_request(batc
 def test_a_model_that_cannot_be_opened_is_told_before_anything_runs(batch, tmp_path, monkeypatch, capsys, model, said):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    words = ("run", "tasks.jsonl", "--store", "runs", "--models", model, "--policy", "edits", "--dry-run")
+    words = ("run", "tasks.jsonl", "--store", "runs", "--models", model, "--policy", "edits")
     assert main(["batch", *words]) in (2, 3)
     assert said in capsys.readouterr().err
+    code = main(["batch", *words, "--dry-run"])
+    shown = capsys.readouterr()
+    assert said in (shown.out if code == 0 else shown.err)
+    assert (code == 0) == ("KEY" in said), "what would run is listed without a key, too"
     assert not (tmp_path / "runs/jobs").exists()
 
 
