@@ -41,12 +41,13 @@ MULTI_EDIT: Final = BuiltinTool("multi_edit", "edit", "Editing")
 INSERT_LINES: Final = BuiltinTool("insert_lines", "edit", "Editing", by_place=True)
 DELETE_FILE: Final = BuiltinTool("delete_file", "edit", "Deleting")
 MOVE_FILE: Final = BuiltinTool("move_file", "edit")
+TRACK_TASK: Final = BuiltinTool("track_task", "edit")
 RUN_COMMAND: Final = BuiltinTool("run_command", "run", "Running", on_files=False)
 RUN_TESTS: Final = BuiltinTool("run_tests", "run", "Running", on_files=False)
 
 _ALL: Final = (
     *(READ_FILE, OUTLINE, LIST_FILES, SEARCH_FILES, N8N_NODE_INFO),
-    *(EDIT_WORKFLOW, WRITE_FILE, EDIT_FILE, MULTI_EDIT, INSERT_LINES, DELETE_FILE, MOVE_FILE),
+    *(EDIT_WORKFLOW, WRITE_FILE, EDIT_FILE, MULTI_EDIT, INSERT_LINES, DELETE_FILE, MOVE_FILE, TRACK_TASK),
     *(RUN_COMMAND, RUN_TESTS),
 )
 #: The built-in tools by name.

@@ -10,7 +10,7 @@ The tools and their parameters: write_file{file_path, content, create_only?, kee
 edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_line?, expected_count?, base_hash?,
 handle?, ignore_case?, use_regex?, validate_after?, keep_placeholder?}; multi_edit{edits[]: the same, and order?};
 insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path};
-edit_workflow{file_path, operations[]}.
+edit_workflow{file_path, operations[]}; track_task{file_path, action, task}.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from rails.core.builtin_tools import (
     INSERT_LINES,
     MOVE_FILE,
     MULTI_EDIT,
+    TRACK_TASK,
     WRITE_FILE,
 )
 from rails.core.changes import ChangeSet, FileChange
@@ -248,6 +249,24 @@ class _Planner:
         else:
             self._try(request, draft, lambda: self._edited(draft, made, ""))
 
+    def track_task(self, request: ToolRequest) -> None:
+        """track_task: one more line in a list of tasks, or another mark in the box of one."""
+        from rails.edits import tasks  # which few answers need
+
+        p = request.parameters
+        draft, task = self.draft(request, p.get("file_path")), _text(p.get("task"))
+        if draft is None:
+            return
+
+        def step() -> Sequence[str]:
+            text = draft.text_so_far()
+            if p.get("action") != "add":
+                return self._edited(draft, tasks.marked(text, task, done=p.get("action") == "close"), "")
+            line, new = tasks.added(text or "# Tasks\n", task)
+            return draft.insert(line, None, new, "") if text else draft.write(f"# Tasks\n{new}", "")
+
+        self._try(request, draft, step)
+
 
 _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
     WRITE_FILE.name: _Planner.write_file,
@@ -257,6 +276,7 @@ _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
     DELETE_FILE.name: _Planner.delete_file,
     MOVE_FILE.name: _Planner.move_file,
     EDIT_WORKFLOW.name: _Planner.edit_workflow,
+    TRACK_TASK.name: _Planner.track_task,
 }
 
 
