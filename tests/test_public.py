@@ -36,7 +36,7 @@ SIGNATURES = {
         "unsafe_fixes: 'bool' = False, staged: 'bool' = False, deleted: 'Sequence[WorkspacePath]' = (), "
         "missed: 'Sequence[NotChecked]' = (), executing: 'bool' = True) -> 'Verdict'"
     ),
-    "Gate.judge": "(self, changes: 'ChangeSet', *, agent: 'str' = '') -> 'Verdict'",
+    "Gate.judge": "(self, changes: 'ChangeSet', *, agent: 'str' = '', author: 'Author | None' = None) -> 'Verdict'",
     "AppliedAnswer": (
         "(status: 'ApplyStatus', changes: 'tuple[ChangedFile, ...]' = (), refusals: 'tuple[Refusal, ...]' = (), "
         "verdict: 'Verdict | None' = None, previous_tool_output: 'str' = '', session_id: 'str' = '') -> None"
