@@ -40,8 +40,9 @@ $(BWRAP): $(BASE)
 demo: $(BASE) ## the shipped example, end to end; INTERACTIVE=1 to answer yourself
 	@$(BIN)/ai-rails demo $(if $(INTERACTIVE),--interactive)
 
+# Three on two cores: much of what the tests wait for is not a processor.
 test: $(READY) $(JS) $(BWRAP) ## the whole suite
-	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -n 2 --dist loadgroup -q $(ARGS)
+	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -n 3 --dist loadgroup -q $(ARGS)
 
 # Ray, Dask and Inspect (700 MB) stay out of the environment that the suite runs in.
 $(PROVE)/.ready: $(READY)

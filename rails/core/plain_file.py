@@ -6,15 +6,22 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
+def open_ordinary(place: Path, *, links: bool = True) -> BinaryIO:
+    """Return an ordinary file, open for reading. Raises OSError."""
+    file = os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no ordinary file", str(place))
+    return file
+
+
 def read_ordinary(place: Path, most: int, *, links: bool = True) -> bytes:
     """Return an ordinary file's bytes, of a larger one the first ``most`` and one more. Raises OSError."""
-    with os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file", str(place))
+    with open_ordinary(place, links=links) as file:
         return file.read(most + 1)

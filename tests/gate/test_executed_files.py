@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rails.core import limits
 from rails.core.errors import UsageError
 from rails.gate.support import executed_config, executed_files
 
@@ -93,3 +94,16 @@ def test_more_than_anybody_can_agree_to_is_refused(agreed, monkeypatch):
     assert not executed_config.may_execute(agreed.project, SETTINGS)
     with pytest.raises(UsageError, match="Nothing was agreed to"):
         executed_config.agree(agreed.project, SETTINGS)
+
+
+def test_a_program_of_any_size_counts_to_its_last_byte(world):
+    world.put("eslint.config.js", 'import x from "esbuild-like";\n')
+    world.put("node_modules/esbuild-like/package.json", '{"name": "esbuild-like"}')
+    world.put("node_modules/esbuild-like/bin/program", b"\0" * (limits.FILE_BYTES + 2))
+    executed_config.agree(world.project, b"")
+    assert executed_config.may_execute(world.project, b"")
+    program = world.project / "node_modules/esbuild-like/bin/program"
+    with program.open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\1")
+    assert not executed_config.may_execute(world.project, b"")

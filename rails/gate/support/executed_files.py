@@ -17,7 +17,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.plain_file import read_ordinary
+from rails.core.plain_file import open_ordinary, read_ordinary
 from rails.gate.support.executed_config import paths_named, quoted_by
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
@@ -151,5 +151,14 @@ def _digest(place: str) -> str:
     else:
         facts = info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev
     if place not in _known or _known[place][0] != facts:
-        _known[place] = facts, hashlib.sha256(_read(Path(place))).hexdigest() if len(facts) > 1 else ""
+        _known[place] = facts, _content(Path(place)) if len(facts) > 1 else ""
     return _known[place][1]
+
+
+def _content(place: Path) -> str:
+    # Programs of 100 MB are among them, so that no file is read as a whole.
+    try:
+        with open_ordinary(place) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise CheckError(f"{place.name} cannot be read: {error.strerror}") from error
