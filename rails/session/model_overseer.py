@@ -72,9 +72,7 @@ def model_alert(model: Model, context: TurnContext, records: Sequence[Record]) -
         records[-1],
         grave,
         "Other",
-        description=context.mask(one_line(reason, 400))
-        if grave != "INFO"
-        else "The overseer's model objects to nothing.",
+        description=context.mask(one_line(reason, 400)),
         evidence=f"{severity}, by {model.name}",
         recommendation="Read the turn before it goes on." if grave == "CRITICAL" else "",
     )
