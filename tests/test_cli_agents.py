@@ -283,6 +283,17 @@ def test_c8_14_an_unattended_run_does_not_climb_by_itself_and_fails(rails, proje
     assert "--escalate" in rails("run", "x", "--escalate", "sometimes", code=2).stderr
 
 
+def test_c14_15_the_user_names_a_model_that_looks_at_every_turn(rails, recorded):
+    """A session that goes on is looked at by the same model, without the option."""
+    words = [json.dumps({"severity": one, "reason": "Off the task."}) for one in ("stop", "stop")]
+    watcher = recorded(*(("overseer", one) for one in words), name="watcher.jsonl")
+    answers = recorded(("coder", "Here you are."), ("coder", "And here."))
+    done = rails("run", "x", "--model", answers, "--overseer-model", watcher, code=1)
+    assert "overseer: CRITICAL: Off the task." in done.stdout
+    again = rails("run", "--resume", "--max-turns", "3", "go on", code=1)
+    assert "overseer: CRITICAL: Off the task." in again.stdout, again.stdout
+
+
 def test_at_a_terminal_a_person_hands_over_and_agrees_to_the_stronger_model(project, recorded, at_terminal):
     """The chain stops twice for a person: once between two agents, once for the stronger model."""
     (project / "a.txt").write_text("one\n", "utf-8")

@@ -104,6 +104,7 @@ class _Sessions:
             gate=Gate(project),
             human=Unattended(),
             stronger_for=players.stronger_for,
+            overseer=players.overseer(),
         )
         return session, standing
 

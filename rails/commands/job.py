@@ -42,7 +42,7 @@ from rails.session.resume import ResumeState
 from rails.session.run import Session, where
 
 #: What a session that goes on takes from the settings files as well.
-_ANEW: Final = frozenset({"approve", "answer_within"})
+_ANEW: Final = frozenset({"approve", "answer_within", "overseer_model"})
 #: What counts where neither the command line nor a settings file says anything.
 _USUAL: Final[Mapping[str, str]] = {"agent": "coder", "approve": "ask", "correction": "syntax"}
 _PLANNER: Final = "planning"
@@ -106,6 +106,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         on_text=live.hear,
         human=human,
         stronger_for=players.stronger_for,
+        overseer=players.overseer(),
         prices=prices,
     )
     session.state.summary = screen.summary

@@ -171,7 +171,9 @@ class ProgressScreen:
                     self.line(f"    {one_line(line, 200)}", "dim")
             case SessionResumed():
                 self.line(f"  {one_line(record.message, 200)}", "cyan")
-            case OverseerAlert(severity=severity, evidence=evidence):
+            case OverseerAlert(severity=severity, evidence=evidence, usage=usage):
+                if usage is not None:
+                    self._use(record.llm_model_used, usage)
                 style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
                 self.line(f"  overseer: {one_line(record.message, 300)}", style)
                 self.line(f"            {one_line(evidence, 200)}", "dim")

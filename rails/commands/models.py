@@ -3,6 +3,7 @@
 A role's model is, the first that is given: ``--model-for ROLE=MODEL``, ``--model``, the template's
 ``x-rails.model``, ``AI_RAILS_MODEL``, the user's ``config.toml``, the default. The model that may take over is
 ``--stronger-model``, the template's ``x-rails.stronger_model``, ``AI_RAILS_STRONGER_MODEL``, the user's file, or none.
+The overseer's is ``--overseer-model``, or the user's file's, or none: no template and no project names it.
 On the command line and in that file a model may name its server: ``openai:NAME@http://127.0.0.1:8000/v1``; a template
 may not.
 """
@@ -31,7 +32,7 @@ from rails.models.providers import named_server, open_model
 from rails.session.job import SessionJob
 
 #: Words of the command line that a resumed session keeps.
-_KEPT: Final = ("model", "base_url", "model_for", "stronger_model", "correction", "dialect")
+_KEPT: Final = ("model", "base_url", "model_for", "stronger_model", "overseer_model", "correction", "dialect")
 _USUAL: Final = "syntax"
 
 
@@ -46,6 +47,7 @@ class Cast:
     stronger: str = ""
     usual: str = DEFAULT_MODEL
     usual_stronger: str = ""
+    overseer_model: str = ""
     opened: dict[str, Model] = field(default_factory=dict)
 
     def for_role(self, role: str) -> Model:
@@ -56,6 +58,10 @@ class Cast:
         """Return the model that may take over for ``role``, or ``None``."""
         spec = self.stronger or named(self.agents, role).stronger or self.usual_stronger
         return self._open(spec).for_agent(role) if spec else None
+
+    def overseer(self) -> Model | None:
+        """Return the model that looks at every turn, or ``None``."""
+        return self._open(self.overseer_model).for_agent("overseer") if self.overseer_model else None
 
     def _spec(self, agent: Agent) -> str:
         return self.chosen.get(agent.name) or self.model or agent.runs_on or self.usual
@@ -81,7 +87,15 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured
         raise UsageError(f"--base-url takes an address with http:// or https://, not {url!r}. Nothing was started.")
     usual = os.environ.get("AI_RAILS_MODEL") or str(configured.get("model", DEFAULT_MODEL))
     stronger = os.environ.get("AI_RAILS_STRONGER_MODEL") or str(configured.get("stronger_model", ""))
-    return Cast(agents, chosen, options.model or "", options.base_url, options.stronger_model or "", usual, stronger)
+    named_ones = options.model or "", options.base_url, options.stronger_model or ""
+    return Cast(
+        agents,
+        chosen,
+        *named_ones,
+        usual,
+        stronger,
+        options.overseer_model or str(configured.get("overseer_model", "")),
+    )
 
 
 def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:
@@ -137,6 +151,10 @@ def _seal(session_id: str, words: Mapping[str, object]) -> str:
 def check_models(cast: Cast, roles: Sequence[str], job: SessionJob, prices: Mapping[str, Price], folder: Path) -> None:
     """Open every model that the job may use, before it begins, and know its price when money is bounded."""
     for role in dict.fromkeys(roles):
-        for model in (cast.for_role(role), cast.stronger_for(role) if job.escalate == "model" else None):
+        for model in (
+            cast.overseer(),
+            cast.for_role(role),
+            cast.stronger_for(role) if job.escalate == "model" else None,
+        ):
             if job.max_cost is not None and model is not None and price_of(model.name, prices) is None:
                 raise no_price(model.name, folder)

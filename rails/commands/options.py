@@ -217,6 +217,11 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stronger-model", metavar="MODEL", help="who may take over when attempts run out, if you agree"
     )
+    parser.add_argument(
+        "--overseer-model",
+        metavar="MODEL",
+        help="a model that looks at every turn; what it stops, or cannot judge, is yours to decide",
+    )
 
 
 def add_dialects(parser: argparse.ArgumentParser) -> None:

@@ -209,6 +209,7 @@ class RunTable(BoundsTable, frozen=True, forbid_unknown_fields=True):
 
     model: str = ""
     stronger_model: str = ""
+    overseer_model: str = ""
     model_for: dict[str, str] = {}
     approve: Literal["ask", "policy"] | None = None
     handoff: Literal["ask", "go"] | None = None

@@ -19,6 +19,7 @@ from rails.core.events.session import (
     Escalation,
     Handoff,
     HumanSteered,
+    OverseerAlert,
     SessionResumed,
     WorkflowEnd,
     WorkflowStart,
@@ -54,6 +55,7 @@ _READ: Final = frozenset(
         LlmResponse,
         ContextReduced,
         CorrectionEvent,
+        OverseerAlert,
         GateVerdict,
         HumanDecision,
         ToolExecutionResult,
@@ -138,7 +140,7 @@ class SessionStats:
                 self.output_tokens += usage.output_tokens
                 self.cached_tokens += usage.cache_read_tokens
                 self._use(record.llm_model_used, usage)
-            case CorrectionEvent(usage=usage) | ContextReduced(usage=usage):
+            case CorrectionEvent(usage=usage) | ContextReduced(usage=usage) | OverseerAlert(usage=Usage() as usage):
                 self._use(record.llm_model_used, usage)
             case GateVerdict(verdict=verdict, duration_ms=spent):
                 self._spend("gate", spent / 1000)

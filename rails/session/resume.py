@@ -23,6 +23,7 @@ from rails.core.events.session import (
     Escalation,
     Handoff,
     HumanSteered,
+    OverseerAlert,
     SessionLimits,
     SessionResumed,
     WorkflowEnd,
@@ -123,7 +124,7 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
             return replace(state, messages=reduced(state.messages, step), used=used)
         case LlmResponse() as event:
             return _answered(state, record, event)
-        case CorrectionEvent(usage=usage):
+        case CorrectionEvent(usage=usage) | OverseerAlert(usage=Usage() as usage):
             return replace(state, used=(*state.used, (record.llm_model_used, usage)))
         case FeedbackSent() as event:
             return _replied(state, record, event)

@@ -43,12 +43,13 @@ class Session(OpenSession):
     """One run over one project.
 
     ``human`` answers between turns; ``None`` means that the approver stands for the person, and nothing is asked.
-    ``stronger_for`` gives the model that a role may escalate to.
+    ``stronger_for`` gives the model that a role may escalate to, ``overseer`` is one that looks at every turn.
     """
 
     wait: Callable[[float], object] = time.sleep
     human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
+    overseer: Model | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     state: SessionState = field(init=False)
 
@@ -58,7 +59,8 @@ class Session(OpenSession):
         self.contained.human = self.human
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
+        attended = self.job.approve != "policy" or _attended(self.approver)
+        monitor = Monitor(self.human, attended=attended, model=self.overseer, use=budget.use)
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
         self.state.standing = lambda: where(self.job.project, self.log)
 

@@ -67,6 +67,7 @@ def test_the_agent_is_the_user_s_before_the_project_s(folders):
         'model = "openai:m@http://evil.example/v1"',
         'approve = "policy"',
         'stronger_model = "x"',
+        'overseer_model = "x"',
         "max_turns = 1000",
         "max_attempts = 99",
         'handoff = "go"',

@@ -47,7 +47,14 @@ N8N = {
     "packages": ["n8n-nodes-foo"],
 }
 BOUNDS = {"agent": "coder", "max_tokens": 9, "max_minutes": 0.5, "max_cost": 2.5}
-RUN = {**BOUNDS, "model": "m", "stronger_model": "s", "model_for": {"reviewer": "r"}, "approve": "policy"}
+RUN = {
+    **BOUNDS,
+    "model": "m",
+    "stronger_model": "s",
+    "overseer_model": "o",
+    "model_for": {"reviewer": "r"},
+    "approve": "policy",
+}
 RUN |= {"handoff": "go", "escalate": "squash", "correction": "off", "dialect": ["qwen"], "answer_within": 3}
 RUN |= {"max_attempts": 2, "max_turns": 7, "backup": True}
 PRICE = {"input": 1, "output": 2.5, "cached": 0, "window": 9000}

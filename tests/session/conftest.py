@@ -41,7 +41,9 @@ def work(tmp_path, monkeypatch):
     project = tmp_path / "project"
     project.mkdir()
 
-    def session(answers, approvals, watch, wait, job, open_log, approver=None, human=None, stronger=None):
+    def session(
+        answers, approvals, watch, wait, job, open_log, approver=None, human=None, stronger=None, overseer=None
+    ):
         model = ScriptedModel(list(answers))
         own = tmp_path / "own"
         registry = load_definitions(
@@ -55,6 +57,7 @@ def work(tmp_path, monkeypatch):
             asked = approver or ScriptedApprover(list(approvals))
             one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait, human=human)
             one.state.stronger_for = lambda _: stronger
+            one.state.monitor.model = overseer
             return Worked(project, one.run(standing), read_strict(log.path), model)
 
     def created(task, model):
@@ -66,12 +69,12 @@ def work(tmp_path, monkeypatch):
         return SessionLog.reopen(project / ".rails", sessions(project / ".rails")[-1].session_id)
 
     def run(*answers, approvals=(), approver=None, watch=lambda _: None, wait=lambda _: None, **more):
-        human, stronger = more.pop("human", None), more.pop("stronger", None)
-        return session(answers, approvals, watch, wait, more, created, approver, human, stronger)
+        human, stronger, overseer = (more.pop(name, None) for name in ("human", "stronger", "overseer"))
+        return session(answers, approvals, watch, wait, more, created, approver, human, stronger, overseer)
 
     def resume(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **more):
-        human, stronger = more.pop("human", None), more.pop("stronger", None)
-        return session(answers, approvals, watch, wait, more, reopened, None, human, stronger)
+        human, stronger, overseer = (more.pop(name, None) for name in ("human", "stronger", "overseer"))
+        return session(answers, approvals, watch, wait, more, reopened, None, human, stronger, overseer)
 
     run.project = project
     run.own = tmp_path / "own"  # the user's own definitions: what they start is not contained

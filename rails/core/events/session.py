@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
+from rails.core.conversation import Usage
 from rails.core.events.base import Event, EventWithWords
 
 
@@ -36,6 +37,7 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     base_url: str = ""
     model_for: tuple[str, ...] = ()
     stronger_model: str = ""
+    overseer_model: str = ""
     correction: str = ""
     dialect: tuple[str, ...] = ()
     seal: str = ""
@@ -208,8 +210,8 @@ class HumanSteered(Event, frozen=True):
 
 
 class OverseerAlert(Event, frozen=True):
-    """A rule over the log says that a human should look. ``seq`` is the record that shows it;
-    ``prompt`` may be sent to the agent.
+    """A rule over the log, or a model, says that a human should look. ``seq`` is the record that shows it;
+    ``prompt`` may be sent to the agent; ``usage`` is what asking the model took.
     """
 
     TYPE: ClassVar[str] = "OVERSEER_ALERT"
@@ -223,6 +225,7 @@ class OverseerAlert(Event, frozen=True):
     recommendation: str
     seq: int
     prompt: str
+    usage: Usage | None = None
 
     @property
     def message(self) -> str:
