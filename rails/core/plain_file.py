@@ -5,14 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
-def open_ordinary(place: Path, *, links: bool = True) -> BinaryIO:
+def open_ordinary(place: Path, *, links: bool = True) -> BufferedReader:
     """Return an ordinary file, open for reading. Raises OSError."""
     file = os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
