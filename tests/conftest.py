@@ -1,6 +1,7 @@
 """What the tests of every package share."""
 
 import gc
+import signal
 import time
 
 import pytest
@@ -9,6 +10,11 @@ from hypothesis import HealthCheck, settings
 # A property holds or it does not: how fast its examples are made and tried says how busy the machine is.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
+
+# Whoever starts the suite may ignore signals (a job in the background, nohup), which programs inherit: tests send them.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 # Projects of scenarios and cases of files: they are read, not run.
 collect_ignore = ["scenarios", "cases"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rails.agents.template import Agent
 from rails.core import limits
 from rails.core.errors import Refusal
+from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.json_schema.explain import place_in_words
 from rails.json_schema.validator import answer_faults
@@ -53,6 +54,14 @@ def _not_satisfied(agent: Agent, text: str) -> tuple[Refusal, ...]:
         )
         for fault in told
     )
+
+
+def structured_answer(text: str, schema: Mapping[str, Json]) -> Json:
+    """Return the JSON value that an answer is, or that its last JSON block holds. Raises ValueError."""
+    value = parse_document(json_of(text)).value
+    if faults := answer_faults(schema, value):
+        raise ValueError(f"the answer has another form: {faults[0].detail}")
+    return value
 
 
 def json_of(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from rails.agents.monitor_rules.alert import AlertSeverity, alert
-from rails.agents.output import json_of
+from rails.agents.output import structured_answer
 from rails.agents.prompt import as_data
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
 from rails.core.errors import ModelError
@@ -24,8 +24,6 @@ from rails.core.events.session import OverseerAlert
 from rails.core.events.turn import FeedbackSent, LlmCall
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json
-from rails.data_formats.json_document import parse_document
-from rails.json_schema.validator import answer_faults
 from rails.models.in_time import in_time
 from rails.models.model import Model
 from rails.session.turn_context import TurnContext
@@ -82,9 +80,7 @@ def model_alert(model: Model, context: TurnContext, records: Sequence[Record]) -
 def _verdict(answer: ModelAnswer) -> tuple[str, str]:
     if answer.stop_reason != "end_turn":
         raise ModelError(f"its answer ended with {answer.stop_reason}.")
-    value = parse_document(json_of(answer.message.text)).value
-    if faults := answer_faults(_SCHEMA, value):
-        raise ModelError(f"its answer has another form: {faults[0].detail}")
+    value = structured_answer(answer.message.text, _SCHEMA)
     assert isinstance(value, dict), "its schema says so"
     return str(value["severity"]), str(value["reason"])
 
