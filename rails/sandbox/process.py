@@ -172,11 +172,13 @@ def converse(
 def ended_within(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
     """Whether it ends within this time; told by the kernel where it can be, as sleeping in between costs more."""
     if process.poll() is None and hasattr(os, "pidfd_open"):
-        descriptor = os.pidfd_open(process.pid)
-        with os.fdopen(descriptor, "rb", 0), selectors.DefaultSelector() as selector:
-            selector.register(descriptor, selectors.EVENT_READ)
-            if not selector.select(seconds):
-                return False
+        # Gone already where another thread has ended it and waited for it.
+        with contextlib.suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(process.pid)
+            with os.fdopen(descriptor, "rb", 0), selectors.DefaultSelector() as selector:
+                selector.register(descriptor, selectors.EVENT_READ)
+                if not selector.select(seconds):
+                    return False
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
     return process.poll() is not None

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -13,6 +14,7 @@ from rails.core.errors import CheckError
 from rails.core.restrictions import Restrictions
 from rails.sandbox import probe
 from rails.sandbox.overlay import OverlayLayer
+from rails.sandbox.process import ended_within
 from rails.sandbox.run import layer_for, run, start
 from rails.sandbox.view import Label, SandboxLimits, SandboxView
 from tests.sandbox.conftest import changed, label_of
@@ -395,3 +397,9 @@ def test_what_is_git_s_and_ours_cannot_be_written_where_the_project_has_it(proje
     assert done.out.count("Read-only file system") == 2
     assert done.out.count("kept") == 2
     assert (changed(done), done.left_out) == ({"y": b"y\n"}, ())
+
+
+def test_a_process_that_another_thread_has_ended_and_waited_for_has_ended():
+    gone = mock.patch("os.pidfd_open", side_effect=ProcessLookupError, create=True)
+    with subprocess.Popen(["/bin/true"]) as process, gone:
+        assert ended_within(process, 60)
