@@ -102,7 +102,7 @@ def specification() -> str:
         "",
         f"AI-Rails was made after five systems; what each of them did, and where it failed, became {len(lines)} lines."
         f" {len(lines) - lacking - other} hold, each by the tests that are named; {other} hold in a part only, because"
-        f" the rest would break a promise, which is said with the reason; {lacking} lack something, which is said, too."
+        f" the rest would break a promise, which is said with the reason; what {lacking} lack is said, too."
         " The page is written by `docs/generate.py` from `tests/specification.toml`, and a test of the suite holds that"
         " every test named here is there.",
     ]

@@ -12,6 +12,7 @@ from rails.core.paths import protected
 from rails.core.text import decode_text
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
+from rails.render.units import counted
 
 #: A change that takes away this many lines, and more than half of the file, is a risk.
 LARGE_DELETION_LINES: Final = 30
@@ -35,8 +36,7 @@ def gate_risks(verdict: Verdict) -> tuple[Risk, ...]:
     missing = [skipped for skipped in verdict.not_checked if skipped.required]
     risks = []
     if verdict.status == "fail":
-        count = len(verdict.blocking)
-        risks.append(f"The checks did not pass: {count} new problem{'' if count == 1 else 's'}.")
+        risks.append(f"The checks did not pass: {counted(len(verdict.blocking), 'new problem')}.")
     if verdict.status == "error" and not missing:
         risks.append("The checks could not be completed.")
     risks += [f"Not checked by {skip.check}: {skip.path} ({skip.reason})" for skip in missing]
@@ -91,4 +91,4 @@ def _lines(data: bytes | None) -> str:
     if data is None or decode_text(data) is None:
         return f"{len(data or b'')} bytes"
     count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-    return f"{count} line{'' if count == 1 else 's'}"
+    return counted(count, "line")

@@ -10,6 +10,7 @@ from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
+from rails.render.units import counted
 from rails.review.reports.dry_run import dry_run, dry_run_as_text
 from rails.session.project import state_of
 
@@ -23,8 +24,8 @@ def run(options: argparse.Namespace) -> int:
     """Load the policy, which checks its examples, and try it; exit 1 when a past denial would slip through."""
     project = common.project_of(options)
     policy = load_policy(project)
-    count = len(policy.rules)
-    print(f"{count} rule{'' if count == 1 else 's'} in {config_folder() / POLICY_NAME} and the project; examples hold.")
+    rules = counted(len(policy.rules), "rule")
+    print(f"{rules} in {config_folder() / POLICY_NAME} and the project; examples hold.")
     report = dry_run(policy, common.views_of(state_of(project)))
     print(dry_run_as_text(report))
     return EXIT_FINDINGS if report.slipped else EXIT_OK

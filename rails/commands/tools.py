@@ -19,6 +19,7 @@ from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.data_formats.json_document import JsonError, parse_document
+from rails.render.units import counted
 from rails.session.project import definition_folders, registry_of, trust_of
 from rails.tools.acceptance import accept_definition, pending_definitions
 from rails.tools.describe import describe, starter
@@ -97,7 +98,7 @@ def _check(options: argparse.Namespace, project: Path) -> int:
     else:
         for mistake in mistakes:
             print(printable(str(mistake)))
-        print(f"{len(mistakes)} mistake{'' if len(mistakes) == 1 else 's'} in {', '.join(map(str, folders))}")
+        print(f"{counted(len(mistakes), 'mistake')} in {', '.join(map(str, folders))}")
         for line in needs_lines(reached):
             print(line)
     if mistakes:

@@ -114,20 +114,23 @@ def start_process(launch: Launch, *, stdin: bool = True, together: bool = False,
         )
 
     try:
-        return Running(_starter(os.getpid()).submit(begin).result(), launch)
+        return Running(_starter().submit(begin).result(), launch)
     except (OSError, subprocess.SubprocessError) as error:
         words = getattr(error, "strerror", None) or error
         raise CheckError(f"{Path(launch.argv[0]).name} could not be started: {words}.") from error
 
 
-@cache
-def _starter(process: int) -> ThreadPoolExecutor:
+_starters: dict[int, ThreadPoolExecutor] = {}
+
+
+def _starter() -> ThreadPoolExecutor:
     """Return the one thread that starts everything: what dies with its parent dies with the thread that started it.
 
-    ``process`` is ours: a forked one needs a thread of its own.
+    A forked process needs one of its own. Of two threads that ask first, both get the same: a second one would end
+    what it has started as soon as it is let go.
     """
-    del process
-    return ThreadPoolExecutor(1, "starts programs")
+    own = os.getpid()
+    return _starters.get(own) or _starters.setdefault(own, ThreadPoolExecutor(1, "starts programs"))
 
 
 def converse(

@@ -15,7 +15,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
@@ -56,8 +56,13 @@ def kept_bytes(project: Path) -> KeptBytes:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the bytes of all files below a folder; 0 where there is none."""
-    return sum((Path(at) / name).lstat().st_size for at, _, names in os.walk(folder) for name in names)
+    """Return the bytes of all files below a folder; 0 where there is none, and for what a running session removes."""
+    total = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += (Path(at) / name).lstat().st_size
+    return total
 
 
 def older_than(project: Path, days: float) -> tuple[str, ...]:

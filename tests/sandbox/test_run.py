@@ -4,7 +4,9 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
@@ -12,7 +14,7 @@ import pytest
 
 from rails.core.errors import CheckError
 from rails.core.restrictions import Restrictions
-from rails.sandbox import probe
+from rails.sandbox import probe, process
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.process import ended_within
 from rails.sandbox.run import layer_for, run, start
@@ -403,3 +405,11 @@ def test_a_process_that_another_thread_has_ended_and_waited_for_has_ended():
     gone = mock.patch("os.pidfd_open", side_effect=ProcessLookupError, create=True)
     with subprocess.Popen(["/bin/true"]) as process, gone:
         assert ended_within(process, 60)
+
+
+def test_threads_that_start_something_first_share_one_starter(monkeypatch):
+    monkeypatch.setattr(process, "_starters", {})
+    together = threading.Barrier(8)
+    with ThreadPoolExecutor(8) as pool:
+        made = set(pool.map(lambda _: (together.wait(60), process._starter())[1], range(8)))
+    assert len(made) == 1
