@@ -12,7 +12,7 @@ from rails.sandbox import bubblewrap, seccomp
 from rails.sandbox.copied import CopyLayer
 from rails.sandbox.layer import Layer
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.places import MINIMAL_ETC, contained_environment
+from rails.sandbox.places import contained_environment
 from rails.sandbox.view import HOST, Label, Result, SandboxLimits, SandboxView
 
 #: Where the system's programs and libraries are, shown as the machine has them: as links or read-only.
@@ -24,6 +24,9 @@ SYSTEM = [
         ("--symlink", os.readlink(place), str(place)) if place.is_symlink() else ("--ro-bind", str(place), str(place))
     )
 ]
+#: What a command sees of /etc besides three files of ours.
+ETC = "ld.so.cache ld.so.conf ld.so.conf.d alternatives localtime timezone nsswitch.conf ssl/certs ssl/openssl.cnf"
+ETC = f"{ETC} ca-certificates.conf pki mime.types protocols services".split()
 CLOSED = Restrictions.parsed(b"closed/\n*.key\n")
 
 
@@ -50,7 +53,7 @@ def mounted(layer, project, *, writes):
         ["--proc", "/proc", "--dev", "/dev", "--size", "1073741824", "--tmpfs", "/dev/shm"],
         ["--size", "1073741824", "--tmpfs", "/tmp", "--dir", "/tmp/home"],
         [*bind, str(layer.etc), "/etc"],
-        *([*bind, f"/etc/{name}", f"/etc/{name}"] for name in MINIMAL_ETC if Path("/etc", name).is_dir()),
+        *([*bind, f"/etc/{name}", f"/etc/{name}"] for name in ETC if Path("/etc", name).is_dir()),
         [*bind, str(layer.output), "/tmp/output"],
         ["--ro-bind-try", "/opt/one", "/opt/one", "--ro-bind-try", "/opt/two", "/opt/two"],
         ["--bind" if writes else "--ro-bind", str(layer.root), p],

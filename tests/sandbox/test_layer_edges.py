@@ -16,7 +16,7 @@ from rails.sandbox import layer as layers
 from rails.sandbox.copied import CopyLayer
 from rails.sandbox.layer import Layer, LayerChange, force_removal, layer_entry, open_folder, read_bounded, remove_entry
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.places import MINIMAL_ETC
+from tests.sandbox.test_exact_words import ETC
 from tests.sandbox.test_layer import told
 
 
@@ -449,7 +449,7 @@ def test_kinds_bits_and_sizes_that_no_change_may_hold(tmp_path, monkeypatch):
 
 def test_what_a_command_sees_as_etc_is_a_few_copies_and_mount_points(project):
     with Layer(project) as layer:
-        for name in MINIMAL_ETC:
+        for name in ETC:
             source, place = Path("/etc", name), layer.etc / name
             assert place.is_dir() == source.is_dir(), name
             assert place.is_file() == source.is_file(), name
@@ -457,6 +457,8 @@ def test_what_a_command_sees_as_etc_is_a_few_copies_and_mount_points(project):
                 assert place.read_bytes() == source.read_bytes()
             if source.is_dir():
                 assert list(place.iterdir()) == []
+        there = {str(one.relative_to(layer.etc)) for one in layer.etc.rglob("*")}
+        assert there <= {*ETC, "ssl", "passwd", "group", "hosts"}
         assert (layer.etc / "hosts").read_text() == "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 sandbox\n"
         assert layer.empty.read_bytes() == b""
         made = {"etc": layer.etc, "output": layer.output, "tmp": layer.temporary}
@@ -555,3 +557,20 @@ def test_a_proposal_is_one_set_in_the_order_of_its_paths(project, kind):
         layer.put(dict.fromkeys(("z", "a/z", "B", "a.b", "src/c", "k"), b""))
         changes, _ = layer.changes()
         assert [str(change.path) for change in changes.changes] == ["B", "a.b", "a/z", "k", "src/c", "z"]
+
+
+AGAIN = [".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".nyc_output", ".cache", "__pycache__"]
+INSTALLED = [".venv", "venv", "node_modules", ".git", ".rails"]
+
+
+@pytest.mark.parametrize("kind", [OverlayLayer, CopyLayer])
+def test_what_tools_make_again_and_what_is_installed_is_proposed_to_nobody(project, kind):
+    for name in (".git", ".rails"):
+        (project / name).mkdir()
+    with kind(project) as layer:
+        for name in AGAIN:
+            fill(layer.upper, {f"{name}/x": b"", f"src/{name}/x": b""})
+        for name in INSTALLED:
+            fill(layer.upper, {f"{name}/x": b""})
+        fill(layer.upper, {"src/venv/x": b"", "other/x": b""})
+        assert set(told(layer)[0]) == {"src/venv/x", "other/x"}
