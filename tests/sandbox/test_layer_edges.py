@@ -559,7 +559,16 @@ def test_a_proposal_is_one_set_in_the_order_of_its_paths(project, kind):
         assert [str(change.path) for change in changes.changes] == ["B", "a.b", "a/z", "k", "src/c", "z"]
 
 
-AGAIN = [".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".nyc_output", ".cache", "__pycache__"]
+AGAIN = [
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    ".coverage",
+    ".nyc_output",
+    ".cache",
+    "__pycache__",
+]
 INSTALLED = [".venv", "venv", "node_modules", ".git", ".rails"]
 
 
