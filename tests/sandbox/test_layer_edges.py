@@ -559,7 +559,8 @@ def test_a_proposal_is_one_set_in_the_order_of_its_paths(project, kind):
         assert [str(change.path) for change in changes.changes] == ["B", "a.b", "a/z", "k", "src/c", "z"]
 
 
-AGAIN = [
+AGAIN = [".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".nyc_output"]
+AGAIN += [".coverage", ".cache", "__pycache__"]
     ".pytest_cache",
     ".mypy_cache",
     ".ruff_cache",
