@@ -561,15 +561,6 @@ def test_a_proposal_is_one_set_in_the_order_of_its_paths(project, kind):
 
 AGAIN = [".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".nyc_output"]
 AGAIN += [".coverage", ".cache", "__pycache__"]
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".hypothesis",
-    ".coverage",
-    ".nyc_output",
-    ".cache",
-    "__pycache__",
-]
 INSTALLED = [".venv", "venv", "node_modules", ".git", ".rails"]
 
 
