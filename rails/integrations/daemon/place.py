@@ -66,14 +66,24 @@ def require_own(connection: socket.socket) -> None:
 
 
 def start(folder: str) -> int:
-    """Start the gate of the project of ``folder``, in a session of its own, and return its process number."""
-    null = os.open(os.devnull, os.O_RDWR)
+    """Start the gate of the project of ``folder``, in a session of its own, and return its process number.
+
+    It is a copy of this process, which must have one thread: what this one has imported, a host need not wait for.
+    """
+    if process := os.fork():
+        return process
     try:
-        actions = [(os.POSIX_SPAWN_DUP2, null, number) for number in (0, 1, 2)]
-        argv = [sys.executable, "-m", "rails.integrations.daemon.server", project_around(folder)]
-        return os.posix_spawn(sys.executable, argv, dict(os.environ), file_actions=actions, setsid=True)
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):  # whoever reads what this process prints does not wait for the gate
+            os.dup2(null, number)
+        from pathlib import Path
+
+        from rails.integrations.daemon.server import serve
+
+        serve(Path(project_around(folder)))
     finally:
-        os.close(null)
+        os._exit(0)
 
 
 def has_ended(process: int) -> bool:
