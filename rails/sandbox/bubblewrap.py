@@ -20,8 +20,9 @@ from typing import Final
 
 from rails.core.errors import CheckError
 from rails.sandbox import bounds, seccomp
+from rails.sandbox.layer import CACHES, MINIMAL_ETC
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
+from rails.sandbox.places import contained_environment, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.view import SandboxLimits, SandboxView
 

@@ -30,10 +30,20 @@ from rails.core.restrictions import RESTRICTIONS_NAME, UNRESTRICTED, Restriction
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
 from rails.processes.programs import run_tool
-from rails.sandbox.places import CACHES, MINIMAL_ETC
 
 #: Says which of these paths (folders end in ``/``) git ignores; what does not know git ignores nothing.
 IgnoredBy = Callable[[Collection[str]], Collection[str]]
+#: What programs need of ``/etc``: where libraries, alternatives, time zones and certificates are.
+MINIMAL_ETC: Final = (
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
+    *("ssl/certs", "ssl/openssl.cnf", "ca-certificates.conf", "pki", "mime.types", "protocols", "services"),
+)
+#: Folders of a project that hold installed packages: read-only, and never part of a change.
+CACHES: Final = (".venv", "venv", "node_modules")
+#: What tools make again whenever they like: it stays in the session and is proposed to nobody.
+TOOL_CACHES: Final = frozenset(
+    {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".nyc_output", ".cache"}
+)
 #: What a walk looks at before it gives up.
 MOST_ENTRIES: Final = 50_000
 #: What a project may hide from commands, each by a mount of its own.

@@ -192,6 +192,10 @@ def test_named_are_the_files_and_all_that_lies_in_the_folders(project, put, git)
         {("lib/f.log", "git", IGNORED): False},
     )
     assert told(read_ledger(project, ("log",))) == ([], [], {("log", "git", IGNORED): False})
+    os.mkfifo(project / "log/p")
+    (project / "l.log").symlink_to("a.py")
+    odd = {("log/p", "read", PIPE): False, ("l.log", "read", LINK): False}
+    assert told(read_ledger(project, ("log/p", "l.log", ""))) == (told(read_ledger(project, ()))[0], [], odd)
     assert told(read_ledger(project, ("lib/f.log", "lib"))) == (["lib/b.py", "lib/deep/c.py", "lib/f.log"], [], {})
     everything = [".gitignore", "a.py", "ab.py", "lib/b.py", "lib/deep/c.py", "library/d.py"]
     assert told(read_ledger(project, ())) == (everything, [], {})

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rails.core.verdict import Finding
 from rails.gate.languages.javascript import node_worker
 from rails.gate.support.suppressions import excuses_whole_file, new_ones
 from rails.processes import programs
@@ -108,6 +109,19 @@ def test_a_comment_of_python_is_told_at_its_place_once(path, comment):
     assert (found.path, found.rule, found.line, found.column) == (path, "new-suppression", 2, 8)
     assert (found.end_line, found.end_column) == (2, 8 + len(f"# {comment}"))
     assert found.message == f"This comment switches a check off: # {comment}"
+
+
+def test_a_suppression_is_one_whole_finding_whose_words_are_bounded():
+    for length, cut in ((80, ""), (81, "… (+1 characters)")):
+        comment = "# noqa ".ljust(length, "x")
+        assert new_ones("a.py", b"", comment.encode()) == [
+            Finding(
+                *("a.py", 1, 1, "new-suppression", f"This comment switches a check off: {comment[:80]}{cut}", "gate"),
+                end_line=1,
+                end_column=1 + length,
+                remedy="Solve what it hides and remove it, or ask the human to allow it.",
+            )
+        ]
 
 
 @pytest.mark.parametrize("comment", each(SCRIPT))
