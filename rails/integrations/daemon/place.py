@@ -1,4 +1,4 @@
-"""Where the warm gate of a project listens, who may talk to it, and how it is started. Imports next to nothing."""
+"""Where the warm gate of a project listens, and who may talk to it. Imports next to nothing."""
 
 # pathlib and contextlib would cost each hook call as much as the rest of this.
 # ruff: noqa: PTH102, PTH110, PTH116, PTH120, SIM105
@@ -63,35 +63,6 @@ def require_own(connection: socket.socket) -> None:
     _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
     if uid not in (os.getuid(), 0):
         raise ConnectionError("the other end belongs to somebody else")
-
-
-def start(folder: str) -> int:
-    """Start the gate of the project of ``folder``, in a session of its own, and return its process number.
-
-    It is a copy of this process, which must have one thread: what this one has imported, a host need not wait for.
-    """
-    if process := os.fork():
-        return process
-    try:
-        os.setsid()
-        null = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):  # whoever reads what this process prints does not wait for the gate
-            os.dup2(null, number)
-        from pathlib import Path
-
-        from rails.integrations.daemon.server import serve
-
-        serve(Path(project_around(folder)))
-    finally:
-        os._exit(0)
-
-
-def has_ended(process: int) -> bool:
-    """Whether a process of :func:`start` has ended: it failed, or found another at work."""
-    try:
-        return os.waitpid(process, os.WNOHANG)[0] == process
-    except ChildProcessError:  # its end was seen already
-        return True
 
 
 def _written() -> int:
