@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -241,6 +242,29 @@ def test_a_copy_takes_over_what_the_project_has_now_and_only_that(project):
         assert told(layer) == ({}, ())
         assert layer._bases == {}
         assert layer._sources.keys() == layer._copied.keys() == {"tool.sh"}
+
+
+@pytest.mark.parametrize("name", ["st_mode", "st_size", "st_mtime_ns", "st_ino", "st_ctime_ns"])
+def test_each_fact_of_a_file_tells_two_states_of_it_apart(project, name):
+    info = (project / "tool.sh").stat()
+    facts = {one: getattr(info, one) for one in ("st_mode", "st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")}
+    assert copied._facts(SimpleNamespace(**facts)) == copied._facts(info)
+    assert copied._facts(SimpleNamespace(**facts | {name: facts[name] + 1})) != copied._facts(info)
+
+
+def test_copying_opens_no_folder_of_the_project_and_takes_all_that_went_out(project, monkeypatch):
+    fill(project, {f"gone/{number}": b"" for number in range(6)})
+    fill(project, {"src/venv": b"a file of this name"})
+    (project / "src/node_modules").symlink_to("venv")
+    opened = []
+    monkeypatch.setattr(copied, "open_folder", opened.append)
+    with CopyLayer(project) as layer:
+        assert (layer.root / "src/venv").read_bytes() == b"a file of this name"
+        assert (layer.root / "src/node_modules").is_symlink()
+        shutil.rmtree(project / "gone")
+        layer.refresh()
+        assert not [place for place in layer.root.rglob("*") if place.is_file() and place.parent.name == "gone"]
+    assert opened == []
 
 
 def test_a_copy_is_told_apart_by_whatever_changed_of_a_file(project):
