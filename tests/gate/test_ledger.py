@@ -242,6 +242,19 @@ def test_what_git_is_told_to_overlook_is_looked_at(project, put, git):
     assert (chosen, deleted, missed) == (["a.py", "pkg/c.py"], [], {("pkg", "read", OWN): True})
 
 
+def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_required(project, put, git):
+    put("a.py")
+    (project / "away").symlink_to(project.parent)
+    git("init", "-q")
+    git("add", "-A")
+    text = "it is a link; a link has no text of its own"
+    assert told(read_ledger(project, (), staged=True)) == (["a.py"], [], {("away", "read", text): False})
+    git("commit", "-qm", "base")
+    (project / "away2").symlink_to(project.parent)
+    git("add", "-A")
+    assert told(read_ledger(project, (), base="HEAD", staged=True)) == ([], [], {("away2", "read", text): True})
+
+
 def test_what_only_the_index_or_only_the_base_has_is_gone_or_nothing(project, put, git):
     for name in ("a.py", "b.py"):
         put(name)
