@@ -195,7 +195,7 @@ def _named_ones(reader: _Reader, hidden: Iterable[str], seen: set[str]) -> None:
     """Take files that were named although they are ignored; say so of ignored ones in folders that were named."""
     for name in reader.named:
         place = reader.project / name
-        if name and name not in seen and os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
+        if name not in seen and os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
             reader.take(_Entry(name, _kind_of(place)))
     if reader.named and "" not in reader.named:
         for bare in (path.rstrip("/") for path in hidden if path.rstrip("/") not in seen):

@@ -31,10 +31,20 @@ from rails.core.restrictions import RESTRICTIONS_NAME, UNRESTRICTED, Restriction
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
 from rails.processes.programs import run_tool
-from rails.sandbox.places import CACHES, MINIMAL_ETC
 
 #: Says which of these paths (folders end in ``/``) git ignores; what does not know git ignores nothing.
 IgnoredBy = Callable[[Collection[str]], Collection[str]]
+#: What programs need of ``/etc``: where libraries, alternatives, time zones and certificates are.
+MINIMAL_ETC: Final = (
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
+    *("ssl/certs", "ssl/openssl.cnf", "ca-certificates.conf", "pki", "mime.types", "protocols", "services"),
+)
+#: Folders of a project that hold installed packages: read-only, and never part of a change.
+CACHES: Final = (".venv", "venv", "node_modules")
+#: What tools make again whenever they like: it stays in the session and is proposed to nobody.
+TOOL_CACHES: Final = frozenset(
+    {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".nyc_output", ".cache"}
+)
 #: What a walk looks at before it gives up.
 MOST_ENTRIES: Final = 50_000
 #: What a project may hide from commands, each by a mount of its own.
@@ -235,8 +245,7 @@ def _own_folder(project: Path) -> Path:
         folder.rmdir()
         raise WorkspaceError("The folder for temporary files lies in the project. Set TMPDIR to another one.")
     for other in folder.parent.glob(f"{_PREFIX}*"):
-        if other != folder:
-            _remove_if_abandoned(other)
+        _remove_if_abandoned(other)  # not the new one, which has no lock yet
     return folder
 
 
@@ -279,7 +288,7 @@ def _write_etc(folder: Path) -> None:
     """Write what a command sees as ``/etc``: copies of its small files, mount points for its folders."""
     for name in MINIMAL_ETC:
         source, place = Path("/etc", name), folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(exist_ok=True)
         with contextlib.suppress(OSError):
             if source.is_dir():
                 place.mkdir()

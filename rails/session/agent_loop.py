@@ -308,7 +308,7 @@ class AgentLoop:
 
     def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:
-            reply = replace(reply, parts=(*reply.parts, TextPart(f"Human Feedback: {steer}")))
+            reply = replace(reply, parts=(*reply.parts, TextPart(steer)))
         self.context.publish(
             FeedbackSent(
                 say("retry") if codes else "results",

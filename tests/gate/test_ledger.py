@@ -194,6 +194,10 @@ def test_named_are_the_files_and_all_that_lies_in_the_folders(project, put, git)
         {("lib/f.log", "git", IGNORED): False},
     )
     assert told(read_ledger(project, ("log",))) == ([], [], {("log", "git", IGNORED): False})
+    os.mkfifo(project / "log/p")
+    (project / "l.log").symlink_to("a.py")
+    odd = {("log/p", "read", PIPE): False, ("l.log", "read", LINK): False}
+    assert told(read_ledger(project, ("log/p", "l.log", ""))) == (told(read_ledger(project, ()))[0], [], odd)
     assert told(read_ledger(project, ("lib/f.log", "lib"))) == (["lib/b.py", "lib/deep/c.py", "lib/f.log"], [], {})
     everything = [".gitignore", "a.py", "ab.py", "lib/b.py", "lib/deep/c.py", "library/d.py"]
     assert told(read_ledger(project, ())) == (everything, [], {})
@@ -281,6 +285,19 @@ def test_what_git_is_told_to_overlook_is_looked_at(project, put, git):
     put("pkg/c.py", "y\n")
     chosen, deleted, missed = told(read_ledger(project, (), base="HEAD"))
     assert (chosen, deleted, missed) == (["a.py", "pkg/c.py"], [], {("pkg", "read", OWN): True})
+
+
+def test_what_only_the_index_or_only_the_base_has_is_gone_or_nothing(project, put, git):
+    for name in ("a.py", "b.py"):
+        put(name)
+    commit(git)
+    put("c.py")
+    git("add", "c.py")
+    (project / "c.py").unlink()
+    git("rm", "-q", "b.py")
+    assert told(read_ledger(project, (), base="HEAD")) == ([], ["b.py"], {})
+    assert told(read_ledger(project, (), base="HEAD", staged=True)) == (["c.py"], ["b.py"], {})
+    assert told(read_ledger(project, ())) == (["a.py"], [], {})
 
 
 def test_a_folder_that_cannot_be_read_is_missed(project, put, monkeypatch):

@@ -347,7 +347,9 @@ def _flagged(flag):
 
 
 def _filtered(folder):
-    git(folder, "config", "filter.x.clean", "printf 'a = 1\\nb = 2\\n'")
+    (folder / ".git/clean").write_text("a = 1\nb = 2\n")
+    git(folder, "config", "filter.x.clean", "cat > /dev/null; cat .git/clean")
+    (folder / ".git/info").mkdir(exist_ok=True)
     (folder / ".git/info/attributes").write_text("*.py filter=x\n")
     (folder / "a.py").write_text(f"a = 1\nb = 2\n{BAD}")
 
