@@ -151,7 +151,17 @@ def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refus
             "Please correct your JSON parameters."
         )
         hint = not_offered.reason_of_option(fault.place[-1] if fault.place else "") or fault.hint
-        yield Refusal("schema", message, hint, raw.start, raw.end, place_in_words(fault.place), raw.id)
+        yield Refusal(
+            "schema",
+            message,
+            hint,
+            raw.start,
+            raw.end,
+            place_in_words(fault.place),
+            raw.id,
+            fault.expected,
+            fault.received,
+        )
     if len(found) > _TOLD:
         message = (
             f"Error: Tool request for '{name}' failed schema validation. Details: {len(found) - _TOLD} further "
