@@ -82,6 +82,9 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     if definition.effect == "edit":
         usual = {name: value for name, (value, _) in not_offered.OPTIONS.items()}
         parameters = {name: value for name, value in parameters.items() if usual.get(name, ...) is not value}
+        if parameters.get("rollbackOnFailure") is False and "partial" in _properties(definition):
+            rest = {name: value for name, value in parameters.items() if name != "rollbackOnFailure"}
+            parameters = {**rest, "partial": True}
     resolved = aliases.resolve_aliases(parameters, definition.aliases)
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
@@ -141,6 +144,11 @@ def _forbidden_tool(raw: RawRequest, definition: Definition, registry: Registry,
     message = f"Error: The tool '{definition.tool_name}' exists, but the agent '{role}' may not use it."
     hint = f"Your tools: {own}. If the task needs it, say so in words and leave it to the human."
     return Refusal("forbidden_tool", message, hint, raw.start, raw.end, "tool_name", raw.id)
+
+
+def _properties(definition: Definition) -> Mapping[str, Json]:
+    properties = definition.request_schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
 
 
 def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refusal]:
