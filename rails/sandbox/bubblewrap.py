@@ -40,7 +40,7 @@ def find(project: Path | None = None) -> str:
     """Return bubblewrap by absolute path, outside the project, or an empty text."""
     for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
         path = Path(folder, "bwrap")
-        if path.is_file() and os.access(path, os.X_OK) and not (project and project in path.resolve().parents):
+        if path.is_file() and os.access(path, os.X_OK) and project not in path.resolve().parents:
             return str(path)
     return ""
 

@@ -16,12 +16,13 @@ from typing import Final
 from rails.core import atomic_file
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, field
-from rails.core.errors import RailsError, Refusal, WorkspaceError
+from rails.core.errors import Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import sha256
 from rails.gate.support.read_file import read_from_disk
-from rails.git.program import CLEAN, run_git
-from rails.git.revisions import EMPTY_TREE, contents
+from rails.git.program import CLEAN, finish_git, run_git, start_git
+from rails.git.revisions import EMPTY_TREE, contents, repository
+from rails.processes import programs
 
 #: Files that are looked at: without git all of them, with git those that differ.
 _MOST_FILES: Final = 20_000
@@ -29,7 +30,20 @@ _MOST_FILES: Final = 20_000
 _FILE_BYTES: Final = 1_000_000
 _ALL_BYTES: Final = 100_000_000
 _SKIPPED: Final = frozenset({"node_modules", "venv", "__pycache__", "dist", "build", "site-packages"})
-_STATUS: Final = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_STATUS: Final = (
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "--no-ahead-behind",
+    "-z",
+    "--untracked-files=all",
+    "--no-renames",
+    "--ignore-submodules=all",
+    "--",
+    ".",
+)
+#: How many fields stand before the path of an entry, by its kind: changed, unmerged, untracked.
+_FIELDS: Final = {"1": 8, "u": 10, "?": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +77,54 @@ class Changed:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
+class GitStatus:
+    """What git says of a project: asked when this is made, so that the caller can do something else meanwhile.
+
+    Raises WorkspaceError where git cannot be started.
+    """
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+        has_git = any((folder / ".git").exists() for folder in (project, *project.parents))
+        self._process = start_git(("-C", str(project), *_STATUS), project, CLEAN) if has_git else None
+
+    def read(self) -> tuple[str, list[str]]:
+        """Return the last commit (the empty tree before the first one, "" without git) and the files that differ.
+
+        Raises WorkspaceError.
+        """
+        if self._process is None:
+            return "", []
+        head, names = EMPTY_TREE, []
+        for entry in _output("status", finish_git(self._process)):
+            kind = entry[:1]
+            if entry.startswith("# branch.oid ") and not entry.endswith(")"):
+                head = entry[13:]
+            elif kind in _FIELDS:
+                names.append(entry.split(" ", _FIELDS[kind])[-1])
+        if len(names) > _MOST_FILES:
+            raise WorkspaceError(f"{len(names)} files differ from the last commit; {_MOST_FILES} can be looked at.")
+        inside = self._project.resolve().relative_to(repository(self._project)[0]).as_posix()
+        return head, [name.removeprefix(f"{inside}/") for name in names]
+
+    def close(self) -> None:
+        """End git where nobody has read what it says."""
+        if self._process is not None:
+            programs.kill_tool(self._process)
+
+
 class ProjectChanges:
     """Takes snapshots of one project and compares with them; contents are kept in ``store``, named by their digest."""
 
     def __init__(self, project: Path, store: Path) -> None:
         self.project, self.store = project, store
 
-    def take(self) -> ProjectSnapshot:
-        """Keep how the project is now. Raises RailsError where it cannot be looked at."""
-        head = self._head()
+    def take(self, status: GitStatus | None = None) -> ProjectSnapshot:
+        """Keep how the project is now; ``status`` was asked just now. Raises RailsError where that fails."""
+        head, dirty = (status or GitStatus(self.project)).read()
         kept: dict[str, str | None] = {}
         room = _ALL_BYTES
-        for name in self._dirty() if head else self._walk():
+        for name in dirty if head else self._walk():
             if name.startswith(".rails/"):
                 continue
             data = self._read(name)
@@ -128,7 +178,7 @@ class ProjectChanges:
         if not snapshot.head:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
-        names = dict.fromkeys((*snapshot.files, *self._dirty(), *self._moved(snapshot.head)))
+        names = dict.fromkeys((*snapshot.files, *GitStatus(self.project).read()[1], *self._moved(snapshot.head)))
         yield from (name for name in names if not name.startswith(".rails/"))
 
     def _moved(self, head: str) -> list[str]:
@@ -170,23 +220,6 @@ class ProjectChanges:
         except OSError:
             return 0o644
 
-    def _head(self) -> str:
-        """Return the last commit, the empty tree before the first one, "" without git."""
-        if not any((folder / ".git").exists() for folder in (self.project, *self.project.parents)):
-            return ""
-        try:
-            return next(iter(self._git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")), "").strip() or EMPTY_TREE
-        except RailsError:
-            return EMPTY_TREE
-
-    def _dirty(self) -> list[str]:
-        """Return the files that differ from the last commit, as git names them from the project."""
-        prefix = next(iter(self._git("rev-parse", "--show-prefix")), "").rstrip("\n")
-        entries = self._git(*_STATUS, "--", ".")
-        if len(entries) > _MOST_FILES:
-            raise WorkspaceError(f"{len(entries)} files differ from the last commit; {_MOST_FILES} can be looked at.")
-        return [entry[3:].removeprefix(prefix) for entry in entries if len(entry) > 3]
-
     def _walk(self) -> list[str]:
         """Return every file that is neither hidden nor installed. Raises WorkspaceError where there are too many."""
         found: list[str] = []
@@ -199,7 +232,12 @@ class ProjectChanges:
         return found
 
     def _git(self, *words: str) -> list[str]:
-        status, out, err = run_git(("-C", str(self.project), *words), self.project, CLEAN)
-        if status != 0:
-            raise WorkspaceError(f"git {words[0]} failed: {err.strip()[:300]}")
-        return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]
+        return _output(words[0], run_git(("-C", str(self.project), *words), self.project, CLEAN))
+
+
+def _output(what: str, ran: tuple[int, bytes, str]) -> list[str]:
+    """Return the entries that git has printed. Raises WorkspaceError where it failed."""
+    status, out, err = ran
+    if status != 0:
+        raise WorkspaceError(f"git {what} failed: {err.strip()[:300]}")
+    return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]

@@ -219,6 +219,7 @@ def test_first_and_last_lines_that_were_touched_keep_their_findings_once():
     touched = [text.replace("call", "calls") for text in texts]
     found = [finding(1, "E501", "long"), finding(3, "E501", "long")]
     assert new_of(texts, touched, found, found) == [False, False]
+    assert new_of(texts, touched, found[::-1], found[::-1]) == [False, False], "in whatever order they were found"
     assert new_of(texts, touched, found[:1], found) == [False, True]
     doubled = [touched[0], touched[0], "keep", touched[2], touched[2]]
     after = [finding(line, "E501", "long") for line in (1, 2, 4, 5)]

@@ -242,6 +242,19 @@ def test_what_git_is_told_to_overlook_is_looked_at(project, put, git):
     assert (chosen, deleted, missed) == (["a.py", "pkg/c.py"], [], {("pkg", "read", OWN): True})
 
 
+def test_what_only_the_index_or_only_the_base_has_is_gone_or_nothing(project, put, git):
+    for name in ("a.py", "b.py"):
+        put(name)
+    commit(git)
+    put("c.py")
+    git("add", "c.py")
+    (project / "c.py").unlink()
+    git("rm", "-q", "b.py")
+    assert told(read_ledger(project, (), base="HEAD")) == ([], ["b.py"], {})
+    assert told(read_ledger(project, (), base="HEAD", staged=True)) == (["c.py"], ["b.py"], {})
+    assert told(read_ledger(project, ())) == (["a.py"], [], {})
+
+
 def test_a_folder_that_cannot_be_read_is_missed(project, put, monkeypatch):
     put("a.py")
     put("shut/b.py")

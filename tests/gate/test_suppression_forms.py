@@ -165,6 +165,7 @@ def test_as_many_as_were_there_may_stay_and_move_and_each_more_is_told():
         ("# ruff: noqa: F401\n", False, False), ("x = 1  # noqa\n", False, False),
         ("s = '# ruff: noqa'\n", False, False),
         ("x = 1\n\n#ruff:noqa\n", True, False), ("", False, False),
+        ("x = 1  # noqa\ny = 1  # noqa: E501\n# ruff: noqa\n", True, False),
     ],
 )  # fmt: skip
 def test_a_whole_file_is_excused_by_a_comment_of_its_own_only(text, ruff, flake8):

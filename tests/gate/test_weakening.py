@@ -213,6 +213,8 @@ def test_all_of_pylints_own_file_is_pylints_and_a_manifest_tells_of_linters_only
     assert told("package.json", before, before[:-1] + ', "dependencies": {"left-pad": "1"}}') == []
     assert told("package.json", "{}", '{"dependencies": {"prettier": "3"}}')[0][0] == "gate-config-changed"
     assert told("package.json", None, '{"dependencies": {"prettier": "3"}}')[0][0] == "gate-config-changed"
+    for other in ("[]", "null", '{"dependencies": []}', '{"eslintConfig": []}'):
+        assert told("package.json", other, '{"dependencies": {"eslint": "9"}}')[0][0] == "gate-config-changed", other
 
 
 CODE = """
