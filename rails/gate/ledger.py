@@ -243,7 +243,7 @@ def _is_unchanged(reader: _Reader, entry: _Entry) -> bool:
     try:
         match entry.kind:
             case "file":
-                return was.mode not in (_LINK, _REPOSITORY) and blobs.holds(reader.project, place, was.object)
+                return was.mode not in (_LINK, _REPOSITORY) and blobs.has_content(reader.project, place, was.object)
             case "link":
                 target = os.fsencode(place.readlink())
                 return was.mode == _LINK and blobs.name_of(target, was.object) == was.object

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _CHUNK: Final = 1 << 20
 
 
-def holds(project: Path, place: Path, name: str) -> bool:
+def has_content(project: Path, place: Path, name: str) -> bool:
     """Whether a file of the project, which is no link, has the bytes of an object, up to line ends. Raises OSError."""
     folder = place.parent.resolve()
     if not folder.is_relative_to(project):

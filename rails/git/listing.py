@@ -70,7 +70,7 @@ def differing(project: Path, revision: str) -> list[str]:
 
 def _holds(project: Path, path: str, name: str) -> bool:
     try:
-        return blobs.holds(project, project / path, name)
+        return blobs.has_content(project, project / path, name)
     except OSError:
         return False
 
