@@ -12,6 +12,7 @@ from rails.core import limits
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
+from rails.edits import safe_files
 from rails.edits.apply import apply, read_file, record_written, recover, write
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
@@ -556,3 +557,22 @@ def test_a_step_that_is_recorded_already_is_not_recorded_again(tmp_path, monkeyp
     (said,) = recover(tmp_path)
     assert said.endswith("It is step 1 of session s1 and can be undone.")
     assert [one.step for one in History(tmp_path).steps()] == [1]
+
+
+def test_a_file_in_a_folder_that_is_not_there_is_none_of_another_folder(tmp_path, monkeypatch):
+    save(tmp_path, "here/b.txt", "not the project's")
+    monkeypatch.chdir(tmp_path / "here")
+    assert read_file(tmp_path, at("no/b.txt")) is None
+    with opened(tmp_path) as workspace:
+        assert workspace.names(("no",)) == []
+
+
+@pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])
+def test_a_system_without_the_call_that_exchanges_has_none(monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("rails.edits.safe_files.ctypes.CDLL", fail)
+    assert safe_files._renameat2.__wrapped__() is None
+    monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: None)
+    assert Disk().exchange("a", "b", 0) is False
