@@ -18,7 +18,7 @@ from rails.config.prices import Price
 from rails.core.errors import RailsError, UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, WorkflowEnd
-from rails.core.text import one_line, printable, sha256
+from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import recover
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
@@ -188,7 +188,7 @@ class Session(OpenSession):
         text = files.read(file)
         if wrong := handoffs.wrong_with(sender, text):
             raise UsageError(
-                f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}\n"
+                f"{files.relative(file)} is not a result of {sender.name}, so it was not handed on:\n{wrong}\n"
                 f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
             )
         written = next(event for record in reversed(self.state.records) if isinstance(event := record.event, Handoff))
@@ -201,7 +201,7 @@ class Session(OpenSession):
         files = self.state.handoffs
         lines = [line for line in files.read(file).splitlines() if line.strip()]
         shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
-        more = [f"  │ … {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else []
+        more = [f"  │ … {counted(len(lines) - _SHOWN_LINES, 'more line')}"] if len(lines) > _SHOWN_LINES else []
         contract = handoffs.contract_of(sender)
         head = f"── Hand over from {sender.name} to {receiver}? ".ljust(78, "─")
         facts = [f"  {files.relative(file)}", *([f"  It has {one_line(contract, 200)}."] if contract else [])]
