@@ -155,7 +155,7 @@ class NodeProcess:
         self._may_run = True
         folder = self.close.enter_context(scratch_folder("n8n-try"))  # it sees nothing of the project
         view = SandboxView(Path(folder), None, (PROGRAM, *around_program(Path(node))))
-        running = start((node, "--no-warnings", "--max-old-space-size=256", str(PROGRAM)), view)
+        running = start((node, "--no-warnings", "--max-old-space-size=256", str(PROGRAM)), view, label=probe.label())
         self._pipe = Pipe("Node", running.process, _line, running.end)
         self.close.callback(self._pipe.close)
         return self._pipe

@@ -7,15 +7,22 @@ flags and the times of its index.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
+from rails.git import blobs
 from rails.git.program import CLEAN, run_git
 from rails.git.revisions import repository
+
+#: A file that was written is one that was touched, whatever the repository says of times.
+_TIMES: Final = ("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.untrackedCache=false")
+#: Differences between a tree and the files, by what the index notes of them; submodules are looked at by nobody.
+_DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv")
 
 
 class Tracked(NamedTuple):
@@ -46,6 +53,28 @@ def files_at(project: Path, revision: str) -> dict[str, Tracked]:
     return found
 
 
+def differing(project: Path, revision: str) -> list[str]:
+    """Return the files that differ from ``revision`` and those that no commit has, by path from ``project``.
+
+    What the index holds to be unchanged by its times is believed, by its flags is not.
+    """
+    words = _split(_git(project, "diff-index", "-z", *_DIFF, revision, "--", "."))
+    old = {path: facts.split(" ")[2] for facts, path in zip(words[::2], words[1::2], strict=True)}
+    found = {path: None for path, name in old.items() if not _holds(project, path, name)}
+    for entry in _split(_git(project, "ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")):
+        tag, path = entry[0], entry[2:]
+        if tag == "?" or ((tag.islower() or tag == "S") and os.path.lexists(project / path)):
+            found[path] = None
+    return [*found]
+
+
+def _holds(project: Path, path: str, name: str) -> bool:
+    try:
+        return blobs.has_content(project, project / path, name)
+    except OSError:
+        return False
+
+
 def merge_base(project: Path, revision: str) -> str:
     """Return the commit at which ``revision`` and HEAD parted; ``revision`` itself where there is none."""
     try:
@@ -54,13 +83,23 @@ def merge_base(project: Path, revision: str) -> str:
         return revision
 
 
-def knows(project: Path, revision: str) -> bool:
-    """Whether there is such a commit."""
+def changed_between(project: Path, revision: str, other: str) -> list[str]:
+    """Return the files that differ between two revisions."""
+    return _split(_git(project, "diff-tree", "-r", "-z", "--name-only", *_DIFF, revision, other, "--", "."))
+
+
+def commit_of(project: Path, revision: str) -> str:
+    """Return the name of a revision's commit, "" where there is no such commit."""
     try:
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        return bool(_git(project, *words).strip())
+        return _git(project, *words).decode().strip()
     except UsageError:
-        return False
+        return ""
+
+
+def knows(project: Path, revision: str) -> bool:
+    """Whether there is such a commit."""
+    return bool(commit_of(project, revision))
 
 
 def ignored(project: Path) -> list[str]:
@@ -69,13 +108,33 @@ def ignored(project: Path) -> list[str]:
     return _split(_git(project, *words))
 
 
-def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, str]:
-    """Return the file that holds the pattern by which each path is ignored, from ``project``."""
+def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, tuple[Path, str]]:
+    """Return the file and the pattern in it by which each path is ignored."""
     root, _ = repository(project)
     data = "\0".join(paths).encode("utf-8", "surrogateescape")
     words = _split(_git(project, "check-ignore", "-v", "-z", "--stdin", "--no-index", data=data, nothing=1))
-    found = {words[at + 3]: Path(words[at]) for at in range(0, len(words) - 3, 4)}
-    return {path: os.path.relpath(root / source, project.resolve()) for path, source in found.items()}
+    return {words[at + 3]: (root / words[at], words[at + 2]) for at in range(0, len(words) - 3, 4)}
+
+
+def own_ignore_files(project: Path) -> tuple[Path, Path]:
+    """Return the files of patterns that a user keeps in no commit; they need not exist."""
+    _, folder = repository(project)
+    common = folder / "commondir"  # in a further work tree
+    shared = folder / common.read_text(encoding="utf-8").strip() if common.is_file() else folder
+    return shared.resolve() / "info" / "exclude", Path(_own_ignores())
+
+
+def has_own_patterns(project: Path) -> bool:
+    """Whether the user has git ignore something by a file that no commit holds."""
+    files = own_ignore_files(project)
+    return any(re.search(rb"^[ \t]*[^#\s]", file.read_bytes(), re.M) for file in files if file.is_file())
+
+
+def changed_pattern(pattern: str, before: bytes | None, now: bytes) -> bool:
+    """Whether a pattern of an ignore file may not have held with what the file had ``before``."""
+    was = (before or b"").decode("utf-8", "replace").splitlines()
+    taken_back = {line for line in was if line.startswith("!")}
+    return pattern not in map(str.rstrip, was) or not taken_back <= {*now.decode("utf-8", "replace").splitlines()}
 
 
 def _split(out: bytes) -> list[str]:
@@ -84,7 +143,7 @@ def _split(out: bytes) -> list[str]:
 
 def _git(project: Path, *words: str, data: bytes = b"", what: str = "", nothing: int = 0) -> bytes:
     root, folder = repository(project)
-    where = [f"--git-dir={folder}", f"--work-tree={root}", "-c", f"core.excludesFile={_own_ignores()}"]
+    where = [f"--git-dir={folder}", f"--work-tree={root}", "-c", f"core.excludesFile={_own_ignores()}", *_TIMES]
     try:
         code, out, err = run_git([*where, *words], project, CLEAN, data)
     except WorkspaceError as error:

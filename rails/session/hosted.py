@@ -37,7 +37,7 @@ from rails.gate.gate import Gate
 from rails.log.reader import SESSION_ID
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
-from rails.session.project_changes import Changed, ProjectChanges, ProjectSnapshot
+from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
 
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
@@ -95,10 +95,13 @@ def session_name(host: str, session: str) -> str:
 class HostedSession(Closing):
     """One session of a host, open: its log, its state and what is compared with. Use it in ``with``.
 
-    ``host`` is the agent's name in the log. Raises RailsError when the log cannot be opened or written.
+    ``host`` is the agent's name in the log; ``status`` is what git was asked just before. Raises RailsError when the
+    log cannot be opened or written.
     """
 
-    def __init__(self, project: Path, gate: Gate, host: str, session: str, *, model: str = "") -> None:
+    def __init__(
+        self, project: Path, gate: Gate, host: str, session: str, *, model: str = "", status: GitStatus | None = None
+    ) -> None:
         self.project, self.gate, self.host, self.model = project, gate, host, model
         self.name = session_name(host, session)
         self._folder = state_of(project) / FOLDER / self.name
@@ -106,7 +109,7 @@ class HostedSession(Closing):
         self._log: SessionLog | None = None
         self._task = f"what {host} was asked to do"
         self._judged_last: tuple[str, Verdict] | None = None
-        self._state = _read_state(self._folder / "state.json") or self._begun()
+        self._state = _read_state(self._folder / "state.json") or self._begun(status)
 
     def engage(self, prompt: str) -> None:
         """Take note of what a person has asked the host to do."""
@@ -198,8 +201,8 @@ class HostedSession(Closing):
                     raise
                 time.sleep(0.05)
 
-    def _begun(self) -> _State:
-        self._state = _State(start=self._disk.take())
+    def _begun(self, status: GitStatus | None) -> _State:
+        self._state = _State(start=self._disk.take(status))
         self._save()
         return self._state
 

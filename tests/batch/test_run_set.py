@@ -17,8 +17,9 @@ import pytest
 import rails
 from rails.batch.engine import PoolEngine
 from rails.batch.job_spec import JobResult, JobSpec
+from rails.batch.pace import Pace
 from rails.batch.run_set import run_set, unfinished
-from rails.batch.shared_limits import Pace, PaceFiles
+from rails.batch.shared_limits import PaceFiles
 from rails.batch.store import JobStore
 from rails.batch.tasks import Variants, jobs_of, read_tasks
 from rails.core.errors import RailsError, UsageError
