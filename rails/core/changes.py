@@ -63,6 +63,16 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class EditResult:
+    """What became of one edit of an answer; ``occurrences`` counts the places that it replaces, 0 for a whole file."""
+
+    path: str
+    success: bool
+    error: str = ""
+    occurrences: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeSet:
     """Changes that are written together or not at all. At most one change for each path."""
 

@@ -47,13 +47,15 @@ class SchemaError(Protocol):
 class SchemaFault:
     """One way in which a value does not satisfy its schema: where, what is wrong, what is allowed.
 
-    ``keyword`` is the schema keyword that says so, or empty.
+    ``keyword`` is the schema keyword that says so, or empty; ``expected`` and ``received`` say it for programs.
     """
 
     place: JsonPlace
     detail: str
     hint: str = ""
     keyword: str = ""
+    expected: str = ""
+    received: str = ""
 
 
 def place_in_words(place: JsonPlace) -> str:
@@ -66,6 +68,24 @@ def place_in_words(place: JsonPlace) -> str:
 
 def explain_schema_error(error: SchemaError, depth: int = 0) -> SchemaFault:
     """Turn one validation error into a place, a sentence and advice."""
+    expected, received = _expected(error)
+    return replace(_in_words(error, depth), expected=expected, received=received)
+
+
+def _expected(error: SchemaError) -> tuple[str, str]:
+    """Return what the schema wants at the place of an error, and what is there."""
+    rule, wanted, found = str(error.validator), error.validator_value, kind_in_words(error.instance)
+    if rule == "type":
+        return " or ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted), found
+    if rule == "required":
+        properties = error.schema.get("properties", {})
+        return _form(properties.get(error.message)).partition(":")[0] or "a value", "nothing"
+    if rule == "additionalProperties":
+        return "nothing", "a value"
+    return f"{rule} {quoted_json(wanted, 120)}", found
+
+
+def _in_words(error: SchemaError, depth: int) -> SchemaFault:
     place: JsonPlace = tuple(error.absolute_path)
     maker = _EXPLAINERS.get(str(error.validator))
     if maker is not None:

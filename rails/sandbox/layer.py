@@ -225,8 +225,7 @@ def _own_folder(project: Path) -> Path:
         folder.rmdir()
         raise WorkspaceError("The folder for temporary files lies in the project. Set TMPDIR to another one.")
     for other in folder.parent.glob(f"{_PREFIX}*"):
-        if other != folder:
-            _remove_if_abandoned(other)
+        _remove_if_abandoned(other)  # not the new one, which has no lock yet
     return folder
 
 
@@ -269,7 +268,7 @@ def _write_etc(folder: Path) -> None:
     """Write what a command sees as ``/etc``: copies of its small files, mount points for its folders."""
     for name in MINIMAL_ETC:
         source, place = Path("/etc", name), folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(exist_ok=True)
         with contextlib.suppress(OSError):
             if source.is_dir():
                 place.mkdir()

@@ -365,8 +365,10 @@ class AgentLoop:
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         stands_for = self._answers()
-        first = escalation.page(self.state.tried, why)
-        how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.context.model.name}"
+        search = escalation.search_tool(self.context.tools)
+        first = escalation.page(self.state.tried, why, search=search)
+        begins = f"begins afresh from one page{f', and searches first with {search}' if search else ''}"
+        how = begins if rung == "squash" else f"goes on with {self.context.model.name}"
         words = f"{self.context.agent.name} {how}: {why}"
         self.context.publish(Escalation(words, rung, why, first_message=first, stands_for=stands_for))
         self.messages, self.rung = [Message("user", (TextPart(first),), stands_for)], rung

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from rails.core import limits
-from rails.core.changes import ChangeSet, FileChange
+from rails.core.changes import ChangeSet, EditResult, FileChange
 from rails.core.conversation import Message, MessagePart, ModelAnswer, NativeResult, StopReason, TextPart
 from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_diff
@@ -83,7 +83,7 @@ def essence(message: str) -> str:
     return message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.") or message
 
 
-def edit(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
+def edit(ids: tuple[str, ...], refusals: Sequence[Refusal], edits: Sequence[EditResult] = ()) -> RequestResult:
     """Edits that have no safe reading. None of the answer's edits is written then."""
     lines = [f"Human/System Feedback: The edit could not be applied. {say('nothing_written', 'en')}"]
     for refusal in refusals:
@@ -91,6 +91,11 @@ def edit(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
         lines.append(f"- {where}{refusal.message}" + (f"\n  Next: {refusal.hint}" if refusal.hint else ""))
     if len(ids) > 1:
         lines.append(f"All {len(ids)} edits of your answer are one unit: send them all again, corrected.")
+    if len(edits) > 1:
+        sound = ", ".join(dict.fromkeys(one.path for one in edits if one.success))
+        lines.append(
+            f"0 of {len(edits)} edits were made{f'; those of {sound} would have gone by themselves' if sound else ''}."
+        )
     return RequestResult(ids, "edit", "\n".join(lines))
 
 

@@ -52,8 +52,8 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
-        context.publish(ChangeRefused(ids, refusals))
-        return feedback.edit(ids, refusals)
+        context.publish(ChangeRefused(ids, refusals, planned.edits))
+        return feedback.edit(ids, refusals, planned.edits)
     return carry_out_plan(context, requests, planned, echoes)
 
 
@@ -88,7 +88,7 @@ def carry_out_plan(
     """Judge a planned change, ask about it and write it."""
     ids = tuple(request.id for request in requests)
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
-    context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged))
+    context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
     verdict = _judged(context, ids, planned.changes)
     if verdict.status == "fail":
         return feedback.gate(ids, verdict)

@@ -471,22 +471,30 @@ def test_kinds_bits_and_sizes_that_no_change_may_hold(tmp_path, monkeypatch):
     assert entry(0o644) == LayerChange("name", fault="it has more than 0 MB")
 
 
-def test_what_a_command_sees_as_etc_is_a_few_copies_and_mount_points(project):
+def test_what_a_command_sees_as_etc_is_a_few_copies_and_mount_points(project, tmp_path, monkeypatch):
+    folders = {"ld.so.conf.d", "alternatives", "ssl/certs", "pki"}
+    etc = tmp_path / "etc"
+    fill(
+        etc,
+        {name: name.encode() for name in (*ETC, "shadow", "ssl/private", "hosts", "hostname") if name not in folders},
+    )
+    fill(etc, {f"{name}/inner": b"" for name in folders})
+    monkeypatch.setattr(
+        layers, "Path", lambda first, *rest: etc.joinpath(*rest) if first == "/etc" else Path(first, *rest)
+    )
     with Layer(project) as layer:
+        there = {str(one.relative_to(layer.etc)): one for one in layer.etc.rglob("*")}
+        assert there.keys() == {*ETC, "ssl", "passwd", "group", "hosts"}
         for name in ETC:
-            source, place = Path("/etc", name), layer.etc / name
-            assert place.is_dir() == source.is_dir(), name
-            assert place.is_file() == source.is_file(), name
-            if source.is_file():
-                assert place.read_bytes() == source.read_bytes()
-            if source.is_dir():
-                assert list(place.iterdir()) == []
-        there = {str(one.relative_to(layer.etc)) for one in layer.etc.rglob("*")}
-        assert there <= {*ETC, "ssl", "passwd", "group", "hosts"}
-        assert (layer.etc / "hosts").read_text() == "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 sandbox\n"
+            assert there[name].is_dir() == (name in folders), name
+            assert list(there[name].iterdir()) == [] if name in folders else there[name].read_bytes() == name.encode()
+        assert there["hosts"].read_text() == "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 sandbox\n"
         assert layer.empty.read_bytes() == b""
         made = {"etc": layer.etc, "output": layer.output, "tmp": layer.temporary}
         assert {name: layer.folder / name for name in made} == made
+    (etc / "timezone").unlink()
+    with Layer(project) as layer:
+        assert not (layer.etc / "timezone").exists()
 
 
 def test_what_is_no_layer_of_ours_or_has_an_owner_stays(project, tmp_path, monkeypatch):
@@ -509,6 +517,7 @@ def test_what_is_no_layer_of_ours_or_has_an_owner_stays(project, tmp_path, monke
         assert not abandoned.exists()
         assert all(other.exists() for other in (*others, lured, layer.folder))
         assert not os.get_inheritable(layer._lock)
+    assert layer._lock == -1, "to be closed once only: its number may be another file's by then"
     held = {str(link.readlink()) for link in Path("/proc/self/fd").glob("*") if link.is_symlink()}
     assert not [place for place in held if place.startswith(str(tmp_path / "temporary"))], "no lock is kept open"
 
