@@ -101,7 +101,7 @@ def _told() -> Iterator[None]:
 def _git_program() -> str:
     """Return the absolute path of git, found once: the system's, else one of the absolute folders of PATH."""
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
-    found = programs.find_program("git", [*os.defpath.split(os.pathsep), *folders])
+    found = programs.first_program("git", [*os.defpath.split(os.pathsep), *folders])
     if found is None:
         raise WorkspaceError("git is not installed, and the history needs it.")
     return str(Path(found).absolute())

@@ -65,7 +65,7 @@ def find_ruff() -> Tool | None:
     return None
 
 
-def find_program(name: str, folders: Sequence[str]) -> str | None:
+def first_program(name: str, folders: Sequence[str]) -> str | None:
     """Return the first program of this name; ``shutil.which`` would bring three libraries of compression along."""
     files = (Path(folder, name) for folder in folders if folder)
     return next((str(file) for file in files if file.is_file() and os.access(file, os.X_OK)), None)

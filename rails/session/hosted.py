@@ -219,7 +219,7 @@ class HostedSession(Closing):
         """Begin a turn: a call of the host's model is one."""
         self._state.turns += 1
         number = self._state.turns
-        self._note(lambda log: log.turn(number, call))
+        self._note(lambda log: log.turn(number, call.id, call.tool, call.input))
 
     def _judged(self, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
         started = time.monotonic()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import rails
 from rails.core.changes import ChangeSet
@@ -18,15 +18,12 @@ from rails.core.events.changes import ChangePlanned, CheckpointEvent, GateVerdic
 from rails.core.events.session import AgentEngage, ErrorEvent, SessionLimits, Task, WorkflowEnd, WorkflowStart
 from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
 from rails.core.text import one_line
-from rails.core.tool_request import RawRequest
+from rails.core.tool_request import Json, RawRequest
 from rails.core.verdict import Verdict
 from rails.edits.apply import record_written
 from rails.edits.checkpoint_commits import StepFacts
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
-
-if TYPE_CHECKING:
-    from rails.session.hosted import HostCall
 
 #: Tries to get the log while another process is just leaving it.
 _LOG_SECONDS: Final = 5.0
@@ -48,14 +45,14 @@ class HostedLog(Closing):
         self._task = one_line(prompt, 1_000) or self._task
         self._publish(AgentEngage(self._host, self._task, prompt, "", ()))
 
-    def turn(self, number: int, call: HostCall) -> None:
+    def turn(self, number: int, call_id: str, tool: str, given: Mapping[str, Json]) -> None:
         """A turn begins: a call of the host's model is one."""
-        host, tool = self._host, one_line(call.tool, 60)
-        native = NativeCall(call.id, call.tool, json.dumps(dict(call.input), ensure_ascii=False))
+        host, name = self._host, one_line(tool, 60)
+        native = NativeCall(call_id, tool, json.dumps(dict(given), ensure_ascii=False))
         answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self._model)
-        self._publish(LlmCall(f"{host} asks for {tool}", 0, number))
-        self._publish(LlmResponse.of(f"{host}: {tool}", answer))
-        self._publish(McpRequestFormulated(RawRequest(call.id, call.tool, dict(call.input), dialect="native")))
+        self._publish(LlmCall(f"{host} asks for {name}", 0, number))
+        self._publish(LlmResponse.of(f"{host}: {name}", answer))
+        self._publish(McpRequestFormulated(RawRequest(call_id, tool, dict(given), dialect="native")))
 
     def planned(self, ids: tuple[str, ...], changes: ChangeSet) -> None:
         """A call would write these changes."""
