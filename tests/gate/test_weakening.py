@@ -262,6 +262,8 @@ def test_our_own_settings_are_weaker_where_a_check_goes_or_an_excuse_comes():
     assert told(".rails.toml", mode % "advisory", command) == [("gate-config-changed", 1, tighter)]
     assert told(".rails.toml", command, f"{command}\n[other]\na = 1\n") == []
     assert told(".rails.toml", command, "[[") == []
+    dated = told(".rails.toml", command, command + "[[gate.mode]]\nmode = 'advisory'\nuntil = 2030-01-02\n")
+    assert dated[0][2].endswith('{"mode": "advisory", "until": "2030-01-02"}')
 
 
 def test_a_new_file_is_weaker_where_it_excludes_and_else_only_told():

@@ -563,6 +563,16 @@ def test_a_removal_that_is_refused_opens_the_folder_around_and_goes_on(tmp_path)
     assert not (tmp_path / "a").exists()
 
 
+def test_every_folder_on_the_way_to_a_place_is_opened(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(layers, "open_folder", opened.append)
+    fill(tmp_path, {"one/two/x": b""})
+    for name, folders in (("one/two/x", ["one", "one/two"]), ("new/deep/x", ["new", "new/deep"]), ("x", [])):
+        layers.real_place(tmp_path, name)
+        assert opened == [tmp_path / folder for folder in folders]
+        opened.clear()
+
+
 def test_a_folder_is_opened_only_where_it_is_shut(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(os, "access", lambda place, how: asked.append(how) or False)
