@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from rails.core import limits
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.text import counted, one_line
 from rails.core.verdict import Verdict
@@ -27,7 +28,6 @@ from rails.integrations.hooks.contract import (
     not_judged,
     reason_of,
 )
-from rails.session.feedback import HOST_PAGE_CHARS, host_page
 from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
 
 #: How often in a row the end of an answer is held up for findings that stay, or for what cannot be judged.
@@ -83,7 +83,7 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, set
     if verdict.status == "fail":
         count = len(verdict.blocking)
         opening = f"AI-Rails: this edit has {counted(count, 'new finding')}."
-        return HookResult(deny=host_page(verdict, opening, _CLOSING))
+        return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
         return not_judged(call, _missing(verdict), settings)
     if verdict.proposal.digest() == proposal.digest():
@@ -150,7 +150,13 @@ def _page(found: FoundOnDisk) -> str:
         return ""
     count, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
     opening = f"AI-Rails: {counted(count, 'new finding')} in {counted(files, 'file')} on the disk."
-    return host_page(verdict, opening, _WRITTEN)
+    return _page_of(verdict, opening, _WRITTEN)
+
+
+def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
+    from rails.session.feedback import host_page  # where nothing is wrong, it is not needed
+
+    return host_page(verdict, opening, closing)
 
 
 def _not_judged(found: FoundOnDisk) -> str:
@@ -176,4 +182,4 @@ def _told_of(verdict: Verdict) -> str:
     ]
     text = "\n".join([opening, *lines])
     rest = "\n(the rest is left out; read the file)"
-    return text if len(text) <= HOST_PAGE_CHARS else text[: HOST_PAGE_CHARS - len(rest)] + rest
+    return text if len(text) <= limits.HOST_PAGE_CHARS else text[: limits.HOST_PAGE_CHARS - len(rest)] + rest
