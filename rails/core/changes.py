@@ -11,7 +11,7 @@ from typing import Generic, Literal, TypeVar
 from rails.core.dataclass import dataclass
 from rails.core.diff import unified
 from rails.core.paths import WorkspacePath
-from rails.core.text import decode_text, sha256
+from rails.core.text import counted, decode_text, sha256
 
 ChangeKind = Literal["create", "modify", "delete"]
 T = TypeVar("T")
@@ -60,6 +60,16 @@ class ChangedFile:
     kind: str
     before_sha256: str | None
     after_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EditResult:
+    """What became of one edit of an answer; ``occurrences`` counts the places that it replaces, 0 for a whole file."""
+
+    path: str
+    success: bool
+    error: str = ""
+    occurrences: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,4 +147,4 @@ def _lines(text: str) -> list[str]:
 
 
 def _size(data: bytes | None) -> str:
-    return "absent" if data is None else f"{len(data)} bytes"
+    return "absent" if data is None else counted(len(data), "byte")

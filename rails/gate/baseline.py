@@ -168,15 +168,15 @@ class _Comparison:
     def _block(self, index: int) -> tuple[int, int]:
         """Return the unchanged old lines that bound the changed block around a new line."""
         above, below = self._bounds
-        last = len(self.map) - 1
-        return (above[min(index, last)] if last >= 0 else -1), (below[index] if 0 <= index <= last else below[-1])
+        at = min(index, len(self.map))
+        return above[at], below[at]
 
     @cached_property
     def _bounds(self) -> tuple[list[int], list[int]]:
-        """For each new line, the nearest unchanged old line at or above it, and at or below it."""
+        """For each new line and the end, the nearest unchanged old line at or above it, and at or below it."""
         end = len(self.old.lines)
         upwards = (place if place >= 0 else end for place in reversed([*self.map, end]))
-        return list(accumulate(self.map, max)), list(accumulate(upwards, min))[::-1]
+        return list(accumulate([*self.map, -1], max)), list(accumulate(upwards, min))[::-1]
 
     def _came_from_elsewhere(self, finding: Finding) -> bool:
         key = identity(finding, self.new.lines)

@@ -15,6 +15,7 @@ from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.core.text import one_line
 from rails.sandbox.layer import (
     MOST_ENTRIES,
+    TOOL_CACHES,
     IgnoredBy,
     Layer,
     LayerChange,
@@ -23,7 +24,6 @@ from rails.sandbox.layer import (
     real_place,
     remove_entry,
 )
-from rails.sandbox.places import TOOL_CACHES
 
 
 class OverlayLayer(Layer):

@@ -219,6 +219,7 @@ def test_write_itself_looks_at_every_path_again(tmp_path, path, after):
         with pytest.raises(WorkspaceError, match=r"may not be written\. Nothing was changed"):
             call()
     assert tree(tmp_path, but=()) == {}
+    assert list(project.iterdir()) == [], "nothing is even opened for it"
 
 
 def test_a_change_set_is_written_only_within_its_bounds(tmp_path, monkeypatch):
@@ -475,6 +476,15 @@ def test_what_is_taken_back_is_the_very_file_that_was_there(tmp_path):
         "b.txt": (b"by hand", 0o644),
         "linked.txt": (b"old", 0o640),
     }
+
+
+def test_a_folder_that_is_made_has_the_mode_that_every_folder_gets(tmp_path):
+    kept = os.umask(0o027)
+    try:
+        apply(approved([change("x/y/a.txt", None, b"1")]), tmp_path)
+    finally:
+        os.umask(kept)
+    assert [os.stat(tmp_path / name).st_mode & 0o7777 for name in ("x", "x/y")] == [0o750, 0o750]
 
 
 def test_a_folder_that_was_removed_and_made_again_is_the_new_one(tmp_path):

@@ -201,3 +201,29 @@ def test_a_change_of_the_mode_alone_is_there_once_the_mode_is():
     assert not rollback._State(entry, 3, "b", 0o644, "").is_after
     assert rollback._State(entry, 3, "b", 0o755, "").is_after
     assert not rollback._State(entry, 3, "x", 0o755, "").is_after
+
+
+OURS, OLD, OVER, LATER, GONE_OVER = ("a", "b"), ("b", "a"), ("a", "x"), ("x", ""), ("x", "b")
+
+
+@pytest.mark.parametrize(
+    ("files", "complete"),
+    [
+        ([], True),
+        ([OURS], True),
+        ([OLD], False),
+        ([OURS, OLD], False),
+        ([OVER], False),
+        ([OURS, OVER], False),
+        ([OURS, LATER], True),
+        ([LATER], False),
+        ([LATER, OLD], False),
+        ([GONE_OVER], True),
+        ([GONE_OVER, LATER], True),
+        ([GONE_OVER, OLD], False),
+    ],
+)
+def test_a_change_is_complete_where_all_of_it_was_in_place_and_something_still_says_so(files, complete):
+    entry = Entry(at("a.txt"), 0o644, b"b", "b", "a", ".slot", 0o644)
+    found = [rollback._State(entry, 3, now, 0o644, slot) for now, slot in files]
+    assert rollback.is_complete(found) is complete
