@@ -576,3 +576,52 @@ def test_a_system_without_the_call_that_exchanges_has_none(monkeypatch, error):
     assert safe_files._renameat2.__wrapped__() is None
     monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: None)
     assert Disk().exchange("a", "b", 0) is False
+
+
+def test_every_call_that_changes_the_disk_is_made_in_the_folder_that_is_held(tmp_path, monkeypatch):
+    calls, disk = [], Disk()
+
+    class System:
+        O_RDONLY = 0
+
+        def __getattr__(self, name):
+            return lambda *words, **named: calls.append((name, words, named)) or 7
+
+    monkeypatch.setattr(safe_files, "os", System())
+    assert disk.create("new", 3) == 7
+    disk.set_owner(4, (11, 12))
+    disk.set_mode(4, 0o640)
+    disk.sync(4)
+    disk.rename("one", "two", 3)
+    disk.link("one", "two", 3)
+    disk.unlink("one", 3)
+    disk.make_folder("one", 3)
+    disk.remove_folder("one", 3)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    within = {"src_dir_fd": 3, "dst_dir_fd": 3}
+    assert calls == [
+        ("open", ("new", flags, 0o600), {"dir_fd": 3}),
+        ("fchown", (4, 11, 12), {}),
+        ("fchmod", (4, 0o640), {}),
+        ("fsync", (4,), {}),
+        ("rename", ("one", "two"), within),
+        ("link", ("one", "two"), {**within, "follow_symlinks": False}),
+        ("unlink", ("one",), {"dir_fd": 3}),
+        ("mkdir", ("one", 0o777), {"dir_fd": 3}),
+        ("rmdir", ("one",), {"dir_fd": 3}),
+    ]
+
+
+def test_two_names_are_exchanged_in_the_folder_that_is_held(monkeypatch):
+    calls = []
+    monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: lambda *words: calls.append(words) or 0)
+    assert Disk().exchange("one", "two", 3) is True
+    assert calls == [(3, b"one", 3, b"two", 2)]
+
+
+def test_folders_and_files_are_opened_without_following_a_link_or_waiting(tmp_path):
+    always = os.O_NOFOLLOW | os.O_CLOEXEC
+    assert os.O_RDONLY | os.O_DIRECTORY | always == safe_files._FOLDER
+    assert os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | always == safe_files._READ
+    with opened(tmp_path) as workspace:
+        assert not os.get_inheritable(workspace.folder(()))

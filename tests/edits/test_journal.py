@@ -11,7 +11,16 @@ from rails.edits import rollback
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
-from rails.edits.journal import Entry, decode_journal, encode_journal, for_changes, next_id
+from rails.edits.journal import (
+    Entry,
+    close_journal,
+    decode_journal,
+    encode_journal,
+    for_changes,
+    mark_applied,
+    next_id,
+)
+from rails.edits.safe_files import Disk, opened
 
 from .helpers import at, change, save, tree
 
@@ -227,3 +236,25 @@ def test_a_change_is_complete_where_all_of_it_was_in_place_and_something_still_s
     entry = Entry(at("a.txt"), 0o644, b"b", "b", "a", ".slot", 0o644)
     found = [rollback._State(entry, 3, now, 0o644, slot) for now, slot in files]
     assert rollback.is_complete(found) is complete
+
+
+def test_only_a_change_that_waits_for_its_step_is_marked_and_where_that_fails_it_stays_as_it_was(tmp_path):
+    class Full(Disk):
+        def rename(self, old, new, folder):
+            raise OSError(28, "No space left on device")
+
+    waiting, folder = journal(), tmp_path / ".rails/journal"
+    for one, disk, name in (
+        (replace(waiting, step=None), Disk(), f"{ID}.journal"),
+        (waiting, Full(), f"{ID}.journal"),
+        (waiting, Disk(), f"{ID}.applied"),
+        (replace(waiting, applied=True), Full(), f"{ID}.applied"),
+    ):
+        save(tmp_path, f".rails/journal/{one.file_name}", "x")
+        with opened(tmp_path, disk) as workspace:
+            marked = mark_applied(workspace, one)
+            assert marked == replace(one, applied=name.endswith("applied"))
+            assert [place.name for place in folder.iterdir()] == [name]
+            close_journal(workspace, marked)
+            close_journal(workspace, marked)
+        assert list(folder.iterdir()) == []
