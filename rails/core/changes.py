@@ -10,7 +10,7 @@ from typing import Generic, Literal, TypeVar
 
 from rails.core.dataclass import dataclass
 from rails.core.paths import WorkspacePath
-from rails.core.text import decode_text, sha256
+from rails.core.text import counted, decode_text, sha256
 
 ChangeKind = Literal["create", "modify", "delete"]
 T = TypeVar("T")
@@ -148,4 +148,4 @@ def _lines(text: str) -> list[str]:
 
 
 def _size(data: bytes | None) -> str:
-    return "absent" if data is None else f"{len(data)} bytes"
+    return "absent" if data is None else counted(len(data), "byte")

@@ -52,7 +52,7 @@ class ProjectSnapshot:
         """Return the snapshot of a JSON text. Raises ValueError."""
         value = json.loads(text)
         if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
-            raise ValueError("this is no snapshot")
+            raise ValueError("this is not a snapshot")
         return cls(str(value.get("head", "")), value["files"], value.get("ignores") or {})
 
 

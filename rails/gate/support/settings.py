@@ -259,7 +259,7 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         raise _Mistake("it has both run and function; one of them is what checks")
     if table.function:
         if not FUNCTION.fullmatch(table.function):
-            raise _Mistake(f"{one_line(table.function, 60)!r} is no function: write package.module:function")
+            raise _Mistake(f"{one_line(table.function, 60)!r} is not a function: write package.module:function")
         command = check_command.python_function(table.name, table.function, check_command.program("python", project))
     elif run:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))

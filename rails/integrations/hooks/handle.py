@@ -13,7 +13,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.changes import ChangeSet, unified_diff
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.verdict import Verdict
 from rails.integrations.hooks.contract import (
     LATER,
@@ -82,7 +82,7 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, set
         return HookResult(deny=f"{judged.denied} Nothing was written. Do it another way, or ask the person.")
     if verdict.status == "fail":
         count = len(verdict.blocking)
-        opening = f"AI-Rails: this edit has {count} new finding{'s' * (count != 1)}."
+        opening = f"AI-Rails: this edit has {counted(count, 'new finding')}."
         return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
         return not_judged(call, _missing(verdict), settings)
@@ -149,7 +149,7 @@ def _page(found: FoundOnDisk) -> str:
     if verdict is None or not verdict.blocking:
         return ""
     count, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
-    opening = f"AI-Rails: {count} new finding{'s' * (count != 1)} in {files} file{'s' * (files != 1)} on the disk."
+    opening = f"AI-Rails: {counted(count, 'new finding')} in {counted(files, 'file')} on the disk."
     return _page_of(verdict, opening, _WRITTEN)
 
 

@@ -250,7 +250,7 @@ class Index(Closing):
         """Wait until nobody else makes or replaces the file: who came second would take the first one's away."""
         with lock.held(self.state / _MAKING, _MAKING_SECONDS) as had:
             if not had:
-                raise TimeoutError(f"another process makes {self._path} and does not come to an end")
+                raise TimeoutError(f"another process is building {self._path} and does not finish")
             yield
 
     def _rebuilt(self) -> sqlite3.Connection:
