@@ -66,7 +66,6 @@ class Facts:
     """What one walk over a module finds: the tests ask for it many times."""
 
     imports: list = field(default_factory=list)  # (module, names), wherever in the file they stand
-    top_imports: list = field(default_factory=list)  # of these, the ones that run when the module is imported
     relative: list = field(default_factory=list)
     calls: list = field(default_factory=list)  # (line, name of the function, is it a plain name, gives shell=)
     strings: list = field(default_factory=list)  # (line, text) of every string that is no docstring
@@ -90,16 +89,12 @@ def facts_of(path):
     facts.statements = len(tree.body)
     facts.public = list(public_names(tree))
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    top = {id(node) for node in tree.body}
     for node in ast.walk(tree):
         match node:
             case ast.Import():
                 facts.imports += [(alias.name, []) for alias in node.names]
             case ast.ImportFrom():
-                found = (node.module or "", [alias.name for alias in node.names])
-                facts.imports.append(found)
-                if id(node) in top:
-                    facts.top_imports.append(found)
+                facts.imports.append((node.module or "", [alias.name for alias in node.names]))
                 if node.level:
                     facts.relative.append(node.lineno)
             case ast.Call():
@@ -154,11 +149,11 @@ def test_a_package_s_own_module_holds_nothing_but_what_it_is(path):
     )
 
 
-def test_no_imports_close_a_circle():
+def test_no_imports_close_a_circle_not_even_those_inside_a_function_or_for_types():
     graph = {}
     for path in modules():
-        top = facts_of(path).top_imports
-        graph[f"rails.{name_of(path)}"] = [m for m, _ in top] + [f"{m}.{name}" for m, names in top for name in names]
+        found = facts_of(path).imports
+        graph[f"rails.{name_of(path)}"] = [m for m, _ in found] + [f"{m}.{one}" for m, names in found for one in names]
     done, open_now = set(), []
 
     def visit(module):
@@ -382,6 +377,28 @@ def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
     assert run_python(code).splitlines()[-1] == "[]"
 
 
+# What a host's first call need not wait for: its log, the history, and the hosts that do not call.
+NOT_FOR_A_VERDICT = [*HEAVY, "msgspec", "inspect", "shutil", "tempfile", "rails.core.events", "rails.log.writer"]
+NOT_FOR_A_VERDICT += ["rails.edits", "rails.session.hosted_log", "rails.session.feedback"]
+NOT_FOR_A_VERDICT += [f"rails.integrations.hooks.{host}" for host in ("codex", "gemini", "cursor")]
+
+
+def test_the_first_verdict_of_a_hook_imports_only_what_it_needs(tmp_path):
+    (tmp_path / "ruff.toml").write_text("line-length = 100\n")
+    (tmp_path / "example.py").write_text("y = 1\n")
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from rails.integrations.daemon import server\n"
+        "from rails.integrations.hooks.examples import CLEAN, example\n"
+        f"warm = server.WarmGate(Path({str(tmp_path)!r}).resolve())\n"
+        "said = warm.answer({'host': 'claude-code'}, example('claude-code', warm.project, CLEAN))\n"
+        f"print([said.out, *(m for m in {NOT_FOR_A_VERDICT!r} if m in sys.modules)])\n"
+        "warm.close()"
+    )
+    assert run_python(code).splitlines()[-1] == "['']"
+
+
 def test_every_pattern_that_is_compiled_when_first_used_can_be_compiled():
     files = [file for file in RAILS.rglob("*.py") if "lazy_pattern import" in file.read_text("utf-8")]
     names = [".".join(("rails", *file.relative_to(RAILS).with_suffix("").parts)) for file in files]
@@ -454,7 +471,7 @@ STARTS |= {"create_subprocess_exec", "create_subprocess_shell"} | {
 def test_programs_are_started_in_two_packages_only():
     assert {path.split("/")[0] for path in importers_of("subprocess")} == {"sandbox", "processes"}
     found = {path for name in STARTS for path in calls_of(name) if path.split("/")[0] not in ("sandbox", "processes")}
-    assert found == {"integrations/daemon/place.py"}  # our own daemon, without the module that costs a hook its time
+    assert found == {"integrations/daemon/client.py"}  # our own daemon, without the module that costs a hook its time
 
 
 def test_no_name_of_a_built_in_tool_stands_as_a_string_outside_their_table():

@@ -7,19 +7,17 @@ a node that is lost takes no finished job with it; the store has to be a folder 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
 from rails.batch.engine import JobFunction
 from rails.batch.job_spec import JobResult, JobSpec
+from rails.batch.ray_pace import load_ray
 from rails.batch.run_job import run_job
-from rails.batch.shared_limits import Pace, PaceKeeper, PaceTurn
 from rails.batch.store import work
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError, UsageError
-from rails.core.extras import install_command
 from rails.core.text import one_line
 
 #: Begun beyond what there is room for, so that no slot waits for us.
@@ -30,13 +28,6 @@ _REFUSED: Final = (
     "Ray at {place} does not take this token (RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token). "
     "Use the token that the cluster was started with, and RAY_AUTH_MODE=token. Nothing was run."
 )
-
-
-def _ray() -> Any:  # noqa: ANN401 - a module without types
-    try:
-        return import_module("ray")
-    except ImportError as error:
-        raise UsageError(f"Running on Ray needs: {install_command('ray')}. Nothing was run.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +45,7 @@ class RayEngine:
     def __init__(
         self, place: str, address: str, resources: RayResources | None = None, run: JobFunction = run_job
     ) -> None:
-        self._ray, self._place, self._run = _ray(), place, run
+        self._ray, self._place, self._run = load_ray(), place, run
         resources = resources or RayResources()
         self._own = not self._ray.is_initialized()
         if self._own:
@@ -129,22 +120,3 @@ def _check_token(place: str) -> None:
         raise RailsError(
             f"Ray at {one_line(place)} does not answer: {one_line(words, 300)}. Nothing was run."
         ) from error
-
-
-class PaceActor:
-    """Keeps the paces of all providers for a cluster."""
-
-    def __init__(self) -> None:
-        self._paces: dict[str, Pace] = {}
-
-    def turn(self, provider: str, what: PaceTurn, seconds: float) -> float:
-        """Do what :meth:`Pace.after` says with a provider's pace, and return when a request may go."""
-        start, self._paces[provider] = self._paces.get(provider, Pace()).after(what, time.time(), seconds)
-        return start
-
-
-def pace_actor(name: str) -> PaceKeeper:
-    """Return what asks the actor of this name, made where there is none; it outlives who made it."""
-    ray, how = _ray(), {"namespace": "ai-rails", "lifetime": "detached", "max_restarts": -1, "num_cpus": 0}
-    actor = ray.remote(PaceActor).options(name=name, get_if_exists=True, **how).remote()
-    return lambda provider, what, seconds: float(ray.get(actor.turn.remote(provider, what, seconds)))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from rails.batch.job_spec import JobSpec
+from rails.batch.pace import Pace, PaceKeeper, PaceTurn
 from rails.core import atomic_file, lock
 from rails.core.conversation import Delta, Message, ModelAnswer, ToolSpec
 from rails.core.dataclass import dataclass
@@ -22,31 +23,6 @@ from rails.core.errors import ModelRetryable, RailsError
 from rails.models.model import Model
 
 _LOCK_SECONDS: Final = 60.0
-PaceTurn = Literal["ask", "use", "pause"]
-#: Where the paces are kept: takes the provider, what is done and seconds; returns when a request may go.
-PaceKeeper = Callable[[str, PaceTurn, float], float]
-#: A moment further ahead than this was written by a clock that has been set since.
-_MOST_AHEAD: Final = 3_600.0
-
-
-class Pace(msgspec.Struct, frozen=True):
-    """From when on, in seconds since 1970, the next request and the next token may go."""
-
-    request: float = 0.0
-    token: float = 0.0
-
-    def after(self, what: PaceTurn, now: float, seconds: float) -> tuple[float, Pace]:
-        """Return when a request that is asked for ``now`` may go, and the pace after it.
-
-        "ask" takes a place, of which there is one every so many ``seconds``; "use" counts tokens that take so many of
-        their allowance; with "pause" nobody asks for so long.
-        """
-        if what == "use":
-            return now, Pace(self.request, max(now, self.token) + seconds)
-        if what == "pause":
-            return now, Pace(max(self.request, now + seconds), self.token)
-        start = max(now, min(max(self.request, self.token), now + _MOST_AHEAD))
-        return start, Pace(start + seconds, self.token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +52,7 @@ def limited(model: Model, spec: JobSpec) -> Model:
     if not limits.place:
         return model
     if limits.place.startswith("ray:"):
-        from rails.batch.ray_engine import pace_actor
+        from rails.batch.ray_pace import pace_actor
 
         keep: PaceKeeper = pace_actor(limits.place.removeprefix("ray:"))
     else:

@@ -132,10 +132,12 @@ def _approver(interactive: bool, answers: list[str], screen: ProgressScreen) -> 
 
 def _own_tests(project: Path, screen: ProgressScreen) -> int:
     """Run the example project's own tests on what was written."""
+    from rails.sandbox.probe import label
     from rails.sandbox.run import run as run_contained
     from rails.sandbox.view import SandboxView
 
-    ran = run_contained((sys.executable, "-m", "unittest", "discover", "-q"), SandboxView(project))
+    words = (sys.executable, "-m", "unittest", "discover", "-q")
+    ran = run_contained(words, SandboxView(project), label=label())
     last = [line for line in ran.err.splitlines() if line.startswith(("Ran", "OK", "FAILED"))]
     screen.line()
     screen.line(f"the project's own tests: {', '.join(last) or ran.err[-200:]}", "green" if ran.ok else "red")

@@ -47,6 +47,7 @@ class ModeTable(Struct, frozen=True, forbid_unknown_fields=True):
     """One ``[[gate.mode]]``."""
 
     mode: Literal["blocking", "retry", "advisory"] = "blocking"
+    check: Literal["input", "output", "turn"] = "output"
     path: OneOrMore = []
     agent: OneOrMore = []
     rule: OneOrMore = []

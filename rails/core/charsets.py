@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rails.core.text import MAY_NAME_ENCODING
-
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -37,12 +35,12 @@ _CONTROL: Final = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 Found = tuple[str, str, bytes]
 
 
-def found(data: bytes) -> Found | None:
-    """Return text, encoding and mark of what is not UTF-8, or ``None``."""
+def found(data: bytes, *, may_name: bool) -> Found | None:
+    """Return text, encoding and mark of what is not UTF-8, or ``None``. ``may_name``: it may say its encoding."""
     for mark, name in _MARKS:
         if data.startswith(mark) and (text := _text(data[len(mark) :], name)) is not None and "\0" not in text:
             return text, name, mark
-    for name in _sixteen(data) if b"\0" in data else _by_bytes(data):
+    for name in _sixteen(data) if b"\0" in data else _by_bytes(data, may_name=may_name):
         text = _text(data, name)
         if text is not None and not _CONTROL.search(text):
             return text, name, b""
@@ -86,9 +84,9 @@ def _sixteen(data: bytes) -> Iterator[str]:
             yield "utf-16-be"
 
 
-def _by_bytes(data: bytes) -> Iterator[str]:
+def _by_bytes(data: bytes, *, may_name: bool) -> Iterator[str]:
     """Yield the one encoding that the file names, or in which it reads as people write."""
-    if MAY_NAME_ENCODING(data[:_HEAD]) and _NAMED.search(data[:_HEAD]):
+    if may_name and _NAMED.search(data[:_HEAD]):
         yield from filter(None, [declared(data)])
         return
     fitting = [name for name, fits in _EASTERN if (text := _text(data, name)) is not None and fits(_foreign(text))]

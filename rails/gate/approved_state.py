@@ -18,7 +18,7 @@ from typing import Final
 from rails.core.dataclass import dataclass
 from rails.core.scratch import kept_folder
 from rails.gate.support.config_files import read_config_file
-from rails.gate.support.executed_config import named_by
+from rails.gate.support.quoted_paths import named_by
 from rails.git import listing, revisions
 
 _CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -65,31 +66,42 @@ def run_git(
 
     ``keep`` are descriptors that stay open in git until it ends. Raises WorkspaceError if git cannot be run.
     """
+    return finish_git(start_git(arguments, folder, environment, keep=keep), data)
+
+
+def start_git(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *, keep: Sequence[int] = ()
+) -> programs.ToolProcess:
+    """Start git as :func:`run_git` does, for :func:`finish_git`. Raises WorkspaceError if it cannot be started."""
     options = [word for pair in _OVERRIDES for word in ("-c", pair)]
     if Path(_git_program()).resolve().is_relative_to(folder.resolve()):
         raise WorkspaceError(f"git would be {_git_program()}, which is inside {folder}. It was not run.")
-    try:
-        ran = programs.run_tool(
-            [_git_program(), *options, *arguments],
-            data=data,
-            timeout=_GIT_SECONDS,
-            cwd=str(folder),
-            most=_OUTPUT,
-            extra=environment,
-            keep=keep,
+    with _told():
+        return programs.start_tool(
+            [_git_program(), *options, *arguments], cwd=str(folder), extra=environment, keep=keep
         )
+
+
+def finish_git(process: programs.ToolProcess, data: bytes = b"") -> tuple[int, bytes, str]:
+    """Return what :func:`run_git` does of a git that was started. Raises WorkspaceError."""
+    with _told():
+        ran = programs.finish_tool(process, _git_program(), data, timeout=_GIT_SECONDS, most=_OUTPUT)
+    return ran.code, ran.out, ran.err.decode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
     except CheckError as error:
         raise WorkspaceError(f"git could not be run: {one_line(str(error), 300)}") from error
-    return ran.code, ran.out, ran.err.decode("utf-8", "replace")
 
 
 @cache
 def _git_program() -> str:
     """Return the absolute path of git, found once: the system's, else one of the absolute folders of PATH."""
-    import shutil  # which brings three libraries of compression along
-
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
-    found = shutil.which("git", path=os.defpath) or shutil.which("git", path=os.pathsep.join(folders))
+    found = programs.first_program("git", [*os.defpath.split(os.pathsep), *folders])
     if found is None:
         raise WorkspaceError("git is not installed, and the history needs it.")
     return str(Path(found).absolute())

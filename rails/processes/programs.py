@@ -65,6 +65,12 @@ def find_ruff() -> Tool | None:
     return None
 
 
+def first_program(name: str, folders: Sequence[str]) -> str | None:
+    """Return the first program of this name; ``shutil.which`` would bring three libraries of compression along."""
+    files = (Path(folder, name) for folder in folders if folder)
+    return next((str(file) for file in files if file.is_file() and os.access(file, os.X_OK)), None)
+
+
 def _scripts() -> Iterator[Path]:
     """Yield where the programs of our own environment are."""
     beside = Path(sys.executable).parent
@@ -193,10 +199,16 @@ def run_tool(
     Raises CheckError if it cannot be started, runs longer than ``timeout`` seconds (``CHECK_SECONDS``
     unless told) or prints more than ``most`` bytes; no process of its group is left then.
     """
+    return finish_tool(start_tool(argv, cwd=cwd, extra=extra, keep=keep), argv[0], data, timeout=timeout, most=most)
+
+
+def finish_tool(
+    process: ToolProcess, program: str, data: bytes = b"", *, timeout: float | None = None, most: int = _OUTPUT
+) -> ToolRun:
+    """Return what a tool that was started has to say, as :func:`run_tool` does. Raises CheckError."""
     timeout = limits.CHECK_SECONDS if timeout is None else timeout
-    process = start_tool(argv, cwd=cwd, extra=extra, keep=keep)
     try:
-        out, err = _pump(process, data, Path(argv[0]).name, timeout=timeout, most=most)
+        out, err = _pump(process, data, Path(program).name, timeout=timeout, most=most)
         return ToolRun(process.wait(), out, err)
     finally:
         kill_tool(process)

@@ -90,6 +90,7 @@ class _Plan:
                 self._last_done(handoff=file, receiver=receiver, handed="", by="")
             case HumanSteered(about="handoff", answer=answer, edited=edited, by=by):
                 self._last_done(handed="edited" if answer == "go" and edited else answer, by=by)
+                self._finished -= answer == "back"
             case WorkflowEnd(outcome=outcome):
                 self._end(outcome)
 

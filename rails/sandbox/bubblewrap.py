@@ -20,8 +20,9 @@ from typing import Final
 
 from rails.core.errors import CheckError
 from rails.sandbox import bounds, seccomp
+from rails.sandbox.layer import CACHES, MINIMAL_ETC
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
+from rails.sandbox.places import contained_environment, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.view import SandboxLimits, SandboxView
 
@@ -39,7 +40,7 @@ def find(project: Path | None = None) -> str:
     """Return bubblewrap by absolute path, outside the project, or an empty text."""
     for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
         path = Path(folder, "bwrap")
-        if path.is_file() and os.access(path, os.X_OK) and not (project and project in path.resolve().parents):
+        if path.is_file() and os.access(path, os.X_OK) and project not in path.resolve().parents:
             return str(path)
     return ""
 

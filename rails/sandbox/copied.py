@@ -13,6 +13,7 @@ from rails.core.errors import CheckError
 from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.sandbox.layer import (
     MOST_ENTRIES,
+    TOOL_CACHES,
     IgnoredBy,
     Layer,
     LayerChange,
@@ -21,7 +22,6 @@ from rails.sandbox.layer import (
     real_place,
     remove_entry,
 )
-from rails.sandbox.places import TOOL_CACHES
 
 #: A project larger than this is not copied.
 _COPY_BYTES: Final = 400_000_000

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from rails.sandbox import bounds, seccomp
-from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
+from rails.sandbox.layer import CACHES, MINIMAL_ETC
+from rails.sandbox.places import contained_environment, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.view import SandboxLimits, SandboxView
 

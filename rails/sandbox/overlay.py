@@ -15,6 +15,7 @@ from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.core.text import one_line
 from rails.sandbox.layer import (
     MOST_ENTRIES,
+    TOOL_CACHES,
     IgnoredBy,
     Layer,
     LayerChange,
@@ -23,7 +24,6 @@ from rails.sandbox.layer import (
     real_place,
     remove_entry,
 )
-from rails.sandbox.places import TOOL_CACHES
 
 
 class OverlayLayer(Layer):
@@ -38,7 +38,7 @@ class OverlayLayer(Layer):
     ) -> None:
         super().__init__(project, ignored, restrictions)
         self.upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
-        (self.folder / "lower").symlink_to(project, target_is_directory=True)
+        (self.folder / "lower").symlink_to(project)
 
     def _walk(self) -> Iterator[LayerChange]:
         waiting, seen = [""], 0

@@ -12,22 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from rails.sandbox.layer import CACHES
 from rails.sandbox.view import SandboxView
 
-#: What programs need of ``/etc``: where libraries, alternatives, time zones and certificates are.
-MINIMAL_ETC: Final = (
-    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
-    *("ssl/certs", "ssl/openssl.cnf", "ca-certificates.conf", "pki", "mime.types", "protocols", "services"),
-)
 #: Where a command has its home and what is temporary, in namespaces of its own.
 HOME: Final = "/tmp/home"  # noqa: S108
 TEMPORARY: Final = "/tmp"  # noqa: S108
-#: Folders of a project that hold installed packages: read-only, and never part of a change.
-CACHES: Final = (".venv", "venv", "node_modules")
-#: What tools make again whenever they like: it stays in the session and is proposed to nobody.
-TOOL_CACHES: Final = frozenset(
-    {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".nyc_output", ".cache"}
-)
 _SYSTEM: Final = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"), Path("/sbin"))
 
 

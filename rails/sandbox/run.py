@@ -16,7 +16,7 @@ from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.core.restrictions import UNRESTRICTED, Restrictions
-from rails.sandbox import bubblewrap, landlock, none, probe, proxy, seatbelt
+from rails.sandbox import bubblewrap, landlock, none, proxy, seatbelt
 from rails.sandbox.bounds import DiskBound, control_group
 from rails.sandbox.copied import CopyLayer
 from rails.sandbox.layer import IgnoredBy, Layer
@@ -32,7 +32,7 @@ def run(
     network: Sequence[str] = OFFLINE,
     limits: SandboxLimits | None = None,
     *,
-    label: Label | None = None,
+    label: Label,
     stdin: bytes = b"",
     together: bool = False,
     collect: bool = True,
@@ -41,10 +41,11 @@ def run(
 ) -> Result:
     """Run a command to its end. Raises CheckError when it cannot be contained or started, or changed too much.
 
-    ``network`` are the hosts it may reach. ``label`` says how it is contained (default: the best that there is).
-    ``together`` puts errors into the output; ``keep`` is a file for all of it; ``collect`` false asks for no changes.
+    ``network`` are the hosts it may reach. ``label`` says how it is contained; :func:`rails.sandbox.probe.label` is the
+    best that there is. ``together`` puts errors into the output; ``keep`` is a file for all of it; ``collect`` false
+    asks for no changes.
     """
-    limits, label = limits or SandboxLimits(), label or probe.label()
+    limits = limits or SandboxLimits()
     layer = view.layer
     with layer.turn if layer else contextlib.nullcontext():
         if layer and collect:
@@ -78,10 +79,10 @@ def start(
     network: Sequence[str] = OFFLINE,
     limits: SandboxLimits | None = None,
     *,
-    label: Label | None = None,
+    label: Label,
 ) -> Running:
     """Start a command that lives longer, with pipes; whoever asked ends it. Raises CheckError as :func:`run` does."""
-    limits, label = limits or SandboxLimits(seconds=None), label or probe.label()
+    limits = limits or SandboxLimits(seconds=None)
     with contextlib.ExitStack() as stack:
         launch, _ = stack.enter_context(_launch(argv, view, network, limits, label))
         running = start_process(launch)
@@ -99,15 +100,14 @@ def _disk_bound(layer: Layer | None, limits: SandboxLimits, running: Running) ->
 
 def layer_for(
     project: Path,
+    label: Label,
     ignored: IgnoredBy = lambda _: (),
-    label: Label | None = None,
     restrictions: Restrictions = UNRESTRICTED,
 ) -> Layer:
     """Return a new layer over ``project``, of the kind that the label needs. Raises CheckError."""
-    level = (label or probe.label()).level
-    if level == OVERLAY:
+    if label.level == OVERLAY:
         return OverlayLayer(project, ignored, restrictions)
-    return CopyLayer(project, ignored, restrictions, links=level < COPY)
+    return CopyLayer(project, ignored, restrictions, links=label.level < COPY)
 
 
 @contextlib.contextmanager

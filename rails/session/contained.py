@@ -186,7 +186,7 @@ class ContainedRuns:
             from rails.git import revisions
             from rails.sandbox.run import layer_for
 
-            self._layer = layer_for(self.project, lambda names: revisions.ignored(self.project, names), self.label, now)
+            self._layer = layer_for(self.project, self.label, lambda names: revisions.ignored(self.project, names), now)
         self._layer.restrictions = now
         return self._layer
 

@@ -101,6 +101,13 @@ def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, st
     return "\n\n".join(parts) + "\n"
 
 
+def sent_back(receiver: str, wrong: str, text: str, given: str) -> str:
+    """Return what the agent is told whose result was not handed on: why, the result, and what it was given."""
+    told = f"Human/System Feedback: Your result was not handed on to {receiver}:\n{wrong}\nGive all of it again."
+    parts = (told, f"## What it was\n\n{text.strip()}", f"## What you were given\n\n{given}" if given else "")
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
 def contract_of(agent: Agent) -> str:
     """Say what an agent's result must have, or an empty text."""
     needs = [f"the headings {', '.join(agent.headings)}"] if agent.headings else []

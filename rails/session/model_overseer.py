@@ -74,7 +74,7 @@ def model_alert(model: Model, context: TurnContext, records: Sequence[Record]) -
         evidence=f"{severity}, by {model.name}",
         recommendation="Read the turn before it goes on." if grave == "CRITICAL" else "",
     )
-    return msgspec.structs.replace(made, usage=usage)
+    return msgspec.structs.replace(made, usage=usage, rule="model")
 
 
 def _verdict(answer: ModelAnswer) -> tuple[str, str]:

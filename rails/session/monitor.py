@@ -1,7 +1,9 @@
 """The overseer at work: its rules look at the session after every turn, and a human says what follows.
 
-An alert that is critical pauses the run: the human goes on, tells the agent something, or stops it. Where nobody can
-be asked, it stops. The model that a user named for it looks at each turn as well (``rails.session.model_overseer``).
+An alert that is critical, or that the settings say is blocking, pauses the run: the human goes on, tells the agent
+something, or stops it. Where nobody can be asked, it stops. What the settings send back goes to the agent, and what
+they make advisory is told only (``rails.session.check_modes``). The model that a user named for it looks at each
+turn as well (``rails.session.model_overseer``).
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.agents.monitor_rules.alert import alert_in_words
 from rails.agents.monitor_rules.rules import Watch
 from rails.core.conversation import Usage
@@ -17,8 +21,10 @@ from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, AgentFinished, Escalation, OverseerAlert
 from rails.core.events.turn import FeedbackSent, LlmCall
 from rails.core.text import printable
+from rails.gate.support.settings import Enforcement
 from rails.models.model import Model
 from rails.session.ask_user import Person, UserQuestion, ask
+from rails.session.check_modes import CheckModes
 from rails.session.turn_context import TurnContext
 
 #: Records that show that a turn's alerts were dealt with.
@@ -27,7 +33,7 @@ _ACTED: Final = (AgentEngage, FeedbackSent, Escalation, AgentFinished)
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """What follows from an alert: why to stop, or what to tell the agent; neither means to go on."""
+    """What follows from alerts: why to stop, or what to tell the agent; neither means to go on."""
 
     stop: str = ""
     words: str = ""
@@ -38,7 +44,7 @@ class Monitor:
     """Looks at a session's records. ``human`` is ``None`` where the approver stands for the person.
 
     ``attended`` is whether that approver may ask somebody. ``fresh`` are the alerts that were not published yet.
-    ``model`` looks at each turn, ``turn``, and ``use`` counts what that takes.
+    ``model`` looks at each turn, ``turn``, and ``use`` counts what that takes. ``modes`` are those of the settings.
     """
 
     human: Person | None = None
@@ -48,6 +54,7 @@ class Monitor:
     model: Model | None = None
     use: Callable[[Usage, str], object] = field(default=lambda _usage, _model: None)
     turn: list[Record] = field(default_factory=list)
+    modes: CheckModes | None = None
 
     def restore(self, records: Sequence[Record]) -> None:
         """Look at what was before an interruption; an alert that nothing followed from is raised again."""
@@ -68,20 +75,30 @@ class Monitor:
         self.fresh += self.watch.take(record)
 
     def look(self, context: TurnContext) -> Steer:
-        """Publish what the rules newly found, and return what follows when something of it is critical."""
-        fresh, self.fresh = self.fresh, []
+        """Publish what was newly found, and return what follows: of what blocks, and of what goes back."""
+        fresh, self.fresh = [self._weighed(alert, context) for alert in self.fresh], []
         for alert in fresh:
             context.publish(alert)
         if self.model is not None and self.turn:
             fresh.append(self._asked(self.model, context))
-        critical = [alert for alert in fresh if alert.severity == "CRITICAL"]
-        return self._steered(context, critical) if critical else Steer()
+        blocking = [one for one in fresh if one.mode == "blocking" or (not one.mode and one.severity == "CRITICAL")]
+        steer = self._steered(context, blocking) if blocking else Steer()
+        back = [_sent_back(alert) for alert in fresh if alert.mode == "retry"]
+        return steer if steer.stop else Steer(words="\n".join(filter(None, (steer.words, *back))))
+
+    def _weighed(self, alert: OverseerAlert, context: TurnContext) -> OverseerAlert:
+        """Return an alert with the mode of the settings, where that is another than its severity has."""
+        if self.modes is None or alert.severity == "INFO":
+            return alert
+        usual: Enforcement = "blocking" if alert.severity == "CRITICAL" else "advisory"
+        mode = self.modes.of("turn", alert.agent or context.agent.name, alert.rule, usual)
+        return alert if mode == usual else replace(alert, mode=mode)
 
     def _asked(self, model: Model, context: TurnContext) -> OverseerAlert:
         """Publish what the model says of the turn."""
         from rails.session.model_overseer import model_alert  # where one is named
 
-        said = model_alert(model, context, tuple(self.turn))
+        said = self._weighed(model_alert(model, context, tuple(self.turn)), context)
         context.publish_as(said, context.agent.name, model.name)
         self.use(said.usage or Usage(), model.name)
         return said
@@ -90,11 +107,20 @@ class Monitor:
         first = alerts[0]
         nobody = f"The overseer stopped the run, as nobody is asked: {first.description}"
         if self.human is None:
-            return Steer("" if self.attended and first.usage is None else nobody)
+            return Steer("" if self.attended and first.usage is None and not first.mode else nobody)
         said = ask(self.human, context.publish, _question(alerts))
         if said.answer == "stop":
             return Steer(nobody if said.by == "headless" else f"you stopped it at an alert: {first.description}")
-        return Steer(words={"prompt": first.prompt, "feedback": said.text}.get(said.answer, ""))
+        words = {"prompt": first.prompt, "feedback": said.text}.get(said.answer, "")
+        return Steer(words=f"Human Feedback: {words}" if words else "")
+
+
+def _sent_back(alert: OverseerAlert) -> str:
+    """Return what the agent is told of an alert that goes back to it."""
+    return (
+        f"Human/System Feedback: The check {alert.rule!r} did not pass after this turn: {alert.description} "
+        f"{alert.evidence} {alert.prompt}".strip()
+    )
 
 
 def _question(alerts: Sequence[OverseerAlert]) -> UserQuestion:

@@ -16,12 +16,12 @@ from typing import Final
 from rails.core import atomic_file
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, field
-from rails.core.errors import RailsError, Refusal, WorkspaceError
+from rails.core.errors import Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import sha256
 from rails.gate.support.read_file import read_from_disk
-from rails.git.program import CLEAN, run_git
-from rails.git.revisions import EMPTY_TREE, contents
+from rails.git import listing
+from rails.git.revisions import EMPTY_TREE, contents, repository
 
 #: Files that are looked at: without git all of them, with git those that differ.
 _MOST_FILES: Final = 20_000
@@ -29,30 +29,31 @@ _MOST_FILES: Final = 20_000
 _FILE_BYTES: Final = 1_000_000
 _ALL_BYTES: Final = 100_000_000
 _SKIPPED: Final = frozenset({"node_modules", "venv", "__pycache__", "dist", "build", "site-packages"})
-_STATUS: Final = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectSnapshot:
     """How a project was. ``head`` is the commit ("" without git); ``files`` the digests of what is kept.
 
-    A digest is ``None`` for a file that was not there, and "" for one that is too large to be kept.
+    A digest is ``None`` for a file that was not there, and "" for one that is too large to be kept. ``ignores`` are the
+    digests of the files in which the user has git ignore something, by their places.
     """
 
     head: str = ""
     files: Mapping[str, str | None] = field(default_factory=dict)
+    ignores: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the snapshot as a JSON text."""
-        return json.dumps({"head": self.head, "files": dict(self.files)})
+        return json.dumps({"head": self.head, "files": dict(self.files), "ignores": dict(self.ignores)})
 
     @classmethod
     def from_json(cls, text: str) -> ProjectSnapshot:
         """Return the snapshot of a JSON text. Raises ValueError."""
         value = json.loads(text)
         if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
-            raise ValueError("this is no snapshot")
-        return cls(str(value.get("head", "")), value["files"])
+            raise ValueError("this is not a snapshot")
+        return cls(str(value.get("head", "")), value["files"], value.get("ignores") or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +64,43 @@ class Changed:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
+class GitStatus:
+    """What git says of a project: asked when this is made, so that the caller can do something else meanwhile.
+
+    Raises RailsError where git cannot be asked.
+    """
+
+    def __init__(self, project: Path) -> None:
+        has_git = any((folder / ".git").exists() for folder in (project, *project.parents))
+        self._asked = listing.DiffersNow(project, EMPTY_TREE) if has_git else None
+
+    def read(self) -> tuple[str, list[str]]:
+        """Return the last commit (the empty tree before the first one, "" without git) and the files that differ,
+        whatever the index says of them. Raises RailsError.
+        """
+        head, found = self._asked.read() if self._asked else ("", [])
+        if len(found) > _MOST_FILES:
+            raise WorkspaceError(f"{len(found)} files differ from the last commit; {_MOST_FILES} can be looked at.")
+        return head, found
+
+    def close(self) -> None:
+        """End git where nobody has read what it says."""
+        if self._asked:
+            self._asked.close()
+
+
 class ProjectChanges:
     """Takes snapshots of one project and compares with them; contents are kept in ``store``, named by their digest."""
 
     def __init__(self, project: Path, store: Path) -> None:
         self.project, self.store = project, store
 
-    def take(self) -> ProjectSnapshot:
-        """Keep how the project is now. Raises RailsError where it cannot be looked at."""
-        head = self._head()
+    def take(self, status: GitStatus | None = None) -> ProjectSnapshot:
+        """Keep how the project is now; ``status`` was asked just now. Raises RailsError where that fails."""
+        head, dirty = (status or GitStatus(self.project)).read()
         kept: dict[str, str | None] = {}
         room = _ALL_BYTES
-        for name in self._dirty() if head else self._walk():
+        for name in dirty if head else self._walk():
             if name.startswith(".rails/"):
                 continue
             data = self._read(name)
@@ -84,7 +110,8 @@ class ProjectChanges:
                 kept[name] = self.keep(data)
             else:
                 kept[name] = None if data is None else ""
-        return ProjectSnapshot(head, kept)
+        own = listing.own_ignore_files(self.project) if head else ()
+        return ProjectSnapshot(head, kept, {str(file): self.keep(file.read_bytes()) for file in own if file.is_file()})
 
     def since(self, snapshot: ProjectSnapshot) -> Changed:
         """Return what is different from ``snapshot`` now. Raises RailsError where it cannot be compared."""
@@ -128,14 +155,35 @@ class ProjectChanges:
         if not snapshot.head:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
-        names = dict.fromkeys((*snapshot.files, *self._dirty(), *self._moved(snapshot.head)))
+        names = dict.fromkeys(
+            (*snapshot.files, *GitStatus(self.project).read()[1], *self._moved(snapshot.head), *self._hidden(snapshot))
+        )
         yield from (name for name in names if not name.startswith(".rails/"))
 
     def _moved(self, head: str) -> list[str]:
         """Return the files that commits have changed since ``head``."""
-        if head == EMPTY_TREE:
-            return self._git("ls-files", "-z")
-        return self._git("diff", "--name-only", "-z", "--no-renames", "--relative", head, "HEAD", "--")
+        return listing.changed_between(self.project, head, "HEAD") if listing.knows(self.project, "HEAD") else []
+
+    def _hidden(self, snapshot: ProjectSnapshot) -> Iterator[str]:
+        """Yield what git ignores by patterns that were written since the snapshot, installed packages left out."""
+        from rails.sandbox.layer import CACHES, TOOL_CACHES
+
+        usual = {*CACHES, *TOOL_CACHES, *_SKIPPED, ".rails"}
+        paths = [path for path in listing.ignored(self.project) if usual.isdisjoint(path.rstrip("/").split("/"))]
+        sources = listing.ignored_by(self.project, paths) if paths else {}
+        before = {file: self._ignores_before(snapshot, file) for file in {file for file, _ in sources.values()}}
+        for path, (file, pattern) in sources.items():
+            if listing.changed_pattern(pattern, before[file], file.read_bytes()):
+                yield from self._walk(path)
+
+    def _ignores_before(self, snapshot: ProjectSnapshot, file: Path) -> bytes | None:
+        """Return what a file of patterns held at the snapshot, ``None`` where there was none."""
+        name = os.path.relpath(file, self.project)
+        digest = snapshot.ignores.get(str(file)) or snapshot.files.get(name)
+        root, _ = repository(self.project)
+        if digest or name in snapshot.files or not file.is_relative_to(root) or snapshot.head == EMPTY_TREE:
+            return self.kept(digest) if digest else None
+        return contents(root, snapshot.head, [within := file.relative_to(root).as_posix()])[within]
 
     def _before(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> dict[str, bytes | str | None]:
         """Return each file as it was: its bytes, ``None``, or why they are not known."""
@@ -170,36 +218,13 @@ class ProjectChanges:
         except OSError:
             return 0o644
 
-    def _head(self) -> str:
-        """Return the last commit, the empty tree before the first one, "" without git."""
-        if not any((folder / ".git").exists() for folder in (self.project, *self.project.parents)):
-            return ""
-        try:
-            return next(iter(self._git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")), "").strip() or EMPTY_TREE
-        except RailsError:
-            return EMPTY_TREE
-
-    def _dirty(self) -> list[str]:
-        """Return the files that differ from the last commit, as git names them from the project."""
-        prefix = next(iter(self._git("rev-parse", "--show-prefix")), "").rstrip("\n")
-        entries = self._git(*_STATUS, "--", ".")
-        if len(entries) > _MOST_FILES:
-            raise WorkspaceError(f"{len(entries)} files differ from the last commit; {_MOST_FILES} can be looked at.")
-        return [entry[3:].removeprefix(prefix) for entry in entries if len(entry) > 3]
-
-    def _walk(self) -> list[str]:
+    def _walk(self, start: str = "") -> list[str]:
         """Return every file that is neither hidden nor installed. Raises WorkspaceError where there are too many."""
-        found: list[str] = []
-        for folder, folders, files in os.walk(self.project):
+        found: list[str] = [] if start.endswith("/") or not start else [start]
+        for folder, folders, files in os.walk(self.project / start) if not found else ():
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
             inside = Path(folder).relative_to(self.project)
             found += [(inside / name).as_posix() for name in sorted(files)]
             if len(found) > _MOST_FILES:
                 raise WorkspaceError(f"There are more than {_MOST_FILES} files, and no git to say which changed.")
         return found
-
-    def _git(self, *words: str) -> list[str]:
-        status, out, err = run_git(("-C", str(self.project), *words), self.project, CLEAN)
-        if status != 0:
-            raise WorkspaceError(f"git {words[0]} failed: {err.strip()[:300]}")
-        return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]

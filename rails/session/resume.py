@@ -148,6 +148,8 @@ def _around(state: ResumeState, record: Record) -> ResumeState:
             return replace(state, offered=file, agreed=False)
         case HumanSteered(about="handoff", answer="go", text=text):
             return replace(state, agreed=True, handed=text or "")
+        case HumanSteered(about="handoff", answer="back", text=text):
+            return replace(state, finished=max(0, state.finished - 1), agreed=True, handed=text or "", offered="")
         case HumanSteered(about="follow_up"):
             return replace(state, talking=True, taken=0, codes=(), words="", rung="", begun={})
         case WorkflowEnd():

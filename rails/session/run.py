@@ -17,9 +17,10 @@ from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core.errors import RailsError, UsageError
 from rails.core.events.record import Record
-from rails.core.events.session import AgentFinished, Handoff, HumanSteered, WorkflowEnd
-from rails.core.text import one_line, printable, sha256
+from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
+from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import recover
+from rails.gate.support.settings import Enforcement
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.models.model import Model
@@ -27,6 +28,7 @@ from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
+from rails.session.check_modes import CheckModes
 from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
 from rails.session.job import PAUSED, Ending, SessionOutcome
@@ -52,6 +54,7 @@ class Session(OpenSession):
     overseer: Model | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     state: SessionState = field(init=False)
+    modes: CheckModes = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""
@@ -60,12 +63,14 @@ class Session(OpenSession):
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
         attended = self.job.approve != "policy" or _attended(self.approver)
-        monitor = Monitor(self.human, attended=attended, model=self.overseer, use=budget.use)
+        self.modes = CheckModes(self.job.project)
+        monitor = Monitor(self.human, attended=attended, model=self.overseer, use=budget.use, modes=self.modes)
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
         self.state.standing = lambda: where(self.job.project, self.log)
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
+        self.modes.check_rules()
         if resumed:
             self.state.restore(resumed)
         with self.open():
@@ -91,20 +96,24 @@ class Session(OpenSession):
         if at.stopped:
             known: SessionOutcome = "aborted" if at.stopped == "aborted" else "gave_up"
             return Ending("nothing_done" if at.stopped == "nothing_done" else known, at.why)
-        ending, handed = Ending("done", "Nothing was left to do."), at.handed
-        for step in range(at.finished, len(self.job.tasks)):
+        ending, handed, step, back = Ending("done", "Nothing was left to do."), at.handed, at.finished, False
+        while step < len(self.job.tasks):
             role, task = self.job.tasks[step]
             interrupted = at if step == at.finished and at.messages else None
-            if not interrupted and step and not (step == at.finished and (at.agreed or at.again)):
+            if not interrupted and step and not back and not (step == at.finished and (at.agreed or at.again)):
                 offered = at.offered if step == at.finished else ""
-                text = self._hand_over(step - 1, self._result(), offered)
+                text, back = self._hand_over(step - 1, self._result(), offered)
                 if text is None:
                     return self._waiting(step)
                 handed = text
-            resumed = at if step == at.finished else None
+                if back:
+                    step, at = step - 1, ResumeState(self.job.tasks, finished=-1)
+                    continue
+            resumed, back = at if step == at.finished else None, False
             ending = self.engage_agent(role, task, previous_tool_output=handed, step=step, resumed=resumed)
             if ending.outcome != "done":
                 return ending
+            step += 1
         if len(self.job.tasks) > 1:
             self._hand_over_last(self._result())
         return ending
@@ -145,8 +154,10 @@ class Session(OpenSession):
         over = (event for record in reversed(self.state.records) if isinstance(event := record.event, AgentFinished))
         return next((event.result or "" for event in over if event.outcome == "done"), "")
 
-    def _hand_over(self, step: int, result: str, offered: str) -> str | None:
+    def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
         """Write the hand-off after ``step`` and let the human look at it; ``None`` when it waits for them.
+
+        With it, whether it goes back to the agent of ``step`` instead of on.
 
         ``offered`` is the file that was written already, before an interruption: it may have been edited since.
         """
@@ -163,7 +174,7 @@ class Session(OpenSession):
             )
             digest = sha256(files.read(offered).encode())
             self.publish(Handoff(sender.name, receiver, offered, handoffs.contract_of(sender), digest))
-        return self._passed(sender, receiver, offered)
+        return self._passed(step, sender, receiver, offered)
 
     def _hand_over_last(self, result: str) -> None:
         """Write the last result of a chain, for the human."""
@@ -174,34 +185,56 @@ class Session(OpenSession):
         digest = sha256(text.encode())
         self.publish(Handoff(sender.name, "human", file, handoffs.contract_of(sender), digest))
 
-    def _passed(self, sender: Agent, receiver: str, file: str) -> str | None:
-        """Return the hand-off's text once a human has agreed to it, or ``None``."""
+    def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
+        """Return the hand-off's text once a human has agreed to it, or ``None``; or what goes back to its agent."""
         files = self.state.handoffs
         if self.job.handoffs == "ask" and self.human is not None:
             said = self.human.answer(self._question(sender, receiver, file))
             if said.answer != "go":
                 self.publish(HumanSteered("handoff", "stop", said.by))
-                return None
+                return None, False
             by = said.by
         else:
             by = ""
         text = files.read(file)
+        answer = "go"
         if wrong := handoffs.wrong_with(sender, text):
-            raise UsageError(
-                f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}\n"
-                f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
-            )
+            mode = self.modes.of("input", receiver, "", "blocking")
+            if mode == "blocking":
+                raise UsageError(
+                    f"{files.relative(file)} is not a result of {sender.name}, so it was not handed on:\n{wrong}\n"
+                    f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
+                )
+            answer = "back" if mode == "retry" else "go"
+            self._told(sender, receiver, file, wrong, mode)
+            given = files.read(handoffs.next_name(step - 1, sender.name)) if step else self.job.handed
+            text = handoffs.sent_back(receiver, wrong, text, given) if answer == "back" else f"{text}\n[{wrong}]\n"
         written = next(event for record in reversed(self.state.records) if isinstance(event := record.event, Handoff))
-        edited = sha256(text.encode()) != written.sha256
-        kept = self.publish(HumanSteered("handoff", "go", by, edited=edited, file=file, text=text)).event
+        edited = sha256(files.read(file).encode()) != written.sha256
+        kept = self.publish(HumanSteered("handoff", answer, by, edited=edited, file=file, text=text)).event
         # As the log has it: what the next agent receives is masked like everything that is kept.
-        return kept.text if isinstance(kept, HumanSteered) else ""
+        return kept.text if isinstance(kept, HumanSteered) else "", answer == "back"
+
+    def _told(self, sender: Agent, receiver: str, file: str, wrong: str, mode: Enforcement) -> None:
+        """Publish an alert about an input that is not what it must be and does not block."""
+        last = self.state.records[-1]
+        self.publish(
+            OverseerAlert(
+                *("WARNING", receiver, last.timestamp, "Quality Issue"),
+                f"What {receiver} is handed is not a result of {sender.name}.",
+                one_line(wrong, 200),
+                f"Read {self.state.handoffs.relative(file)}.",
+                *(last.seq, ""),
+                rule="input",
+                mode=mode,
+            )
+        )
 
     def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
         files = self.state.handoffs
         lines = [line for line in files.read(file).splitlines() if line.strip()]
         shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
-        more = [f"  │ … {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else []
+        more = [f"  │ … {counted(len(lines) - _SHOWN_LINES, 'more line')}"] if len(lines) > _SHOWN_LINES else []
         contract = handoffs.contract_of(sender)
         head = f"── Hand over from {sender.name} to {receiver}? ".ljust(78, "─")
         facts = [f"  {files.relative(file)}", *([f"  It has {one_line(contract, 200)}."] if contract else [])]
@@ -212,7 +245,9 @@ class Session(OpenSession):
         }
 
         def check() -> str:
-            return handoffs.wrong_with(sender, files.read(file))
+            # What does not block is told after the answer.
+            blocks = self.modes.peek("input", receiver, "", "blocking") == "blocking"
+            return handoffs.wrong_with(sender, files.read(file)) if blocks else ""
 
         return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file, check)
 

@@ -82,6 +82,9 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     if definition.effect == "edit":
         usual = {name: value for name, (value, _) in not_offered.OPTIONS.items()}
         parameters = {name: value for name, value in parameters.items() if usual.get(name, ...) is not value}
+        if parameters.get("rollbackOnFailure") is False and "partial" in _properties(definition):
+            rest = {name: value for name, value in parameters.items() if name != "rollbackOnFailure"}
+            parameters = {**rest, "partial": True}
     resolved = aliases.resolve_aliases(parameters, definition.aliases)
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
@@ -143,6 +146,11 @@ def _forbidden_tool(raw: RawRequest, definition: Definition, registry: Registry,
     return Refusal("forbidden_tool", message, hint, raw.start, raw.end, "tool_name", raw.id)
 
 
+def _properties(definition: Definition) -> Mapping[str, Json]:
+    properties = definition.request_schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
 def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refusal]:
     name = one_line(raw.tool_name, 80)
     for fault in found[:_TOLD]:
@@ -151,7 +159,17 @@ def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refus
             "Please correct your JSON parameters."
         )
         hint = not_offered.reason_of_option(fault.place[-1] if fault.place else "") or fault.hint
-        yield Refusal("schema", message, hint, raw.start, raw.end, place_in_words(fault.place), raw.id)
+        yield Refusal(
+            "schema",
+            message,
+            hint,
+            raw.start,
+            raw.end,
+            place_in_words(fault.place),
+            raw.id,
+            fault.expected,
+            fault.received,
+        )
     if len(found) > _TOLD:
         message = (
             f"Error: Tool request for '{name}' failed schema validation. Details: {len(found) - _TOLD} further "

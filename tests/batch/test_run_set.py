@@ -17,8 +17,9 @@ import pytest
 import rails
 from rails.batch.engine import PoolEngine
 from rails.batch.job_spec import JobResult, JobSpec
+from rails.batch.pace import Pace
 from rails.batch.run_set import run_set, unfinished
-from rails.batch.shared_limits import Pace, PaceFiles
+from rails.batch.shared_limits import PaceFiles
 from rails.batch.store import JobStore
 from rails.batch.tasks import Variants, jobs_of, read_tasks
 from rails.core.errors import RailsError, UsageError
@@ -304,9 +305,9 @@ def test_tasks_become_jobs_with_every_model_agent_and_setting(repository, tmp_pa
         ('{"id": "a", "repo": "sums"}', "tasks.jsonl:1: no task: .*missing required field `task`"),
         ('{"id": "a", "repo": "sums", "task": "x", "chek": []}', "chek"),
         ("{", "tasks.jsonl:1"),
-        ("", "has no task"),
+        ("", "holds no task"),
         ('{"id": "a", "repo": "https://host/r.git", "task": "x"}', "not on this machine"),
-        ('{"id": "a", "repo": "nowhere", "task": "x"}', "no git repository"),
+        ('{"id": "a", "repo": "nowhere", "task": "x"}', "not a git repository"),
         ('{"id": "a", "repo": "sums", "task": "x", "commit": "--all"}', "no commit"),
         ('{"id": "a", "repo": "sums", "task": "x", "hidden": "none"}', "0 hidden files"),
         ('{"id": "a", "repo": "sums", "task": "x"}\n{"id": "a", "repo": "sums", "task": "y"}', "already"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rails.core.verdict import Finding
 from rails.gate.languages.javascript import node_worker
 from rails.gate.support.suppressions import excuses_whole_file, new_ones
 from rails.processes import programs
@@ -110,6 +111,19 @@ def test_a_comment_of_python_is_told_at_its_place_once(path, comment):
     assert found.message == f"This comment switches a check off: # {comment}"
 
 
+def test_a_suppression_is_one_whole_finding_whose_words_are_bounded():
+    for length, cut in ((80, ""), (81, "… (+1 characters)")):
+        comment = "# noqa ".ljust(length, "x")
+        assert new_ones("a.py", b"", comment.encode()) == [
+            Finding(
+                *("a.py", 1, 1, "new-suppression", f"This comment switches a check off: {comment[:80]}{cut}", "gate"),
+                end_line=1,
+                end_column=1 + length,
+                remedy="Solve what it hides and remove it, or ask the human to allow it.",
+            )
+        ]
+
+
 @pytest.mark.parametrize("comment", each(SCRIPT))
 @pytest.mark.parametrize("ending", ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"])
 def test_a_comment_of_a_script_is_told_at_its_place(ending, comment):
@@ -117,6 +131,13 @@ def test_a_comment_of_a_script_is_told_at_its_place(ending, comment):
     assert (found.line, found.column, found.end_column) == (2, 6, 6 + len(comment))
     assert found.message == f"This comment switches a check off: {comment}"
     assert new_ones("a.css", b"", f"/* {comment} */\n".encode()) == [] or "prettier" in comment
+
+
+def test_where_a_comment_begins_with_other_words_the_suppression_is_the_place():
+    (found,) = new_ones("a.py", b"", b"x = 1  # why  # noqa: E501 so\n")
+    assert (found.column, found.end_column, found.message[-17:]) == (15, 30, ": # noqa: E501 so")
+    (found,) = new_ones("a.js", b"", b"a() /* why eslint-disable-line x */\n")
+    assert (found.column, found.end_column) == (12, 33)
 
 
 def test_what_only_sounds_like_one_is_none():
@@ -151,6 +172,7 @@ def test_as_many_as_were_there_may_stay_and_move_and_each_more_is_told():
         ("# ruff: noqa: F401\n", False, False), ("x = 1  # noqa\n", False, False),
         ("s = '# ruff: noqa'\n", False, False),
         ("x = 1\n\n#ruff:noqa\n", True, False), ("", False, False),
+        ("x = 1  # noqa\ny = 1  # noqa: E501\n# ruff: noqa\n", True, False),
     ],
 )  # fmt: skip
 def test_a_whole_file_is_excused_by_a_comment_of_its_own_only(text, ruff, flake8):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rails.core.verdict import Finding
 from rails.gate import weakened_config
 
 
@@ -158,6 +159,15 @@ def test_a_bound_on_complexity_that_is_taken_away_is_weaker():
 
 
 @pytest.mark.parametrize("keys", [STRICT, LENIENT])
+def test_a_switch_that_is_off_may_be_said_to_be_off(keys):
+    for key in keys.split():
+        for before, after in (("", "false"), ("true", "true # why")):
+            lines = [f"[tool.mypy]\n{key} = {value}\n" if value else "[tool.mypy]\n" for value in (before, after)]
+            rules = [rule for rule, _, _ in told("pyproject.toml", *lines)]
+            assert rules == ["gate-config-changed"] * (before != "true"), (key, after)
+
+
+@pytest.mark.parametrize("keys", [STRICT, LENIENT])
 def test_a_switch_is_weaker_in_one_direction_only(keys):
     for key in keys.split():
         on, off = f"[tool.mypy]\n{key} = true\n", f"[tool.mypy]\n{key} = false\n"
@@ -212,6 +222,8 @@ def test_all_of_pylints_own_file_is_pylints_and_a_manifest_tells_of_linters_only
     assert told("package.json", before, before[:-1] + ', "dependencies": {"left-pad": "1"}}') == []
     assert told("package.json", "{}", '{"dependencies": {"prettier": "3"}}')[0][0] == "gate-config-changed"
     assert told("package.json", None, '{"dependencies": {"prettier": "3"}}')[0][0] == "gate-config-changed"
+    for other in ("[]", "null", '{"dependencies": []}', '{"eslintConfig": []}'):
+        assert told("package.json", other, '{"dependencies": {"eslint": "9"}}')[0][0] == "gate-config-changed", other
 
 
 CODE = """
@@ -259,6 +271,8 @@ def test_our_own_settings_are_weaker_where_a_check_goes_or_an_excuse_comes():
     assert told(".rails.toml", mode % "advisory", command) == [("gate-config-changed", 1, tighter)]
     assert told(".rails.toml", command, f"{command}\n[other]\na = 1\n") == []
     assert told(".rails.toml", command, "[[") == []
+    dated = told(".rails.toml", command, command + "[[gate.mode]]\nmode = 'advisory'\nuntil = 2030-01-02\n")
+    assert dated[0][2].endswith('{"mode": "advisory", "until": "2030-01-02"}')
 
 
 def test_a_new_file_is_weaker_where_it_excludes_and_else_only_told():
@@ -270,3 +284,49 @@ def test_a_new_file_is_weaker_where_it_excludes_and_else_only_told():
         ]
     assert told("ruff.toml", None, "") == told("other.toml", None, "exclude = ['a']\n") == []
     assert told("ruff.toml", "[", "exclude = ['a']\n") == []
+
+
+def test_a_weaker_one_is_an_error_with_a_remedy_and_any_other_change_a_warning():
+    remedy = "Leave the rules as they are and correct the code, or ask the human to change them."
+    place = ("a/ruff.toml", 3, 1)
+    weaker = Finding(
+        *(*place, "gate-config-weakened", "ruff.skip lets more through: x", "gate"), end_line=3, remedy=remedy
+    )
+    changed = Finding(
+        *(*place, "gate-config-changed", "It changes how files are checked: ruff.skip", "gate"),
+        severity="warning",
+        end_line=3,
+    )
+    old, new = b"\n\nskip = ['y']\n", b"\n\nskip = ['y', 'x']\n"
+    assert list(weakened_config.findings("a/ruff.toml", old, new)) == [weaker]
+    assert list(weakened_config.findings("a/ruff.toml", new, old)) == [changed]
+
+
+def words(path, before, after):
+    ((_, _, message),) = told(path, before, after)
+    return message.partition(": ")[2]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "most"),
+    [
+        (".eslintignore", "", "{}\n", 80),
+        ("ruff.toml", "skip = []\n", "skip = ['{}']\n", 60),
+        ("ruff.toml", "select = ['{}']\n", "select = []\n", 60),
+        ("ruff.toml", "{} = 1\n", "{} = 2\n", 75),  # beside "ruff."
+        (".rails.toml", "", "[gate]\nmode = '{}'\n", 78),  # between quotes
+    ],
+)
+def test_what_is_quoted_from_a_configuration_is_bounded(path, before, after, most):
+    for extra in (0, 1):
+        name = "n" * (most + extra)
+        shown = words(path, before.replace("{}", name), after.replace("{}", name))
+        assert ("characters)" in shown) is bool(extra), shown
+
+
+@pytest.mark.parametrize(("extra", "cut"), [(0, ""), (1, "… (+1 characters)")])
+def test_the_two_limits_are_quoted_up_to_a_bound(extra, cut):
+    old, new = "1" * (20 + extra), "2" * (20 + extra)
+    assert told("setup.cfg", f"[flake8]\nmax-x = {old}\n", f"[flake8]\nmax-x = {new}\n") == [
+        ("gate-config-weakened", 2, f"flake8.max-x allows more: {new[:20]}{cut} instead of {old[:20]}{cut}")
+    ]

@@ -64,7 +64,8 @@ class Mutated(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
     def find_spec(self, name, path=None, target=None):
         module = name.replace(".", "/") + ".py"
         if module in self.trees:
-            return importlib.util.spec_from_loader(name, self, origin=str(ROOT / module))
+            # With its place, so that what reads its own source finds it (and does not fail for that reason).
+            return importlib.util.spec_from_file_location(name, ROOT / module, loader=self)
         return None
 
     def get_filename(self, name):
@@ -117,12 +118,16 @@ class Recorder:
             items[:] = sorted((one for one in items if one.nodeid in self.rank), key=lambda one: self.rank[one.nodeid])
 
     def pytest_collection(self):
-        if self.files:  # from here on: what runs while the tests are imported is every test's (see tests_for)
-            threading.settrace(self.trace)
-            sys.settrace(self.trace)
+        self.watch()  # from here on: what runs while the tests are imported is every test's (see tests_for)
 
     def pytest_runtest_logstart(self, nodeid, location):
         self.now = nodeid
+        self.watch()  # a test that used up the stack has ended the tracer with it
+
+    def watch(self):
+        if self.files:
+            threading.settrace(self.trace)
+            sys.settrace(self.trace)
 
     def pytest_runtest_logreport(self, report):
         self.times[report.nodeid] = self.times.get(report.nodeid, 0) + report.duration

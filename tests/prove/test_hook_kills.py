@@ -8,10 +8,9 @@ import time
 
 import pytest
 
-from rails.integrations.daemon.client import answer_call
-from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
+from rails.integrations.hooks.examples import CLEAN, MISTAKE
 from tests.integrations.conftest import project  # noqa: F401 - a fixture
-from tests.integrations.test_daemon import gates, runtime  # noqa: F401 - a fixture
+from tests.integrations.test_daemon import call, gates, runtime  # noqa: F401 - a fixture
 
 CALLS = int(os.environ.get("AI_RAILS_HOOK_CALLS", "1000"))
 
@@ -40,14 +39,13 @@ def test_a_thousand_calls_with_kills_are_answered_right(project, runtime):  # no
         for number in range(CALLS):
             assert time.monotonic() < until, f"{number} calls in a quarter of an hour"
             bad = chance.random() < 0.5
-            data = example("claude-code", project, MISTAKE if bad else CLEAN, file=f"f{number % 50}.py")
-            answer = answer_call("claude-code", data, dict(os.environ))
+            answer = call(project, MISTAKE if bad else CLEAN, file=f"f{number % 50}.py")
             since = 0
-            denied = '"permissionDecision":"deny"' in answer.out
-            if "could not judge" in answer.out and not denied:
+            denied = '"permissionDecision":"deny"' in answer
+            if "could not judge" in answer and not denied:
                 said += 1  # as configured: let through, told, and judged at the end of the answer
-            elif answer.code or denied != bad:
-                wrong.append((number, bad, answer.out[:300], answer.err[:300]))
+            elif denied != bad:
+                wrong.append((number, bad, answer[:300]))
     finally:
         done.set()
         killer.join(10)

@@ -43,7 +43,7 @@ def project(tmp_path):
 @pytest.fixture
 def box(label, project):
     """Return a function that runs a line for the shell in one layer; ``box.layer`` is the layer."""
-    with layer_for(project, lambda paths: {path for path in paths if path.startswith("ignored")}, label) as layer:
+    with layer_for(project, label, lambda paths: {path for path in paths if path.startswith("ignored")}) as layer:
 
         def go(line, seconds=20.0, network=(), **limits):
             argv = ("/bin/sh", "-c", line) if isinstance(line, str) else line

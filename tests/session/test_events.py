@@ -61,8 +61,22 @@ def test_c5_03_a_repaired_block_did_not_pass_and_was_corrected(work):
 
 def test_c5_05_states_follow_one_another(events):
     first = of(events, "json-tool-status")[0]["toolId"]
-    states = [event["status"] for event in of(events, "json-tool-status") if event["toolId"] == first]
-    assert states == ["buffering", "executing", "completed"]
+    assert [event["status"] for event in of(events, "json-tool-status") if event["toolId"] == first] == [
+        *("buffering", "executing", "completed")
+    ]
+    calls = dict.fromkeys(event["toolId"] for event in events if "toolId" in event)
+    states = [[event["state"] for event in events if event.get("toolId") == call] for call in calls]
+    done, refused = ["detected", "processing", "executing", "completed"], ["detected", "processing", "failed"]
+    assert states == [done, refused, done]
+
+
+def test_c5_05_a_call_that_is_denied_or_fails_ends_as_failed(work):
+    read = '```json\n{"tool": "read_file", "path": "none.txt"}\n```\n'
+    text = stream_of(work, WRITE, read, "Then not.", approvals=["deny: no"])
+    events = [json.loads(line) for line in text.splitlines()]
+    ends = {event["toolId"]: event["state"] for event in events if "toolId" in event}
+    assert list(ends.values()) == ["failed", "failed"]
+    assert "executing" not in [event["state"] for event in events if event.get("toolId") == next(iter(ends))]
 
 
 def test_c5_04_the_success_line_names_the_file(events):

@@ -30,6 +30,7 @@ def alert_in_words(alert: OverseerAlert) -> str:
         f"Description: {alert.description}",
         f"Evidence: {alert.evidence} (record {alert.seq})",
         f"Recommendation: {alert.recommendation}",
+        *([f"Rule: {alert.rule}, {alert.mode} by your settings"] if alert.mode else []),
     ]
     return "\n".join([*lines, f"Suggested interruption prompt: {alert.prompt}"] if alert.prompt else lines)
 

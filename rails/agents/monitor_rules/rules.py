@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.agents.monitor_rules import behaviour, safety
 from rails.agents.monitor_rules.alert import WatchRule
 from rails.core.events.record import Record
@@ -46,11 +48,11 @@ class Watch:
         found: list[OverseerAlert] = []
         for name, look in tuple(self._looks.items()):
             try:
-                found += look(record, record.event)
+                found += (replace(alert, rule=name) for alert in look(record, record.event))
             except Exception as error:
                 # A rule that breaks must not pass for a clean session; that is said once.
                 del self._looks[name]
-                found.append(_broken(name, error, record))
+                found.append(replace(_broken(name, error, record), rule=name))
         return found
 
 

@@ -204,6 +204,8 @@ class HumanSteered(Event, frozen=True):
             return self.text or ""
         if self.about != "handoff":
             return f"{self.about}: {self.answer} by {self.by}" + (f": {self.text}" if self.text else "")
+        if self.answer == "back":
+            return "sent back to its agent, as it is not what it must be"
         if self.answer != "go":
             return f"stopped at the hand-off by {self.by}"
         return f"handed over{f' by {self.by}' if self.by else ''}{', edited' if self.edited else ''}"
@@ -211,7 +213,8 @@ class HumanSteered(Event, frozen=True):
 
 class OverseerAlert(Event, frozen=True):
     """A rule over the log, or a model, says that a human should look. ``seq`` is the record that shows it;
-    ``prompt`` may be sent to the agent; ``usage`` is what asking the model took.
+    ``prompt`` may be sent to the agent; ``usage`` is what asking the model took. ``mode`` is how much it counts
+    by the settings, where they say so.
     """
 
     TYPE: ClassVar[str] = "OVERSEER_ALERT"
@@ -226,11 +229,13 @@ class OverseerAlert(Event, frozen=True):
     seq: int
     prompt: str
     usage: Usage | None = None
+    rule: str = ""
+    mode: str = ""
 
     @property
     def message(self) -> str:
         """How grave, and what."""
-        return f"{self.severity}: {self.description}"
+        return f"{self.severity}: {self.description}" + (f" ({self.rule}: {self.mode})" if self.mode else "")
 
 
 class ErrorEvent(EventWithWords, frozen=True):

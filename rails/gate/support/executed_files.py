@@ -18,7 +18,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.plain_file import open_ordinary, read_ordinary
-from rails.gate.support.executed_config import paths_named, quoted_by
+from rails.gate.support.quoted_paths import paths_named, quoted_by
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 _COMPUTED: Final = re.compile(rb"""\b(?:require|import|createRequire\([^)\n]*\))\s*\(\s*(?!["'][^"'\n]+["']\s*[,)])""")

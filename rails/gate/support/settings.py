@@ -9,6 +9,11 @@ folder, where each entry may name the ``project`` it is for::
     agent = "prototyper"                # and, or instead: rule = ["E501", "D"]
     attempts = 2                        # "retry" only: so many times back to the agent, then to the human
 
+    [[gate.mode]]                       # and of what an agent is handed ("input"), and of each turn ("turn")
+    check = "turn"                      # what the overseer's rules find there; a project may only tighten these
+    rule = "stalling"
+    mode = "retry"
+
     [[gate.schema]]
     path = "config/*.yaml"              # or url = "https://…", what a file names as its $schema
     schema = "schemas/config.json"
@@ -41,8 +46,7 @@ from rails.core.app_dirs import config_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.core.text import one_line
-from rails.gate.support import config_files, executed_config
-from rails.sandbox.functions import FUNCTION
+from rails.gate.support import config_files
 
 if TYPE_CHECKING:
     from rails.config.settings_file import SettingsFile
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
 PROJECT_FILE: Final = ".rails.toml"
 USER_FILE: Final = "gate.toml"
 Enforcement = Literal["blocking", "retry", "advisory"]
+Checked = Literal["input", "output", "turn"]
 
 T = TypeVar("T")
 Table = TypeVar("Table")
@@ -61,13 +66,15 @@ Table = TypeVar("Table")
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How much a new finding counts, where it fits. Empty tuples fit everything."""
+    """How much a new finding counts, where it fits. Empty tuples fit everything; ``projects`` is whose it is."""
 
     mode: Enforcement
     path: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     rule: tuple[str, ...] = ()
     attempts: int = 2
+    check: Checked = "output"
+    projects: bool = False
 
     def fits(self, path: str, agent: str, rule: str) -> bool:
         """Whether this entry speaks of a finding; ``rule`` is a code that starts with one of ours."""
@@ -114,12 +121,19 @@ class GateSettings:
         for mode in reversed(self.modes):
             if finding.tool == "gate" and not any(finding.rule == rule for rule in mode.rule):
                 continue
-            if mode.fits(finding.path, agent, finding.rule):
+            if mode.check == "output" and mode.fits(finding.path, agent, finding.rule):
                 return mode
         return _BLOCKING
 
+    def mode_of_check(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Mode:
+        """Return the mode of what an input or a turn has: the user's last that fits, or the project's if stricter."""
+        fits = [mode for mode in self.modes if mode.check == check and mode.fits("", agent, rule)]
+        users = [mode for mode in fits if not mode.projects][-1:] or [Mode(otherwise)]
+        return min((*users, *(mode for mode in fits if mode.projects)), key=lambda mode: _STRICTEST.index(mode.mode))
+
 
 _BLOCKING: Final = Mode("blocking")
+_STRICTEST: Final[tuple[Enforcement, ...]] = ("blocking", "retry", "advisory")
 _NOTHING: Final = GateSettings()
 
 
@@ -133,6 +147,8 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
     users = config_files.read_config_file(config_folder() / USER_FILE)
     if not own and not users:
         return _NOTHING
+    from rails.gate.support import executed_config  # most projects have no such settings
+
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
     agreed = not mine.commands or bool(executed_config.may_execute(folder, own, project))
     return GateSettings(
@@ -192,7 +208,7 @@ class _Reader:
     def settings(self, tables: GateTables | UserGateTables) -> GateSettings:
         """Return what the tables that are for this project mean. Raises SettingsError for the first mistake."""
         return GateSettings(
-            tuple(self._each("mode", tables.mode, _mode)),
+            tuple(self._each("mode", tables.mode, lambda table: _mode(table, projects=bool(self.around)))),
             tuple(self._each("schema", tables.schema, _schema)),
             tuple(self._each("headings", tables.headings, _headings)),
             tuple(self._each("command", tables.command, lambda table: _command(table, self.project))),
@@ -213,10 +229,13 @@ class _Reader:
         return place == self.project or place in self.project.parents
 
 
-def _mode(table: ModeTable) -> Mode:
-    made = Mode(table.mode, _words(table.path), _words(table.agent), _words(table.rule), table.attempts)
-    if not (made.path or made.agent or made.rule):
+def _mode(table: ModeTable, *, projects: bool) -> Mode:
+    path, agent, rule = _words(table.path), _words(table.agent), _words(table.rule)
+    made = Mode(table.mode, path, agent, rule, table.attempts, table.check, projects)
+    if not (path or agent or rule):
         raise _Mistake("say for which path, agent or rule; a mode for everything would be no gate")
+    if (path and table.check != "output") or (rule and table.check == "input"):
+        raise _Mistake(f"what is checked is {table.check}: path is for output, rule for output and turn")
     return made
 
 
@@ -233,13 +252,14 @@ def _headings(table: HeadingsTable) -> Headings:
 
 def _command(table: CommandTable, project: Path) -> CheckCommand:
     from rails.gate.support import check_command
+    from rails.sandbox.functions import FUNCTION
 
     run = _words(table.run)
     if bool(run) and bool(table.function):
         raise _Mistake("it has both run and function; one of them is what checks")
     if table.function:
         if not FUNCTION.fullmatch(table.function):
-            raise _Mistake(f"{one_line(table.function, 60)!r} is no function: write package.module:function")
+            raise _Mistake(f"{one_line(table.function, 60)!r} is not a function: write package.module:function")
         command = check_command.python_function(table.name, table.function, check_command.program("python", project))
     elif run:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))

@@ -73,10 +73,10 @@ def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
         now = time.monotonic()
         if now > until or (started and now > started + _START_SECONDS):
             raise problem
-        if not child or place.has_ended(child):
+        if not child or _has_ended(child):
             if starts == _STARTS:
                 raise OSError("the gate could not be started; run: ai-rails doctor") from problem
-            child, started, starts = place.start(folder), now, starts + 1
+            child, started, starts = _start(folder), now, starts + 1
         time.sleep(0.005 * starts)
 
 
@@ -93,6 +93,35 @@ def _exchange(file: str, message: bytes, until: float) -> bytes:
         return b"".join(parts)
 
 
+def _start(folder: str) -> int:
+    """Start the gate of the project of ``folder``, in a session of its own, and return its process number.
+
+    It is a copy of this process, which must have one thread: what this one has imported, a host need not wait for.
+    """
+    if process := os.fork():
+        return process
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):  # whoever reads what this process prints does not wait for the gate
+            os.dup2(null, number)
+        from pathlib import Path
+
+        from rails.integrations.daemon.server import serve
+
+        serve(Path(place.project_around(folder)))
+    finally:
+        os._exit(0)
+
+
+def _has_ended(process: int) -> bool:
+    """Whether a process of :func:`_start` has ended: it failed, or found another at work."""
+    try:
+        return os.waitpid(process, os.WNOHANG)[0] == process
+    except ChildProcessError:  # its end was seen already
+        return True
+
+
 def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
     """Return the answer of a call that no gate has judged."""
     from pathlib import Path
@@ -105,7 +134,7 @@ def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
     try:
         call = read_hook_call(known, data, os.environ)
     except ValueError as error:
-        call, why = HookCall(host, "before", "", Path()), f"the host's input is no JSON ({error})"
+        call, why = HookCall(host, "before", "", Path()), f"the host's input is not JSON ({error})"
     if call is None:
         return Answered()
     answer = known.printed(call, not_judged(call, why, HookSettings(strict=strict)))

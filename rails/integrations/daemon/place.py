@@ -1,4 +1,4 @@
-"""Where the warm gate of a project listens, who may talk to it, and how it is started. Imports next to nothing."""
+"""Where the warm gate of a project listens, and who may talk to it. Imports next to nothing."""
 
 # pathlib and contextlib would cost each hook call as much as the rest of this.
 # ruff: noqa: PTH102, PTH110, PTH116, PTH120, SIM105
@@ -63,25 +63,6 @@ def require_own(connection: socket.socket) -> None:
     _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
     if uid not in (os.getuid(), 0):
         raise ConnectionError("the other end belongs to somebody else")
-
-
-def start(folder: str) -> int:
-    """Start the gate of the project of ``folder``, in a session of its own, and return its process number."""
-    null = os.open(os.devnull, os.O_RDWR)
-    try:
-        actions = [(os.POSIX_SPAWN_DUP2, null, number) for number in (0, 1, 2)]
-        argv = [sys.executable, "-m", "rails.integrations.daemon.server", project_around(folder)]
-        return os.posix_spawn(sys.executable, argv, dict(os.environ), file_actions=actions, setsid=True)
-    finally:
-        os.close(null)
-
-
-def has_ended(process: int) -> bool:
-    """Whether a process of :func:`start` has ended: it failed, or found another at work."""
-    try:
-        return os.waitpid(process, os.WNOHANG)[0] == process
-    except ChildProcessError:  # its end was seen already
-        return True
 
 
 def _written() -> int:

@@ -9,18 +9,15 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import sys
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rails.core.lock import held
 from rails.integrations.daemon import place
-
-if TYPE_CHECKING:
-    from rails.integrations.daemon.warm import WarmGate
+from rails.integrations.daemon.warm import WarmGate
 
 #: How long nobody may ask before the process ends.
 IDLE_SECONDS: Final = 600.0
@@ -44,9 +41,6 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS) -> None:
             listening.bind(str(file))
             file.chmod(0o600)
             listening.listen(64)
-            # The first host waits already: only now comes what takes a moment.
-            from rails.integrations.daemon.warm import WarmGate
-
             warm = WarmGate(project)
             try:
                 _loop(listening, warm, idle)
@@ -89,6 +83,7 @@ def _serve_one(connection: socket.socket, warm: WarmGate, slots: threading.Semap
             line = json.dumps({"out": answer.out, "err": answer.err, "code": answer.code})
             connection.settimeout(_READ_SECONDS)
             connection.sendall(line.encode() + b"\n")
+        warm.settle()
     finally:
         slots.release()
 
@@ -106,7 +101,3 @@ def _read(connection: socket.socket) -> tuple[Mapping[str, object], bytes]:
     if not isinstance(head, dict) or head.get("bytes") != len(data):
         raise ValueError("the input broke off")
     return head, data
-
-
-if __name__ == "__main__":
-    serve(Path(sys.argv[1]))

@@ -1,19 +1,27 @@
-"""What answers in the warm gate of a project: its sessions, and the gate that they share."""
+"""What answers in the warm gate of a project: its sessions, and the gate that they share.
+
+The first call waits for every import, so these stand where they are needed: git and ruff work while they go on.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rails.core.changes import ChangeSet
 from rails.core.errors import RailsError
-from rails.gate.gate import Gate
-from rails.integrations.hooks.contract import HookAnswer, HookCall, HookSettings
-from rails.integrations.hooks.handle import handle
 from rails.integrations.hooks.hosts import host_of, read_hook_call
-from rails.session.hosted import HostedSession
+
+if TYPE_CHECKING:
+    from rails.core.changes import FileChange
+    from rails.gate.gate import Gate
+    from rails.gate.languages.python.ruff_client import Ruff
+    from rails.integrations.hooks.contract import HookAnswer, HookCall, Host
+    from rails.session.hosted import HostedSession
+    from rails.session.project_changes import GitStatus
 
 
 class WarmGate:
@@ -21,12 +29,23 @@ class WarmGate:
 
     def __init__(self, project: Path) -> None:
         self.project = project
-        self.gate = Gate(project)
         self._sessions: dict[tuple[str, str], HostedSession] = {}
+        self._status: GitStatus | None = None
+        self._ruff: Ruff | None = None
+        self._first, self._later = True, False
         self._turn = threading.Lock()
+
+    @cached_property
+    def gate(self) -> Gate:
+        """The gate of all sessions, made when it is first asked for."""
+        from rails.gate.gate import Gate
+
+        return Gate(self.project, ruff=self._ruff)
 
     def answer(self, head: Mapping[str, object], data: bytes) -> HookAnswer:
         """Return the answer to one call."""
+        from rails.integrations.hooks.contract import HookAnswer, HookSettings
+
         host = host_of(str(head.get("host")))
         told = head.get("environment")
         if host is None:
@@ -39,25 +58,76 @@ class WarmGate:
         if call is None:
             return HookAnswer()
         with self._turn:  # a log has one writer, and a gate judges one change set at a time anyway
+            self._settle()
+            # What is to be denied where something fails, and what looks at the disk, goes into the log first.
+            self._later = self._first and call.event == "before" and not settings.strict
+            self._first = False
+            if (call.host, call.session) not in self._sessions:
+                self._begin(host, call)
+            from rails.integrations.hooks.handle import handle
+
             answer = handle(host, call, self._session, settings)
             if call.event == "end":
                 self._forget(call)
         return answer
 
+    def settle(self) -> None:
+        """Write down what has waited for the answer to be given.
+
+        Where that fails, the session is opened anew by its next call, which then says why; nothing has passed.
+        """
+        with self._turn:
+            self._settle()
+
+    def _settle(self) -> None:
+        for key, session in [*self._sessions.items()]:
+            try:
+                session.settle()
+            except Exception:
+                del self._sessions[key]
+                with contextlib.suppress(Exception):
+                    session.close()
+
+    def _begin(self, host: Host, call: HookCall) -> None:
+        """Have git and the tools look at the project and what is proposed; decides nothing, never fails."""
+        from rails.session.project_changes import GitStatus
+
+        with contextlib.suppress(Exception):  # whoever asks them gets the reason
+            self._status = GitStatus(self.project)
+            for change in self._proposed(host, call):
+                self._look_at(change)
+
+    def _proposed(self, host: Host, call: HookCall) -> tuple[FileChange, ...]:
+        """Return the first change of the proposal, if there is one."""
+        from rails.core.changes import ChangeSet
+
+        proposal = host.proposed(call, self.project) if call.event == "before" else None
+        return proposal.changes[:1] if isinstance(proposal, ChangeSet) else ()
+
+    def _look_at(self, change: FileChange) -> None:
+        from rails.gate.languages.python.ruff_client import head_start
+
+        if change.after is None:
+            return
+        if "gate" not in vars(self) and change.before is not None:
+            self._ruff = head_start(self.project, [change.path], change.after)
+        if self._ruff is None:
+            self.gate.prefetch(str(change.path), change.after.decode("utf-8", "replace"))
+
     def _session(self, call: HookCall) -> HostedSession:
+        from rails.session.hosted import HostedSession
+
         key = (call.host, call.session)
         if key not in self._sessions:
-            self._begin_with(call)
-            self._sessions[key] = HostedSession(self.project, self.gate, call.host, call.session, model=call.model)
+            status, self._status = self._status, None
+            try:
+                self._sessions[key] = HostedSession(
+                    self.project, self.gate, call.host, call.session, model=call.model, status=status, later=self._later
+                )
+            finally:
+                if status is not None:
+                    status.close()
         return self._sessions[key]
-
-    def _begin_with(self, call: HookCall) -> None:
-        """Have the gate look at what is proposed while a new session takes its snapshot: both mostly wait."""
-        host = host_of(call.host) if call.event == "before" else None
-        proposal = host.proposed(call, self.project) if host else None
-        for change in proposal.changes[:1] if isinstance(proposal, ChangeSet) else ():
-            if change.after is not None:
-                self.gate.prefetch(str(change.path), change.after.decode("utf-8", "replace"))
 
     def _forget(self, call: HookCall) -> None:
         if session := self._sessions.pop((call.host, call.session), None):

@@ -69,9 +69,10 @@ def contain_alone(project: Path) -> Contain:
     """Return what runs a command in a layer of its own."""
 
     def contain(call: ContainedCall) -> Result:
-        with layer_for(project) as layer:
+        with layer_for(project, held := probe.label()) as layer:
             view = SandboxView(project, layer, environment=call.environment)
-            return run(call.argv, view, call.network, SandboxLimits(seconds=call.seconds), stdin=call.stdin)
+            bounds = SandboxLimits(seconds=call.seconds)
+            return run(call.argv, view, call.network, bounds, label=held, stdin=call.stdin)
 
     return contain
 

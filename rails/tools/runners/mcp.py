@@ -23,6 +23,7 @@ from rails.core.extras import install_command
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.json_schema.validator import answer_faults
+from rails.sandbox import probe
 from rails.sandbox.none import start_as_user
 from rails.sandbox.places import search_path
 from rails.sandbox.run import layer_for, start
@@ -132,9 +133,10 @@ def _started(
     program = find_program(transport.command[0], search_path(project) if held else built["PATH"], project)
     if program is None:
         raise McpError(f"the program {one_line(transport.command[0])!r} was not found")
-    with layer_for(project) if held else nullcontext() as layer:
+    with layer_for(project, probe.label()) if held else nullcontext() as layer:
         if layer:
-            running = start(transport.command, SandboxView(project, layer, environment=own), transport.network)
+            view = SandboxView(project, layer, environment=own)
+            running = start(transport.command, view, transport.network, label=probe.label())
         else:
             running = start_as_user([program, *transport.command[1:]], project, {**built, **own})
         try:

@@ -29,6 +29,7 @@ from rails.gate.support import config_files
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause
+from rails.sandbox import probe
 from rails.sandbox.run import run
 from rails.sandbox.view import Result, SandboxLimits, SandboxView
 
@@ -228,7 +229,7 @@ class BiomeTools(NodeTools):
         packages = (self.context.home or self.context.project) / "node_modules"
         view = SandboxView(Path(folder), None, (Path(self._binary), packages.resolve()))
         bounds = SandboxLimits(seconds=limits.CHECK_SECONDS, output=_OUTPUT)
-        ran = run((self._binary, *words), view, limits=bounds, stdin=data)
+        ran = run((self._binary, *words), view, limits=bounds, label=probe.label(), stdin=data)
         if ran.timed_out:
             raise CheckError(f"Biome did not finish within {limits.CHECK_SECONDS:g} seconds and was stopped.")
         return ran

@@ -11,6 +11,7 @@ from typing import Final
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support.warm_processes import Pipe, json_line
+from rails.sandbox import probe
 from rails.sandbox.places import around_program
 from rails.sandbox.run import start
 from rails.sandbox.view import SandboxView
@@ -52,7 +53,7 @@ class NodeWorker:
         real = home or project
         around = [one / "node_modules" for one in (real, *real.parents) if (one / "node_modules").is_dir()]
         view = SandboxView(project, None, (script, own, own.resolve(), real, *around, *around_program(Path(node))))
-        running = start((node, *flags, str(script)), view)
+        running = start((node, *flags, str(script)), view, label=probe.label())
         self._pipe = Pipe("The Node worker", running.process, json_line, running.end)
         self.about = self.ask({"op": "about", "roots": [*([str(project)] if packages else []), str(own)]})
 

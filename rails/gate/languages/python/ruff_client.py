@@ -27,17 +27,18 @@ T = TypeVar("T")
 _AHEAD: Final = 16
 
 
-def head_start(project: Path, paths: Sequence[WorkspacePath]) -> Ruff | None:
+def head_start(project: Path, paths: Sequence[WorkspacePath], after: bytes | None = None) -> Ruff | None:
     """Begin to start ruff for the first Python files among ``paths``, and have it look at them.
 
-    ``None`` when there is nothing for it to do or it is not installed. Whoever gets it closes it.
+    ``after`` is what they are to hold. ``None`` when there is nothing for it to do or it is not installed. Whoever
+    gets it closes it.
     """
     first = list(islice((path for path in paths if str(path).endswith((".py", ".pyi"))), _AHEAD))
     tool = programs.find_ruff() if first else None
     if tool is None:
         return None
     made = Ruff(tool, project)
-    made.warm(first)
+    made.warm(first, after)
     return made
 
 
@@ -100,7 +101,7 @@ class Ruff:
         for server in self.servers:
             server.forget()
 
-    def warm(self, paths: Sequence[WorkspacePath]) -> None:
+    def warm(self, paths: Sequence[WorkspacePath], after: bytes | None = None) -> None:
         """Begin to ask about these files; returns at once, decides nothing, never fails.
 
         Whoever asks for the server meanwhile waits for it, and gets it only if the configuration is still the same;
@@ -116,7 +117,7 @@ class Ruff:
                 if folder not in by_folder:
                     by_folder[folder] = settings.ruff_for(self._project, str(path), config)
                 if by_folder[folder] == by_folder[paths[0].parts[:-1]]:
-                    questions += _questions(str(path), read_from_disk(self._project, path), config.formatter)
+                    questions += _questions(str(path), read_from_disk(self._project, path), config.formatter, after)
         except CheckError:
             pass  # the caller that asks gets the reason
         for how in list(by_folder.values())[:1]:
@@ -175,9 +176,13 @@ class Ruff:
                 self._command_only.add((key, settings.digest))
 
 
-def _questions(path: str, read: tuple[bytes, int] | str, formatter: settings.Formatter) -> list[RuffRequest]:
+def _questions(
+    path: str, read: tuple[bytes, int] | str, formatter: settings.Formatter, after: bytes | None
+) -> list[RuffRequest]:
     """Return what will be asked about a file, if it could be read."""
     if isinstance(read, str):
         return []
     asked: list[RuffRequest] = [("lint", path, read[0])]
-    return [*asked, ("format", path, read[0])] if formatter in settings.BY_RUFF else asked
+    if after is not None:
+        asked.append(("lint", path, after))
+    return [*asked, ("format", path, read[0] if after is None else after)] if formatter in settings.BY_RUFF else asked

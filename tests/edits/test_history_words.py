@@ -1,0 +1,203 @@
+"""What the history asks of git, word by word, what it keeps, and what it removes for good."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from rails.core.errors import WorkspaceError
+from rails.edits import checkpoint_store
+from rails.edits.checkpoint_commits import FORMAT, ref_name
+from rails.edits.checkpoint_store import CheckpointStore
+from rails.edits.checkpoints import History
+from rails.edits.journal import Journal
+from rails.edits.safe_files import opened
+from rails.git.program import CLEAN
+
+from .helpers import change, save, step, tree
+
+pytestmark = pytest.mark.usefixtures("quick_disk")
+FAST_IMPORT = ["fast-import", "--quiet", "--date-format=raw"]
+TIPS = ["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"]
+REPACK = ["repack", "-a", "-d", "-q"]
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """What git was asked for since the last look: words, and whether it holds the project's lock."""
+    calls, real = [], checkpoint_store.run_git
+    folder = tmp_path / ".rails/history.git"
+    environment = {
+        **CLEAN,
+        "GIT_DIR": str(folder),
+        "GIT_WORK_TREE": str(folder),
+        "GIT_INDEX_FILE": str(folder / "index"),
+        "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+        "GIT_COMMON_DIR": str(folder),
+    }
+
+    def run(arguments, where, variables, data=b"", *, keep=()):
+        assert (arguments[0], where, variables) == (f"--git-dir={folder}", folder, environment)
+        calls.append((arguments[1:], len(keep)))
+        return real(arguments, where, variables, data, keep=keep)
+
+    monkeypatch.setattr(checkpoint_store, "run_git", run)
+
+    def look():
+        seen, calls[:] = list(calls), []
+        return seen
+
+    return look
+
+
+def test_git_is_asked_for_this_and_holds_the_lock_while_it_writes(tmp_path, asked, monkeypatch):
+    assert checkpoint_store._PACKS == 50
+    step(tmp_path, change("a.txt", None, b"0"))
+    assert asked() == [(FAST_IMPORT, 1)], "nothing is asked of a history that is empty"
+    step(tmp_path, change("a.txt", b"0", b"1"), session="s2")
+    assert asked() == [(TIPS, 0), (FAST_IMPORT, 1)]
+    monkeypatch.setattr(checkpoint_store, "_PACKS", 2)
+    step(tmp_path, change("a.txt", b"1", b"2"))
+    assert asked() == [(TIPS, 0), (FAST_IMPORT, 1), (REPACK, 1)]
+    history = History(tmp_path)
+    log = ["log", "--date-order", "--reverse", "-z", FORMAT, "--stdin"]
+    for words, refs in (((), "refs/rails/"), (("s2",), "refs/rails/s2")):
+        history.steps(*words)
+        assert asked() == [(["for-each-ref", "--format=%(refname)", refs], 0), (log, 0)]
+    assert history.steps("s3") == ()
+    assert asked() == [(["for-each-ref", "--format=%(refname)", "refs/rails/s3"], 0)]
+    history.restore_point(history.steps()[0])
+    assert asked()[2:] == [(["cat-file", "--batch"], 0)]
+    sides = {"now": "x\n2\n3\n4\n5\n", "base": "1\n2\n3\n4\n5\n", "new": "1\n2\n3\n4\ny\n"}
+    texts = [save(tmp_path, name, text) for name, text in sides.items()]
+    assert history.store.merge(*texts) == b"x\n2\n3\n4\ny\n"
+    assert asked() == [(["merge-file", "-p", "-q", *map(str, texts)], 0)]
+    save(tmp_path, "now", "1\n2\n3\n4\nz\n")
+    assert history.store.merge(*texts) is None
+
+
+def test_sessions_are_forgotten_with_every_byte_that_no_other_has(tmp_path, asked):
+    for name in ("s1", "s2", "s3"):
+        step(tmp_path, change(f"{name}.txt", None, f"only in {name}".encode()), session=name)
+    store, lock = CheckpointStore(tmp_path), os.open(save(tmp_path, "lock", ""), os.O_RDONLY)
+    step_of = {one.session: one for one in store.steps()}
+    asked()
+    store.forget([], (lock,))
+    assert asked() == []
+    store.forget(["s1", "s3"], (lock,))
+    os.close(lock)
+    deleted = [(["update-ref", "-d", f"refs/rails/{name}"], 0) for name in ("s1", "s3")]
+    assert asked() == [*deleted, (REPACK, 1), (["prune", "--expire=now"], 1)]
+    assert [one.session for one in store.steps()] == ["s2"]
+    assert [one.after for one in store.restore_point(step_of["s2"]).changes] == [b"only in s2"]
+    for name in ("s1", "s3"):
+        with opened(tmp_path), pytest.raises(WorkspaceError):
+            store._git(["cat-file", "-e", step_of[name].commit])
+
+
+def test_a_step_is_the_next_of_its_session_and_the_next_of_all(tmp_path):
+    odd = "a session/../x.lock"
+    save(tmp_path, "a.txt", "0").chmod(0o640)
+    long = "t" * 201
+    for name, title, before, after in (("s1", long, b"0", b"1"), (odd, "two", b"1", b"2"), ("s1", "three", b"2", b"3")):
+        step(tmp_path, change("a.txt", before, after, 0o640), session=name, message=title)
+    step(tmp_path, change("x/y/n.txt", None, b"n", 0o755), session="s9", message="")
+    steps = History(tmp_path).steps()
+    assert [(one.session, one.step, one.seq, one.title) for one in steps] == [
+        ("s1", 1, 1, f"{'t' * 200}… (+1 characters)"),
+        (odd, 1, 2, "two"),
+        ("s1", 2, 3, "three"),
+        ("s9", 1, 4, "change"),
+    ]
+    last = steps[-1]
+    assert (last.modes, last.before_modes, last.folders, last.undoes) == ((0o755,), (0o755,), ("x", "x/y"), 0)
+    assert (steps[0].modes, steps[0].before_modes, [str(one) for one in steps[0].files]) == ((0o640,),) * 2 + (
+        ["a.txt"],
+    )
+    assert len({one.journal for one in steps}) == 4
+    assert len({one.commit for one in steps}) == 4
+    parents = CheckpointStore(tmp_path)._git(
+        ["log", "--format=%H %P", *(f"refs/rails/{ref_name(n)}" for n in ("s1", odd))]
+    )
+    by_commit = dict(line.split(" ") for line in parents.decode().splitlines())
+    assert by_commit == {steps[2].commit: steps[0].commit, steps[0].commit: "", steps[1].commit: ""}
+
+
+def test_every_lock_mark_and_half_written_pack_of_a_killed_git_is_removed_and_nothing_else(tmp_path):
+    step(tmp_path, change("a.txt", None, b"0"))
+    folder = tmp_path / ".rails/history.git"
+    there = tree(tmp_path, but=(".git",))
+    for name in ("HEAD.lock", "config.lock", "refs/rails/s1.lock", "refs/rails/s2.lock", "fast_import_crash_1"):
+        save(folder, name, "")
+    for name in ("tmp_pack_1", "tmp_idx_1", ".tmp-1-pack", "pack-1.keep", "pack-2.keep"):
+        save(folder, f"objects/pack/{name}", "")
+    step(tmp_path, change("b.txt", None, b"0"), session="s2")
+    left = set(tree(tmp_path, but=(".git",))) - set(there)
+    assert {Path(name).suffix for name in left} - {".rev"} == {".txt", ".pack", ".idx", ""}, "the new step alone"
+    (folder / "stuck.lock").mkdir()  # what cannot be removed is git's to tell
+    assert step(tmp_path, change("c.txt", None, b"0"), session="s3").step == 1
+
+
+@pytest.mark.parametrize("name", ["objects/pack", "objects/info", "info"])
+def test_no_folder_of_the_history_may_be_a_link(tmp_path, name):
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    outside.mkdir()
+    link = project / ".rails/history.git" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside)
+    assert step(project, change("a.txt", None, b"1")).step == 0
+    with pytest.raises(WorkspaceError, match="link"):
+        CheckpointStore(project)._own()
+    assert list(outside.iterdir()) == []
+
+
+def test_a_link_that_came_since_is_seen_before_git_runs(tmp_path, asked):
+    step(tmp_path, change("a.txt", None, b"1"))
+    (tmp_path / ".rails/history.git/info").rmdir()
+    (tmp_path / ".rails/history.git/info").symlink_to(tmp_path)
+    asked()
+    with pytest.raises(WorkspaceError, match=r"history\.git/info is "):
+        History(tmp_path).steps()
+    assert asked() == []
+
+
+def test_what_git_refuses_is_told_in_one_line_with_what_to_do(tmp_path, monkeypatch):
+    def told(said):
+        return str(checkpoint_store._refused("log", said))
+
+    todo = "No file was changed by this. "
+    todo += "If it is damaged, move that folder away: what is written from then on can be undone again."
+    start = "git log failed on the history, .rails/history.git: "
+    assert told("fatal: no\nand more\n") == f"{start}fatal: no. {todo}"
+    assert told("x" * 300) == f"{start}{'x' * 300}. {todo}"
+    assert told("x" * 301) == f"{start}{'x' * 300}… (+1 characters). {todo}"
+    step(tmp_path, change("a.txt", None, b"1"))
+    monkeypatch.setattr(checkpoint_store, "run_git", lambda *_, **__: (1, b"", "fatal: so\n"))
+    done = step(tmp_path, change("b.txt", None, b"1"))
+    assert (done.step, done.unrecorded.startswith(start.replace("log", "for-each-ref") + "fatal: so. No file")) == (
+        0,
+        True,
+    )
+    monkeypatch.setattr(CheckpointStore, "_tips", lambda _: [])
+    done = step(tmp_path, change("c.txt", None, b"1"))
+    assert done.unrecorded == "An earlier step waits to be recorded."
+    with opened(tmp_path) as workspace, pytest.raises(WorkspaceError) as raised:
+        CheckpointStore(tmp_path).record(workspace, Journal("0" * 16, (), ()))
+    assert str(raised.value) == "A change set without a step cannot be recorded."
+
+
+def test_the_history_is_made_private_by_its_settings_at_the_first_step_only(tmp_path):
+    store = CheckpointStore(tmp_path)
+    assert (store.steps(), os.listdir(tmp_path)) == ((), [])
+    step(tmp_path, change("a.txt", None, b"1"))
+    folder = tmp_path / ".rails/history.git"
+    assert (folder / "HEAD").read_text() == "ref: refs/rails/none\n"
+    settings = dict(line.strip().split(" = ") for line in (folder / "config").read_text().splitlines() if "=" in line)
+    assert settings == {
+        **{"repositoryformatversion": "0", "bare": "true", "hooksPath": "/dev/null", "fsmonitor": "false"},
+        **{"logAllRefUpdates": "false", "autocrlf": "false", "fsync": "committed,reference", "auto": "0"},
+        **{"gpgSign": "false", "unpackLimit": "0"},
+    }
+    assert {"objects", "refs", "info", "HEAD", "config"} <= set(os.listdir(folder))
+    assert stat.S_ISDIR((folder / "objects/info").stat().st_mode)
