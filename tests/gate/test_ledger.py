@@ -9,6 +9,7 @@ from rails.core.verdict import NotChecked
 from rails.gate import ledger as ledgers
 from rails.gate.ledger import read_ledger
 from rails.git import blobs, listing
+from rails.git.listing import Tracked
 
 LINK = "it is a link; links are not followed"
 PIPE = "it is a pipe, a socket or a device"
@@ -281,10 +282,25 @@ def test_what_git_is_told_to_overlook_is_looked_at(project, put, git):
     assert told(read_ledger(project, (), base="HEAD")) == (["a.py", "b.py"], [], {})
     (project / "b.py").unlink()
     assert told(read_ledger(project, (), base="HEAD")) == (["a.py"], [], {}), "a sparse checkout need not hold it"
+    put("pkg/new.py")
+    git("add", "pkg/new.py")
     put("pkg/.git", "")
     put("pkg/c.py", "y\n")
     chosen, deleted, missed = told(read_ledger(project, (), base="HEAD"))
-    assert (chosen, deleted, missed) == (["a.py", "pkg/c.py"], [], {("pkg", "read", OWN): True})
+    assert (chosen, deleted, missed) == (["a.py", "pkg/c.py", "pkg/new.py"], [], {("pkg", "read", OWN): True})
+
+
+def test_what_is_no_ordinary_file_is_never_the_same_as_an_empty_one(project, put):
+    os.mkfifo(project / "pipe")
+    (project / "link").symlink_to(put("empty.py", ""))
+    empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert blobs.has_content(project, project / "empty.py", empty)
+    assert not blobs.has_content(project, project / "pipe", empty)
+    assert not blobs.has_content(project / "sub", project / "empty.py", empty), "not one of the project"
+    for name, kind in (("pipe", "file"), ("link", "file"), ("nowhere", "file"), ("empty.py", "special")):
+        base = {name: Tracked("100644", empty)}
+        reader = ledgers._Reader(project, (), base, {})
+        assert not ledgers._is_unchanged(reader, ledgers._Entry(name, kind)), (name, kind)
 
 
 def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_required(project, put, git):

@@ -159,6 +159,15 @@ def test_a_bound_on_complexity_that_is_taken_away_is_weaker():
 
 
 @pytest.mark.parametrize("keys", [STRICT, LENIENT])
+def test_a_switch_that_is_off_may_be_said_to_be_off(keys):
+    for key in keys.split():
+        for before, after in (("", "false"), ("true", "true # why")):
+            lines = [f"[tool.mypy]\n{key} = {value}\n" if value else "[tool.mypy]\n" for value in (before, after)]
+            rules = [rule for rule, _, _ in told("pyproject.toml", *lines)]
+            assert rules == ["gate-config-changed"] * (before != "true"), (key, after)
+
+
+@pytest.mark.parametrize("keys", [STRICT, LENIENT])
 def test_a_switch_is_weaker_in_one_direction_only(keys):
     for key in keys.split():
         on, off = f"[tool.mypy]\n{key} = true\n", f"[tool.mypy]\n{key} = false\n"
