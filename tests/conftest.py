@@ -1,11 +1,19 @@
-"""What the tests of every package share."""
+"""What the tests of every package share, and how `make test` gives them to its workers."""
 
 import gc
+import os
 import signal
+import sys
 import time
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Programs that tests start would compile the whole package again and again, and so would every worker the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# Nothing that is collected is garbage: looking through it takes a fifth of the time.
+gc.disable()
 
 # A property holds or it does not: how fast its examples are made and tried says how busy the machine is.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -19,6 +27,39 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
 # Projects of scenarios and cases of files: they are read, not run.
 collect_ignore = ["scenarios", "cases"]
 
+#: Files that take longest, longest first: what is begun last should be short. Their tests may go to any worker.
+LONG = ("tests/test_cli.py",)
+
+
+def pytest_collection_modifyitems(items):
+    place = {name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(LONG)))
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give out whole files: what a module shares is made once, and there is less to send to and fro."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return nodeid.partition("::")[0]
+
+        def _assign_work_unit(self, node):
+            units = self.assigned_work[node]  # it counts what is left of all of them after every test
+            for name in [name for name, unit in units.items() if all(unit.values())]:
+                del units[name]
+            super()._assign_work_unit(node)
+
+    config.option.loadscopereorder = False
+    return Files(config, log)
+
 
 @pytest.fixture
 def cpu_seconds():
@@ -28,9 +69,10 @@ def cpu_seconds():
     thousands of tests takes longer than what is measured.
     """
 
-    def measure(action, rounds=3):
+    def measure(action, rounds=3, enough=0.0):
+        """Measure until it was less than ``enough``: then the least of more rounds is, too."""
         times = []
-        for _ in range(rounds):
+        while len(times) < rounds and not (times and min(times) < enough):
             gc.disable()
             try:
                 start = time.thread_time()

@@ -682,7 +682,7 @@ def test_run_works_over_real_http_and_retries_an_overloaded_server(rails, projec
         )
         assert len(stub.requests) == 3
         told = stub.requests[2].body["messages"][-1]
-    assert "trying again" in done.stdout
+    assert "Trying again." in done.stdout
     assert "✅ Created hello.txt" in done.stdout
     assert "🔧 Creating... hello.txt" in done.stdout
     assert "Created hello.txt" in json.dumps(told)

@@ -377,6 +377,28 @@ def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
     assert run_python(code).splitlines()[-1] == "[]"
 
 
+# What a host's first call need not wait for: its log, the history, and the hosts that do not call.
+NOT_FOR_A_VERDICT = [*HEAVY, "msgspec", "inspect", "shutil", "tempfile", "rails.core.events", "rails.log.writer"]
+NOT_FOR_A_VERDICT += ["rails.edits", "rails.session.hosted_log", "rails.session.feedback"]
+NOT_FOR_A_VERDICT += [f"rails.integrations.hooks.{host}" for host in ("codex", "gemini", "cursor")]
+
+
+def test_the_first_verdict_of_a_hook_imports_only_what_it_needs(tmp_path):
+    (tmp_path / "ruff.toml").write_text("line-length = 100\n")
+    (tmp_path / "example.py").write_text("y = 1\n")
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from rails.integrations.daemon import server\n"
+        "from rails.integrations.hooks.examples import CLEAN, example\n"
+        f"warm = server.WarmGate(Path({str(tmp_path)!r}).resolve())\n"
+        "said = warm.answer({'host': 'claude-code'}, example('claude-code', warm.project, CLEAN))\n"
+        f"print([said.out, *(m for m in {NOT_FOR_A_VERDICT!r} if m in sys.modules)])\n"
+        "warm.close()"
+    )
+    assert run_python(code).splitlines()[-1] == "['']"
+
+
 def test_every_pattern_that_is_compiled_when_first_used_can_be_compiled():
     files = [file for file in RAILS.rglob("*.py") if "lazy_pattern import" in file.read_text("utf-8")]
     names = [".".join(("rails", *file.relative_to(RAILS).with_suffix("").parts)) for file in files]

@@ -16,6 +16,7 @@ import os
 import shutil
 import stat
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -48,6 +49,9 @@ TOOL_CACHES: Final = frozenset(
 MOST_ENTRIES: Final = 50_000
 #: What a project may hide from commands, each by a mount of its own.
 _MOST_HIDDEN: Final = 500
+#: What is looked through for it before each command, and how long.
+_MOST_LOOKED_AT: Final = 500_000
+_LOOK_SECONDS: Final = 20.0
 _PREFIX: Final = "ai-rails-sandbox-"
 
 
@@ -127,7 +131,15 @@ class Layer(Closing):
     def hidden(self) -> Sequence[tuple[str, bool]]:
         """Return what the command may not see of the project, each with whether it is a folder. Raises CheckError."""
         found: list[tuple[str, bool]] = []
-        for base, folders, files in os.walk(self.project) if self.restrictions else ():
+        looked_at, until = 0, time.monotonic() + _LOOK_SECONDS
+        for base, folders, files in os.walk(self.project, onerror=_not_looked_at) if self.restrictions else ():
+            looked_at += len(folders) + len(files)
+            if looked_at > _MOST_LOOKED_AT or time.monotonic() > until:
+                words = f"{_MOST_LOOKED_AT:,} files, or {_LOOK_SECONDS:.0f} s"
+                raise CheckError(
+                    f"What {RESTRICTIONS_NAME} hides was not found within {words}: the project is too large to be "
+                    "looked through. Restrict its large folders as a whole. Nothing was run."
+                )
             inside = "" if base == str(self.project) else f"{os.path.relpath(base, self.project)}/"
             folders[:] = [name for name in folders if f"{inside}{name}" not in (".git", ".rails")]
             closed = [name for name in folders if self.restrictions.reason(f"{inside}{name}/")]
@@ -216,6 +228,14 @@ class Layer(Closing):
             os.close(self._lock)
             self._lock = -1
         _remove_all(self.folder)
+
+
+def _not_looked_at(error: OSError) -> None:
+    """Refuse a folder that we cannot look into: a command could open it in its layer."""
+    raise CheckError(
+        f"{one_line(str(error.filename), 200)} cannot be read ({error.strerror}), so nobody knows what "
+        f"{RESTRICTIONS_NAME} hides there. Make it readable, or restrict it as a whole. Nothing was run."
+    )
 
 
 def _own_folder(project: Path) -> Path:

@@ -8,7 +8,8 @@ be resumed.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from rails.core.errors import LogError, ModelError, RailsError, TimeUpError, UnansweredError
@@ -33,6 +34,15 @@ def attempted(
         return step()
     except Exception as error:
         return outcome_of(publish, ids, doing, error)
+
+
+@contextmanager
+def happened(what: str) -> Iterator[None]:
+    """Have the error of a log that cannot be written say ``what`` was done before, which no record tells."""
+    try:
+        yield
+    except LogError as error:
+        raise LogError(f"{error} {what}".rstrip()) from error
 
 
 def outcome_of(publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, error: Exception) -> RequestResult:

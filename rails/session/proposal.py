@@ -39,6 +39,11 @@ from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext, ms_since
 
+#: What is said besides of a log that fails after a write.
+_ON_DISK: Final = (
+    "What was approved just before is on the disk, whole ({title}). When the log can be written again, ai-rails undo "
+    "takes it back and ai-rails run --resume {session} goes on."
+)
 _NOT_RECORDED: Final = (
     "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
     "The next change or start of AI-Rails tries again."
@@ -141,11 +146,12 @@ def _write(
         context.publish(_result(outcome, applied.changes, started))
         return outcome
     notes = (*planned.notes, agreed.account) if agreed.account else planned.notes
-    outcome = faults.attempted(
-        context.publish, ids, "the result was put in words", lambda: _told(context, ids, applied, verdict, notes)
-    )
-    context.publish(_result(outcome, applied.changes, started))
-    _publish_step(context, applied, title)
+    with faults.happened(_ON_DISK.format(title=title, session=context.session_id)):
+        outcome = faults.attempted(
+            context.publish, ids, "the result was put in words", lambda: _told(context, ids, applied, verdict, notes)
+        )
+        context.publish(_result(outcome, applied.changes, started))
+        _publish_step(context, applied, title)
     return outcome
 
 

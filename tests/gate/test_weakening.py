@@ -159,6 +159,15 @@ def test_a_bound_on_complexity_that_is_taken_away_is_weaker():
 
 
 @pytest.mark.parametrize("keys", [STRICT, LENIENT])
+def test_a_switch_that_is_off_may_be_said_to_be_off(keys):
+    for key in keys.split():
+        for before, after in (("", "false"), ("true", "true # why")):
+            lines = [f"[tool.mypy]\n{key} = {value}\n" if value else "[tool.mypy]\n" for value in (before, after)]
+            rules = [rule for rule, _, _ in told("pyproject.toml", *lines)]
+            assert rules == ["gate-config-changed"] * (before != "true"), (key, after)
+
+
+@pytest.mark.parametrize("keys", [STRICT, LENIENT])
 def test_a_switch_is_weaker_in_one_direction_only(keys):
     for key in keys.split():
         on, off = f"[tool.mypy]\n{key} = true\n", f"[tool.mypy]\n{key} = false\n"
@@ -262,6 +271,8 @@ def test_our_own_settings_are_weaker_where_a_check_goes_or_an_excuse_comes():
     assert told(".rails.toml", mode % "advisory", command) == [("gate-config-changed", 1, tighter)]
     assert told(".rails.toml", command, f"{command}\n[other]\na = 1\n") == []
     assert told(".rails.toml", command, "[[") == []
+    dated = told(".rails.toml", command, command + "[[gate.mode]]\nmode = 'advisory'\nuntil = 2030-01-02\n")
+    assert dated[0][2].endswith('{"mode": "advisory", "until": "2030-01-02"}')
 
 
 def test_a_new_file_is_weaker_where_it_excludes_and_else_only_told():

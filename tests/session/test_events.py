@@ -88,6 +88,7 @@ def test_c5_04_the_success_line_names_the_file(events):
     ("call", "word"),
     [
         ({"tool": "write_file", "path": "a.txt", "content": "x"}, "Creating..."),
+        ({"tool": "pilotwrite", "path": "a.txt", "content": "x"}, "Creating..."),
         ({"tool": "delete_file", "path": "b.txt"}, "Deleting..."),
         (
             {"tool": "edit_file", "path": "b.txt", "search_replace": {"old_string": "a", "new_string": "b"}},
