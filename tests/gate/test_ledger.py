@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -370,3 +371,15 @@ def test_a_project_within_a_repository_is_read_from_its_own_folder(project, put,
     assert "evil.py" in told(read_ledger(project / "sub", (), base="HEAD"))[0]
     assert told(read_ledger(project / "sub", ())) == ([".gitignore", "a.py"], [], {})
     assert told(read_ledger(project / "sub", ("x.log",)))[0] == ["x.log"]
+
+
+@pytest.mark.parametrize(
+    ("name", "committed"),
+    [
+        *((".gitignore", True), ("sub/deep/.gitignore", True), ("sub/exclude", False), (".gitignore/x", False)),
+        *((".git/info/exclude", False), (".git/.gitignore", False), ("sub/.git/.gitignore", False)),
+        *(("../.gitignore", False), ("../project2/.gitignore", False)),
+    ],
+)
+def test_which_ignore_files_a_commit_can_hold(project, name, committed):
+    assert ledgers._is_committed(Path(os.path.normpath(project / name)), project) is committed
