@@ -21,8 +21,8 @@ from rails.git.revisions import repository
 
 #: A file that was written is one that was touched, whatever the repository says of times.
 _TIMES: Final = ("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.untrackedCache=false")
-#: Differences between a tree and the files, by what the index notes of them; submodules are looked at by nobody.
-_DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv")
+#: Differences between a tree and the files, by what the index notes of them; submodules count by their commit.
+_DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv")
 
 
 class Tracked(NamedTuple):

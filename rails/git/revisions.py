@@ -34,12 +34,15 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
     import shutil  # which brings three libraries of compression along
 
+    from rails.git.program import CLEAN
+
     git = shutil.which("git", path=os.defpath)
     if git is None:
         raise CheckError("git is not installed, so there is nothing to compare with.")
     ran = programs.run_tool(
         [git, *_SAFE, f"--git-dir={git_dir}", "cat-file", "--batch"],
         data="".join(f"{name}\n" for name in names).encode(),
+        extra=CLEAN,
     )
     if ran.code != 0:
         raise CheckError(f"git cat-file ended with code {ran.code}: {ran.complaint}")
