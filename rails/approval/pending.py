@@ -27,7 +27,8 @@ from rails.core import atomic_file, limits, lock
 from rails.core.errors import LogError
 from rails.core.tool_request import Json
 from rails.log import files
-from rails.log.reader import LOG_NAME, SESSION_ID
+from rails.log.files import SESSION_ID
+from rails.log.reader import LOG_NAME
 
 _FOLDER: Final = "answers"
 _KEY: Final = "answers.key"

@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     add_description(
         parser,
-        f"What counts, the first that says something: {ORDER}. With schema: the JSON Schema of a settings file,\n"
+        f"The first place that sets a value counts: {ORDER}. With schema: the JSON Schema of a settings file,\n"
         "which editors such as Even Better TOML take from a first line like: #:schema ./policy.schema.json",
     )
     parser.add_argument("action", nargs="?", choices=("show", "schema"), default="show", help="what to do")
@@ -69,7 +69,7 @@ def _schema_name(given: str | None) -> SchemaName:
 
 
 def _as_text(found: AllSettings, project: Path) -> Iterator[str]:
-    yield f"The first that says something counts: {ORDER}."
+    yield f"The first place that sets a value counts: {ORDER}."
     yield f"your files: {config_folder()}"
     yield f"project:    {project}"
     held_back = set(_held_back(project, found))

@@ -157,3 +157,5 @@ LOCK_SECONDS: Final = 1.0
 COLLECTING_SECONDS: Final = 60.0
 #: What a command or linter may print before it is cut in the middle.
 OUTPUT_BYTES: Final = 1_000_000
+#: What a hook of another agent may say at once, in characters: its host cuts longer texts or puts them in a file.
+HOST_PAGE_CHARS: Final = 1_900

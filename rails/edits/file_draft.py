@@ -10,7 +10,7 @@ from rails.core import limits
 from rails.core.changes import FileChange
 from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
-from rails.core.text import Decoded, control_in, decode_text, one_line, sha256, why_not_text
+from rails.core.text import Decoded, control_in, counted, decode_text, one_line, sha256, why_not_text
 from rails.edits import placeholders
 from rails.edits.edit_request import EditRequest
 from rails.edits.match import Match, Miss, locate
@@ -92,7 +92,9 @@ class Draft:
         last = line - 1 if end_line is None else end_line
         if not (1 <= line <= count + (end_line is None) and line - 1 <= last <= count):
             hint = f"Send a line from 1 to {count + 1}, and an end_line from line to {count}."
-            raise EditError("not_found", f"The file has {count} lines; line {line} to {last} is not in it.", hint)
+            raise EditError(
+                "not_found", f"The file has {counted(count, 'line')}; line {line} to {last} is not in it.", hint
+            )
         _check_text("text", text, stage.coded)
         self._check_complete("text", text, "", "Send all of it.", keep=keep)
         span = line_replacement(view, line, last, text, count)
@@ -335,7 +337,7 @@ def _check_omission(old: str, new: str) -> None:
         raise EditError(
             "omission",
             f"The new content drops {lost[0]} of the file's {lost[1]} lines.",
-            "Change the lines concerned with edit_file. If the file shall really shrink so much, send delete_file "
+            "Change the lines concerned with edit_file. If the file really has to shrink so much, send delete_file "
             "for it right before write_file.",
         )
 

@@ -73,7 +73,7 @@ class _Reader:
         parsed = parse_path(path)
         if isinstance(parsed, Refusal):
             checked = checks_for(path) != [FALLBACK]
-            reason = parsed.message.partition(": ")[2] or parsed.message
+            reason = parsed.message.partition(": ")[2]
             self.miss(path, "path", f"its name is refused: {reason}", required=self.base is not None or checked)
         else:
             self.chosen[parsed] = None

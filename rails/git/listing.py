@@ -16,13 +16,16 @@ from typing import Final, NamedTuple
 from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.git import blobs
-from rails.git.program import CLEAN, run_git
+from rails.git.program import CLEAN, finish_git, start_git
 from rails.git.revisions import repository
+from rails.processes import programs
 
 #: A file that was written is one that was touched, whatever the repository says of times.
 _TIMES: Final = ("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.untrackedCache=false")
 #: Differences between a tree and the files, by what the index notes of them; submodules count by their commit.
 _DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv")
+#: Every path that git does not ignore, with the flags of the index.
+_ENTRIES: Final = ("ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")
 
 
 class Tracked(NamedTuple):
@@ -58,10 +61,41 @@ def differing(project: Path, revision: str) -> list[str]:
 
     What the index holds to be unchanged by its times is believed, by its flags is not.
     """
-    words = _split(_git(project, "diff-index", "-z", *_DIFF, revision, "--", "."))
+    return _differing(project, _git(project, *_changed(revision)), _git(project, *_ENTRIES))
+
+
+class DiffersNow:
+    """What differs from the last commit: git is asked when this is made, and looks while the caller does other things.
+
+    ``base`` is what takes the place of a last commit where there is none. Raises UsageError without a repository,
+    CheckError where git cannot be started.
+    """
+
+    def __init__(self, project: Path, base: str) -> None:
+        self._project, self._base = project, base
+        self._asked = [_Asked(project, *words) for words in (_named("HEAD"), _changed("HEAD"), _ENTRIES)]
+
+    def read(self) -> tuple[str, list[str]]:
+        """Return the last commit (or ``base``) and the files, as :func:`differing` does. Raises as that does."""
+        named, changed, entries = self._asked
+        try:
+            head = named.said().decode().strip()
+        except UsageError:
+            changed.close()
+            head, changed = self._base, _Asked(self._project, *_changed(self._base))
+        return head, _differing(self._project, changed.said(), entries.said())
+
+    def close(self) -> None:
+        """End git where nobody has read what it says."""
+        for asked in self._asked:
+            asked.close()
+
+
+def _differing(project: Path, changed: bytes, entries: bytes) -> list[str]:
+    words = _split(changed)
     old = {path: facts.split(" ")[2] for facts, path in zip(words[::2], words[1::2], strict=True)}
     found = {path: None for path, name in old.items() if not _holds(project, path, name)}
-    for entry in _split(_git(project, "ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")):
+    for entry in _split(entries):
         tag, path = entry[0], entry[2:]
         if tag == "?" or ((tag.islower() or tag == "S") and os.path.lexists(project / path)):
             found[path] = None
@@ -91,8 +125,7 @@ def changed_between(project: Path, revision: str, other: str) -> list[str]:
 def commit_of(project: Path, revision: str) -> str:
     """Return the name of a revision's commit, "" where there is no such commit."""
     try:
-        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        return _git(project, *words).decode().strip()
+        return _git(project, *_named(revision)).decode().strip()
     except UsageError:
         return ""
 
@@ -141,18 +174,45 @@ def _split(out: bytes) -> list[str]:
     return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]
 
 
+def _named(revision: str) -> tuple[str, ...]:
+    return "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+
+
+def _changed(revision: str) -> tuple[str, ...]:
+    return "diff-index", "-z", *_DIFF, revision, "--", "."
+
+
 def _git(project: Path, *words: str, data: bytes = b"", what: str = "", nothing: int = 0) -> bytes:
-    root, folder = repository(project)
-    where = [f"--git-dir={folder}", f"--work-tree={root}", "-c", f"core.excludesFile={_own_ignores()}", *_TIMES]
-    try:
-        code, out, err = run_git([*where, *words], project, CLEAN, data)
-    except WorkspaceError as error:
-        raise CheckError(str(error)) from error
-    if code not in (0, nothing):
-        if what and not err.startswith("fatal: not a tree"):
-            raise UsageError(f"There is no git revision {one_line(what)!r} in {root}.")
-        raise UsageError(f"git {words[0]} failed: {one_line(err.strip(), 300)}")
-    return out
+    return _Asked(project, *words).said(data, what, nothing)
+
+
+class _Asked:
+    """A question that git works on. Raises UsageError without a repository, CheckError where git cannot be run."""
+
+    def __init__(self, project: Path, *words: str) -> None:
+        self._words, (self._root, folder) = words, repository(project)
+        where = [f"--git-dir={folder}", f"--work-tree={self._root}", "-c", f"core.excludesFile={_own_ignores()}"]
+        try:
+            self._process = start_git([*where, *_TIMES, *words], project, CLEAN)
+        except WorkspaceError as error:
+            raise CheckError(str(error)) from error
+
+    def said(self, data: bytes = b"", what: str = "", nothing: int = 0) -> bytes:
+        """Return what git prints; ``nothing`` is how it ends where there is nothing to say."""
+        try:
+            code, out, err = finish_git(self._process, data)
+        except WorkspaceError as error:
+            raise CheckError(str(error)) from error
+        if code not in (0, nothing):
+            if what and not err.startswith("fatal: not a tree"):
+                raise UsageError(f"There is no git revision {one_line(what)!r} in {self._root}.")
+            raise UsageError(f"git {self._words[0]} failed: {one_line(err.strip(), 300)}")
+        return out
+
+    def close(self) -> None:
+        """End it, if it was not heard."""
+        if self._process.returncode is None:
+            programs.kill_tool(self._process)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from rails.core.dataclass import dataclass, replace
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import did_you_mean, kind_in_words, nearest_name, quoted_json
@@ -157,14 +157,10 @@ def _explain_length(error: SchemaError, place: JsonPlace) -> SchemaFault:
     unit = next(word for ending, word in units.items() if str(error.validator).endswith(ending))
     bound, size = int(error.validator_value), len(error.instance)
     if size == 0:
-        return SchemaFault(place, f"`{place_in_words(place)}` is empty", f"At least {_count(bound, unit)}.")
+        return SchemaFault(place, f"`{place_in_words(place)}` is empty", f"At least {counted(bound, unit)}.")
     word = "at least" if str(error.validator).startswith("min") else "at most"
-    detail = f"`{place_in_words(place)}` has {_count(size, unit)}; {word} {_count(bound, unit)} allowed"
+    detail = f"`{place_in_words(place)}` has {counted(size, unit)}; {word} {counted(bound, unit)} allowed"
     return SchemaFault(place, detail, "Split the request into smaller ones." if word == "at most" else "")
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 _RANGES: Final = {

@@ -35,8 +35,9 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.log import blobs, event_codec, files
 from rails.log.env_files import env_secrets
+from rails.log.files import SESSION_ID
 from rails.log.masking import Masker, of_environment
-from rails.log.reader import LOG_NAME, SESSION_ID, Position, verify
+from rails.log.reader import LOG_NAME, Position, verify
 
 _HOLDER: Final = "writer"
 _KEY: Final = "masking.key"

@@ -48,6 +48,7 @@ from rails.models.http import (
     ending,
     event_status,
     events_of,
+    fault,
     status_error,
     unreached,
 )
@@ -160,10 +161,10 @@ class AnthropicModel(Model):
         except httpx2.TimeoutException as error:
             raise ModelRetryable(f"{who} fell silent for {self.silence_s:g} s in the middle of its answer.") from error
         except httpx2.HTTPError as error:
-            raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(str(error))}") from error
+            raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
         except (ValueError, KeyError, TypeError, AttributeError, anthropic.AnthropicError) as error:
             # The SDK builds events without checking them, so a wrong one shows up where it is read.
-            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}.") from error
 
 
 def _import_sdk() -> None:

@@ -316,14 +316,10 @@ def _fixes(verdict: Verdict) -> str:
     return ", ".join(counted)
 
 
-#: What a hook of another agent may say at once, in characters: its host cuts longer texts or puts them in a file.
-HOST_PAGE_CHARS: Final = 1_900
-
-
 def host_page(verdict: Verdict, opening: str, closing: str) -> str:
     """Return findings as the model of another agent reads them: the most important first, within a bound."""
     told = sorted(verdict.blocking, key=_weight)
-    lines, room = [], HOST_PAGE_CHARS - len(opening) - len(closing) - 60
+    lines, room = [], limits.HOST_PAGE_CHARS - len(opening) - len(closing) - 60
     for number, finding in enumerate(told):
         change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
         shown = [_finding(finding), *(_window(change, finding) if change and number < 3 else [])]

@@ -21,9 +21,7 @@ from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import sha256
 from rails.gate.support.read_file import read_from_disk
 from rails.git import listing
-from rails.git.program import CLEAN, finish_git, start_git
 from rails.git.revisions import EMPTY_TREE, contents, repository
-from rails.processes import programs
 
 #: Files that are looked at: without git all of them, with git those that differ.
 _MOST_FILES: Final = 20_000
@@ -31,20 +29,6 @@ _MOST_FILES: Final = 20_000
 _FILE_BYTES: Final = 1_000_000
 _ALL_BYTES: Final = 100_000_000
 _SKIPPED: Final = frozenset({"node_modules", "venv", "__pycache__", "dist", "build", "site-packages"})
-_STATUS: Final = (
-    "status",
-    "--porcelain=v2",
-    "--branch",
-    "--no-ahead-behind",
-    "-z",
-    "--untracked-files=all",
-    "--no-renames",
-    "--ignore-submodules=all",
-    "--",
-    ".",
-)
-#: How many fields stand before the path of an entry, by its kind: changed, unmerged, untracked.
-_FIELDS: Final = {"1": 8, "u": 10, "?": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +52,7 @@ class ProjectSnapshot:
         """Return the snapshot of a JSON text. Raises ValueError."""
         value = json.loads(text)
         if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
-            raise ValueError("this is no snapshot")
+            raise ValueError("this is not a snapshot")
         return cls(str(value.get("head", "")), value["files"], value.get("ignores") or {})
 
 
@@ -83,37 +67,26 @@ class Changed:
 class GitStatus:
     """What git says of a project: asked when this is made, so that the caller can do something else meanwhile.
 
-    Raises WorkspaceError where git cannot be started.
+    Raises RailsError where git cannot be asked.
     """
 
     def __init__(self, project: Path) -> None:
-        self._project = project
         has_git = any((folder / ".git").exists() for folder in (project, *project.parents))
-        self._process = start_git(("-C", str(project), *_STATUS), project, CLEAN) if has_git else None
+        self._asked = listing.DiffersNow(project, EMPTY_TREE) if has_git else None
 
     def read(self) -> tuple[str, list[str]]:
-        """Return the last commit (the empty tree before the first one, "" without git) and the files that differ.
-
-        Raises WorkspaceError.
+        """Return the last commit (the empty tree before the first one, "" without git) and the files that differ,
+        whatever the index says of them. Raises RailsError.
         """
-        if self._process is None:
-            return "", []
-        head, names = EMPTY_TREE, []
-        for entry in _output("status", finish_git(self._process)):
-            kind = entry[:1]
-            if entry.startswith("# branch.oid ") and not entry.endswith(")"):
-                head = entry[13:]
-            elif kind in _FIELDS:
-                names.append(entry.split(" ", _FIELDS[kind])[-1])
-        if len(names) > _MOST_FILES:
-            raise WorkspaceError(f"{len(names)} files differ from the last commit; {_MOST_FILES} can be looked at.")
-        inside = self._project.resolve().relative_to(repository(self._project)[0]).as_posix()
-        return head, [name.removeprefix(f"{inside}/") for name in names]
+        head, found = self._asked.read() if self._asked else ("", [])
+        if len(found) > _MOST_FILES:
+            raise WorkspaceError(f"{len(found)} files differ from the last commit; {_MOST_FILES} can be looked at.")
+        return head, found
 
     def close(self) -> None:
         """End git where nobody has read what it says."""
-        if self._process is not None:
-            programs.kill_tool(self._process)
+        if self._asked:
+            self._asked.close()
 
 
 class ProjectChanges:
@@ -182,7 +155,9 @@ class ProjectChanges:
         if not snapshot.head:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
-        names = dict.fromkeys((*snapshot.files, *self._dirty(), *self._moved(snapshot.head), *self._hidden(snapshot)))
+        names = dict.fromkeys(
+            (*snapshot.files, *GitStatus(self.project).read()[1], *self._moved(snapshot.head), *self._hidden(snapshot))
+        )
         yield from (name for name in names if not name.startswith(".rails/"))
 
     def _moved(self, head: str) -> list[str]:
@@ -243,13 +218,6 @@ class ProjectChanges:
         except OSError:
             return 0o644
 
-    def _dirty(self) -> list[str]:
-        """Return the files that differ from the last commit, whatever the index says of them. Raises RailsError."""
-        found = listing.differing(self.project, listing.commit_of(self.project, "HEAD") or EMPTY_TREE)
-        if len(found) > _MOST_FILES:
-            raise WorkspaceError(f"{len(found)} files differ from the last commit; {_MOST_FILES} can be looked at.")
-        return found
-
     def _walk(self, start: str = "") -> list[str]:
         """Return every file that is neither hidden nor installed. Raises WorkspaceError where there are too many."""
         found: list[str] = [] if start.endswith("/") or not start else [start]
@@ -260,11 +228,3 @@ class ProjectChanges:
             if len(found) > _MOST_FILES:
                 raise WorkspaceError(f"There are more than {_MOST_FILES} files, and no git to say which changed.")
         return found
-
-
-def _output(what: str, ran: tuple[int, bytes, str]) -> list[str]:
-    """Return the entries that git has printed. Raises WorkspaceError where it failed."""
-    status, out, err = ran
-    if status != 0:
-        raise WorkspaceError(f"git {what} failed: {err.strip()[:300]}")
-    return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]

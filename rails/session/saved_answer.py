@@ -247,7 +247,7 @@ class Proposals:
         history = History(self.job.project)
         if not in_effect(history.steps(self.log.session_id), undone=False):
             raise UsageError(
-                "Nothing that was changed here is in effect. Other sessions: a person types ai-rails undo."
+                "Nothing that was changed here is in effect. For other sessions, a person types ai-rails undo."
             )
         done = history.undo(self.log.session_id)
         paths = tuple(str(change.path) for change in done.changes.changes)

@@ -195,8 +195,8 @@ def test_every_mistake_is_told_with_its_place():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"\xff", "x.toml:1: it is not valid TOML: byte 0xff is no UTF-8."),
-        (b"a = 1\nb = \xff", "x.toml:2: it is not valid TOML: byte 0xff is no UTF-8."),
+        (b"\xff", "x.toml:1: it is not valid TOML: byte 0xff is not UTF-8."),
+        (b"a = 1\nb = \xff", "x.toml:2: it is not valid TOML: byte 0xff is not UTF-8."),
         (b"a = 1\na = 2\n", "x.toml:2:6: it is not valid TOML: Cannot overwrite a value."),
         (b"a = [", "x.toml: it is not valid TOML: Invalid value."),
     ],

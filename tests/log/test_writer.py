@@ -567,3 +567,38 @@ def test_closing_puts_what_was_written_on_the_disk(state, monkeypatch):
         monkeypatch.setattr(os, name, synced.append)
     log.close()
     assert synced
+
+
+@pytest.mark.parametrize("length", [60, 80, 81, 200])
+def test_what_stands_in_a_message_is_cut_at_eighty_characters(state, length, monkeypatch):
+    monkeypatch.setattr(limits, "LOCK_SECONDS", 0.01)
+    name = "!" * length
+    shown = repr(name[:80])
+    with pytest.raises(LogError, match=f"^{re.escape(shown)} cannot name a session: use letters, digits, dots and"):
+        SessionLog.create(state, session_id=name)
+    with pytest.raises(LogError, match=f"^{re.escape(shown)} is not the name of a session$"):
+        SessionLog.reopen(state, name)
+    with SessionLog.create(state, session_id="s") as log:
+        (log.path.parent / "writer").write_bytes(b"w" * length)
+        with pytest.raises(LogError) as told:
+            SessionLog.reopen(state, "s")
+    holder = "w" * length if length <= 80 else f"{'w' * 80}… (+{length - 80} characters)"
+    assert str(told.value) == f"The session s is being written by {holder}."
+
+
+def test_why_a_log_cannot_be_made_or_opened_is_said_in_words(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for error, words in ((OSError("odd"), "odd"), (OSError(errno.EIO, "Input/output error"), "Input/output error")):
+
+        def failing(*_, error=error, **__):
+            raise error
+
+        with monkeypatch.context() as broken:
+            broken.setattr("rails.log.writer.files.folder", failing)
+            with pytest.raises(LogError) as told:
+                SessionLog.create(tmp_path)
+            assert str(told.value) == f"The session log cannot be created in {tmp_path}: {words}"
+            with pytest.raises(LogError) as told:
+                SessionLog.reopen(tmp_path, "s")
+            where = tmp_path / "sessions" / "s"
+            assert str(told.value) == f"The session log in {where} cannot be opened: {words}"

@@ -70,13 +70,13 @@ def test_each_way_in_which_something_of_the_project_goes_is_told_file_by_file(pr
     with OverlayLayer(project) as layer:
         for name in ("pack", "tool.sh", "linked", "pipe", "never", "src/a.py", "away"):
             whiteout(layer.upper / name)
-        fill(layer.upper, {"other": b"a file now", "src/b.py/new": b"in a folder now", "src/__pycache__/c": b""})
+        fill(layer.upper, {"other": b"a file now", "src/b.py/d/new": b"in a folder now", "src/__pycache__/c": b""})
         gone = "it was a link or no file, and is gone"
         assert walked(layer) == {
             **{"pack/m.py": None, "pack/sub/x": None, "pack/inner": None, "tool.sh": None, "src/a.py": None},
             **{"linked": gone, "pipe": gone, "away": gone},
             **{"other": b"a file now", "other/o": None},
-            **{"src/b.py": None, "src/b.py/new": b"in a folder now"},
+            **{"src/b.py": None, "src/b.py/d/new": b"in a folder now"},
         }
         assert {one.path: one.mode for one in layer._walk()}["other"] == 0o644
 
@@ -91,12 +91,18 @@ def test_a_folder_over_a_link_of_the_project_shows_nothing_of_where_it_led(proje
 
 
 def test_of_a_folder_made_anew_what_is_not_in_it_is_gone_at_any_depth(project, opaque):
-    fill(project, {f"pack/{name}": b"old" for name in ("m.py", "kept", "sub/x", "sub/deep/y", "gone/z", "sub/deep/w")})
+    fill(
+        project,
+        {
+            f"pack/{name}": b"old"
+            for name in ("m.py", "kept", "sub/x", "sub/deep/y", "gone/z", "sub/deep/w", "gone/kept")
+        },
+    )
     with OverlayLayer(project) as layer:
         fill(layer.upper, {"pack/kept": b"new", "pack/sub/deep/y": b"new", "src/new": b"n"})
         marks = opaque(layer.upper / "pack")
         expected = {"pack/m.py": None, "pack/kept": b"new", "pack/sub/x": None, "pack/sub/deep/y": b"new"}
-        expected |= {"pack/sub/deep/w": None, "pack/gone/z": None, "src/new": b"n"}
+        expected |= {"pack/sub/deep/w": None, "pack/gone/z": None, "pack/gone/kept": None, "src/new": b"n"}
         assert walked(layer) == expected
         # Letting one of its files show through again lets the folder show through: it is no longer made anew.
         layer._bases["pack/sub/deep/y"] = "digest"
@@ -561,6 +567,16 @@ def test_a_removal_that_is_refused_opens_the_folder_around_and_goes_on(tmp_path)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
     force_removal(os.rmdir, str(tmp_path / "a"), None)
     assert not (tmp_path / "a").exists()
+
+
+def test_every_folder_on_the_way_to_a_place_is_opened(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(layers, "open_folder", opened.append)
+    fill(tmp_path, {"one/two/x": b""})
+    for name, folders in (("one/two/x", ["one", "one/two"]), ("new/deep/x", ["new", "new/deep"]), ("x", [])):
+        layers.real_place(tmp_path, name)
+        assert opened == [tmp_path / folder for folder in folders]
+        opened.clear()
 
 
 def test_a_folder_is_opened_only_where_it_is_shut(tmp_path, monkeypatch):

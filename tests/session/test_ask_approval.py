@@ -276,3 +276,32 @@ def test_what_a_rule_says_something_about_is_asked_by_itself():
     context = asked_by(human := Both("deny", "deny"))
     assert ask_approval.ask_batch(context, [run_of(1), run_of(2)]) == {}
     assert human.asked == []
+
+
+def test_a_question_says_that_a_program_runs_unless_a_sandbox_holds_this_very_tool():
+    for holds, contained, risky in ((True, True, False), (True, False, True), (False, True, True)):
+        context = asked_by(Human())
+        context.contained.holds = lambda definition, holds=holds: holds and definition == "it"
+        context.contained.label = SimpleNamespace(contained=contained)
+        asked = ask_approval.approval_request_for(context, run_of(1))
+        assert bool(asked.risks) is risky
+        assert asked.notes == ("runs it",)
+        assert (asked.id, asked.agent, asked.model, asked.doubts) == ("t1.r1", "coder", "m", ())
+        context.echo = lambda request: "an echo"
+        assert ask_approval.approval_request_for(context, run_of(1)).doubts == ("an echo",)
+        assert ask_approval.approval_request_for(context, run_of(1), alone=False).notes == ()
+
+
+def test_keys_are_shown_to_an_agent_only_where_a_rule_book_says_so():
+    assert ask_approval.may_show_secrets(asked_by(Human()), "read_file", "a.txt") is False
+    for tool, path, shown in (("read_file", "a.txt", True), ("read_file", "b", False), ("grep", "a.txt", False)):
+        assert ask_approval.may_show_secrets(asked_by(Rules()), tool, path) is shown
+
+
+def test_two_are_enough_to_be_asked_about_at_once():
+    context = asked_by(human := Together("approve", "deny"))
+    assert list(ask_approval.ask_batch(context, [run_of(1), run_of(2)])) == ["t1.r1", "t1.r2"]
+    assert len(human.asked) == 1
+    context = asked_by(human := Together("approve"))
+    context.echo = None
+    assert ask_approval.ask_batch(context, [run_of(1)]) == {}, "one is not even looked at"

@@ -1,7 +1,7 @@
 """One turn and a session: the results of an answer, and the model's feedback."""
 
-import inspect
 import json
+import traceback
 
 import pytest
 
@@ -77,7 +77,7 @@ def test_c8_12_many_failures_are_a_loop_and_no_recursion(work):
 
     def watch(record):
         if record.event_type == "LLM_CALL":
-            depths.append(len(inspect.stack(0)))
+            depths.append(sum(1 for _ in traceback.walk_stack(None)))
 
     answers = [request("write_file", {"file_path": "b.txt", f"unknown{number}": 1}) for number in range(100)]
     done = work(*answers, max_turns=100, max_attempts=2000, watch=watch)

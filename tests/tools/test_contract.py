@@ -359,7 +359,7 @@ def test_many_faults_are_counted_not_listed(registry):
 def test_c6_08_no_more_than_fifty_edits_and_ten_thousand_characters_each(registry):
     edit = {"file_path": "a", "old_string": "x" * 10_001, "new_string": "y"}
     (long,) = ask(registry, "multi_edit", {"edits": [edit]})
-    assert "`edits[0].old_string` has 10001 characters; at most 10000" in long.message
+    assert "`edits[0].old_string` has 10,001 characters; at most 10,000" in long.message
     (many,) = ask(registry, "multi_edit", {"edits": [{**edit, "old_string": "x"}] * 51})
     assert "`edits` has 51 items; at most 50 items allowed" in many.message
 

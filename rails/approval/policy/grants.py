@@ -69,7 +69,7 @@ class GrantsFile:
 
 def posted_grants(folder: Path) -> Iterator[PostedGrant]:
     """Yield the grants of every process that still runs."""
-    names = sorted(path.name for path in folder.glob("*.json")) if folder.is_dir() else []
+    names = sorted(path.name for path in folder.glob("*.json"))
     for name in [name for name in names if _LIVE.fullmatch(name)][:_BOARDS]:
         process = int(name.removesuffix(".json"))
         if _runs(process):
@@ -194,8 +194,6 @@ class Grants:
         active = {grant.rule: grant for grant in self.active()}
         judgement = Policy((*rules, *active)).judge(request, around or Circumstances())
         used = tuple(active[rule] for rule in judgement.rules if rule in active)
-        if not used:  # a judgement that does not allow names no grant
-            return ()
         spent = tuple(replace(grant, uses=grant.uses - 1) for grant in used)
         self._grants.update((grant.number, grant) for grant in spent)
         self._post()
