@@ -202,9 +202,11 @@ class Gate:
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
         """Give the gate that judges by the configuration of ``base``: this one where that is what is on disk."""
-        from rails.gate.approved_state import approved_state
+        state = None
+        if base is not None and names:
+            from rails.gate.approved_state import approved_state
 
-        state = approved_state(self.project, base, names) if base is not None and names else None
+            state = approved_state(self.project, base, names)
         if state is None:
             yield self
             return
