@@ -346,15 +346,13 @@ class Gate:
         from rails.gate.support import suppressions
 
         looks: dict[str, tuple[suppressions.Uncovered, suppressions.Uncovered]] = {}
+        bare: dict[str, File] = {}
         for file in files:
             if file.before and file.before != file.after:
-                sides = suppressions.uncovered(file.path, file.before), suppressions.uncovered(file.path, file.after)
-                if sides[0].excused and sides[1].excused:
-                    looks[file.path] = sides
-        bare = {
-            path: File(path, FileChange(WorkspacePath(path), old.text, new.text), old.text, new.text, 0o644)
-            for path, (old, new) in looks.items()
-        }
+                old, new = suppressions.uncovered(file.path, file.before), suppressions.uncovered(file.path, file.after)
+                if old.excused and new.excused:
+                    looks[file.path] = old, new
+                    bare[file.path] = File(file.path, file.change, old.text, new.text, file.mode)
         fix, self._context.fix = self._context.fix, False
         try:
             for name in CHECKS if bare else ():
