@@ -27,12 +27,47 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
 # Projects of scenarios and cases of files: they are read, not run.
 collect_ignore = ["scenarios", "cases"]
 
-#: Files that take longest, longest first: what is begun last should be short. Their tests may go to any worker.
-LONG = ("tests/test_cli.py",)
+#: Files that take longest, about longest first: what is begun last should be short.
+LONG = (
+    "review/web/test_long.py",
+    "test_cli.py",
+    "review/web/test_deciding.py",
+    "review/web/test_browser.py",
+    "review/tui/test_asked.py",
+    "gate/test_ways.py",
+    "commands/test_interrupted.py",
+    "test_scenarios.py",
+    "docs/test_pages.py",
+    "gate/test_javascript_base.py",
+    "test_cli_agents.py",
+    "golden/test_golden.py",
+    "review/tui/test_app.py",
+    "gate/test_javascript_files.py",
+    "session/test_faults.py",
+    "batch/test_run_job.py",
+    "batch/test_run_set.py",
+    "review/web/test_reports.py",
+    "review/web/test_options.py",
+    "integrations/test_pages.py",
+    "integrations/test_mcp.py",
+    "data_formats/test_regex.py",
+    "core/test_text.py",
+    "review/test_queries.py",
+    "session/test_context_window.py",
+    "gate/test_same_as_the_commands.py",
+    "gate/test_tests_as_gate.py",
+    "golden/test_sessions.py",
+    "review/web/test_changes.py",
+    "test_layers.py",
+    "log/test_torture.py",
+    "log/test_index.py",
+    "sandbox/test_run.py",
+    "session/test_turn.py",
+)
 
 
 def pytest_collection_modifyitems(items):
-    place = {name: number for number, name in enumerate(LONG)}
+    place = {f"tests/{name}": number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(LONG)))
 
 
