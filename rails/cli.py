@@ -74,7 +74,10 @@ def _run(verb: str, words: Sequence[str]) -> int:
     if (at_once := getattr(module, "without_options", None)) and (code := at_once(words)) is not None:
         return int(code)
     from rails.commands.options import verb_parser
+    from rails.core.app_dirs import config_folder
 
+    if (own := config_folder() / ".env").is_file():
+        importlib.import_module("rails.commands.user_env").take(own)
     return int(module.run(verb_parser(verb, VERBS[verb], module.options).parse_args(words)))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Generic, Literal, TypeVar
 
 from rails.core.dataclass import dataclass
-from rails.core.diff import unified
 from rails.core.paths import WorkspacePath
 from rails.core.text import counted, decode_text, sha256
 
@@ -121,6 +120,8 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
 
     Time is bounded as in :mod:`rails.core.diff`. Different bytes never give an empty diff.
     """
+    from rails.core.diff import unified  # here and below: a first verdict without findings compares no lines
+
     old, new = (decode_text(data or b"") for data in (before, after))
     if old is None or new is None:
         return [f"Binary file {path}: {_size(before)} before, {_size(after)} after"]

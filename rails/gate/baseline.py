@@ -16,7 +16,6 @@ from itertools import accumulate
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
-from rails.core.diff import line_map
 from rails.core.lazy_pattern import lazy
 from rails.core.likeness import likeness
 from rails.core.text import plain_text
@@ -99,6 +98,8 @@ class _Comparison:
     def __init__(
         self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Sequence[tuple[str, str, str]]
     ) -> None:
+        from rails.core.diff import line_map
+
         self.old, self.new, self.old_is_broken = old, new, old_is_broken
         self.map = line_map(old.lines, new.lines)
         self.kept = frozenset(self.map)

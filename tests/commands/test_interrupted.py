@@ -21,7 +21,16 @@ def environment(tmp_path):
     (tmp_path / "project").mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     ours = {"AI_RAILS_CONFIG_DIR": str(tmp_path / "config"), "AI_RAILS_LANG": "en", "ANTHROPIC_API_KEY": "k"}
+    ours["OPENAI_API_KEY"] = "k"
     return {**kept, **ours, "TERM": "xterm-256color", "COLUMNS": "100"}
+
+
+def model_at(stub, anthropic):
+    """Both kinds of clients are stopped; only where it is the subject by the one that takes a second to import."""
+    return (
+        "--model",
+        *(("anthropic:m", "--base-url", stub.url) if anthropic else ("openai:m", "--base-url", f"{stub.url}/v1")),
+    )
 
 
 @pytest.mark.parametrize("moment", ["answering", "asking"])
@@ -30,8 +39,7 @@ def test_control_c_ends_with_a_summary_and_the_command_to_go_on(tmp_path, enviro
     slow = {"chunk_chars": 12, "pause_s": 0.2} if moment == "answering" else {}
     replies = [says(f"I begin.\n\nNow\n{'and then ' * 500 if slow else WRITE}", **slow)]
     with StubServer(replies) as stub:
-        words = ("run", "write hello", "--model", "anthropic:claude-test", "--base-url", stub.url)
-        terminal = Terminal(project, environment, *words)
+        terminal = Terminal(project, environment, "run", "write hello", *model_at(stub, moment == "answering"))
         terminal.until("I begin." if moment == "answering" else "then Enter: ")
         terminal.type("\x03")
         assert terminal.end() == 130
@@ -46,8 +54,7 @@ def test_control_c_ends_with_a_summary_and_the_command_to_go_on(tmp_path, enviro
 def test_a_session_that_a_signal_ends_says_how_to_go_on(tmp_path, environment, number):
     project = tmp_path / "project"
     with StubServer([says("I begin.\n\nNow\n" + "and then " * 500, chunk_chars=12, pause_s=0.2)]) as stub:
-        words = ("run", "write hello", "--model", "anthropic:claude-test", "--base-url", stub.url)
-        terminal = Terminal(project, environment, *words)
+        terminal = Terminal(project, environment, "run", "write hello", *model_at(stub, number == signal.SIGTERM))
         terminal.until("I begin.")
         terminal.process.send_signal(number)
         assert terminal.end() == 128 + number

@@ -1,7 +1,9 @@
 """Every path that git or the disk holds stands in the ledger once: chosen, gone, or missed with its reason."""
 
+import hashlib
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from rails.core.verdict import NotChecked
 from rails.gate import ledger as ledgers
 from rails.gate.ledger import read_ledger
 from rails.git import blobs, listing
+from rails.git.listing import Tracked
 
 LINK = "it is a link; links are not followed"
 PIPE = "it is a pipe, a socket or a device"
@@ -281,10 +284,25 @@ def test_what_git_is_told_to_overlook_is_looked_at(project, put, git):
     assert told(read_ledger(project, (), base="HEAD")) == (["a.py", "b.py"], [], {})
     (project / "b.py").unlink()
     assert told(read_ledger(project, (), base="HEAD")) == (["a.py"], [], {}), "a sparse checkout need not hold it"
+    put("pkg/new.py")
+    git("add", "pkg/new.py")
     put("pkg/.git", "")
     put("pkg/c.py", "y\n")
     chosen, deleted, missed = told(read_ledger(project, (), base="HEAD"))
-    assert (chosen, deleted, missed) == (["a.py", "pkg/c.py"], [], {("pkg", "read", OWN): True})
+    assert (chosen, deleted, missed) == (["a.py", "pkg/c.py", "pkg/new.py"], [], {("pkg", "read", OWN): True})
+
+
+def test_what_is_no_ordinary_file_is_never_the_same_as_an_empty_one(project, put):
+    os.mkfifo(project / "pipe")
+    (project / "link").symlink_to(put("empty.py", ""))
+    empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert blobs.has_content(project, project / "empty.py", empty)
+    assert not blobs.has_content(project, project / "pipe", empty)
+    assert not blobs.has_content(project / "sub", project / "empty.py", empty), "not one of the project"
+    for name, kind in (("pipe", "file"), ("link", "file"), ("nowhere", "file"), ("empty.py", "special")):
+        base = {name: Tracked("100644", empty)}
+        reader = ledgers._Reader(project, (), base, {})
+        assert not ledgers._is_unchanged(reader, ledgers._Entry(name, kind)), (name, kind)
 
 
 def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_required(project, put, git):
@@ -354,3 +372,28 @@ def test_a_project_within_a_repository_is_read_from_its_own_folder(project, put,
     assert "evil.py" in told(read_ledger(project / "sub", (), base="HEAD"))[0]
     assert told(read_ledger(project / "sub", ())) == ([".gitignore", "a.py"], [], {})
     assert told(read_ledger(project / "sub", ("x.log",)))[0] == ["x.log"]
+
+
+@pytest.mark.parametrize(
+    ("name", "committed"),
+    [
+        *((".gitignore", True), ("sub/deep/.gitignore", True), ("sub/exclude", False), (".gitignore/x", False)),
+        *((".git/info/exclude", False), (".git/.gitignore", False), ("sub/.git/.gitignore", False)),
+        *(("../.gitignore", False), ("../project2/.gitignore", False)),
+    ],
+)
+def test_which_ignore_files_a_commit_can_hold(project, name, committed):
+    assert ledgers._is_committed(Path(os.path.normpath(project / name)), project) is committed
+
+
+@pytest.mark.parametrize("chunk", [1, 1 << 20], ids=["in pieces", "at once"])
+@pytest.mark.parametrize("kind", [hashlib.sha1, hashlib.sha256])
+def test_a_content_is_the_one_that_git_names_in_either_kind_of_hash(project, put, monkeypatch, kind, chunk):
+    monkeypatch.setattr(blobs, "_CHUNK", chunk)
+    some = (b"", b"a\nb\n" * 40, b"a\r\nb\n" * 40)
+    texts = {text: kind(b"blob %d\0" % len(text) + text).hexdigest() for text in some}
+    for text, name in texts.items():
+        place = put("file", text)
+        assert blobs.name_of(text, name) == name
+        same = {text} | ({some[1]} if text == some[2] and chunk > 1 else set())  # up to line ends, unless it is large
+        assert {other for other, its in texts.items() if blobs.has_content(project, place, its)} == same

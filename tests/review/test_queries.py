@@ -5,7 +5,7 @@ from importlib import resources
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rails.core.events.record import BY_TYPE
@@ -281,6 +281,7 @@ EVENTS = st.tuples(st.sampled_from([*sorted(BY_TYPE), "OTHER"]), st.dictionaries
 
 @settings(max_examples=120, deadline=None)
 @given(st.lists(EVENTS, max_size=12))
+@example([("LLM_CALL", {"turn": -5})])
 def test_no_record_however_odd_breaks_the_view_or_its_schema(log, events):
     from rails.review.terminal import render_session
 
