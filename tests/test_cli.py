@@ -92,6 +92,8 @@ def test_help_reads_like_a_man_page_and_names_every_command(rails):
         "agents",
         "doctor",
         "demo",
+        *("new", "feature", "takeover"),
+        '"execute AGENT" is run --agent AGENT, "check" is gate, "status" is review, "archive" is log export SESSION',
         "exit codes",
         "environment",
         "files",
@@ -180,6 +182,8 @@ def test_apply_without_a_human_and_without_a_rule_writes_nothing(rails, project,
     contract("apply").validate(result)
     assert result["status"] == "denied"
     assert "Human Feedback" in result["previous_tool_output"]
+    assert not (project / "hello.txt").exists()
+    assert "+  hello" in rails("apply", "--dry-run", text=WRITE, code=0).stdout
     assert not (project / "hello.txt").exists()
 
 
@@ -425,6 +429,19 @@ def test_tools_and_agents_and_doctor_say_what_there_is(rails):
     assert "coder" in rails("agents", code=0).stdout
     assert "edit_file" in rails("agents", "coder", code=0).stdout
     assert "ruff" in rails("doctor", code=0).stdout
+
+
+def test_c9_13_doctor_says_of_each_tool_whether_it_is_there(rails, environment):
+    folder = Path(environment["AI_RAILS_CONFIG_DIR"]) / "mcp_definitions"
+    folder.mkdir(parents=True)
+    schema = {"type": "object", "properties": {}}
+    for name, program in (("there", sys.executable), ("absent", "no-such-program")):
+        tool = {"tool_name": name, "description": "d", "request_schema": schema, "access_control": {"*": True},
+                "transport": {"type": "command", "command": [program]}}  # fmt: skip
+        (folder / f"{name}.json").write_text(json.dumps(tool), "utf-8")
+    lines = rails("doctor").stdout.splitlines()
+    assert any("absent" in line and "no-such-program" in line for line in lines), lines
+    assert any("there" in line and "absent" not in line for line in lines)
 
 
 def test_a_tool_is_started_by_one_command(rails, project):

@@ -373,6 +373,14 @@ NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("escalation", "ask_user", "
 NOT_FOR_APPLY += [f"rails.sandbox.{one}" for one in ("run", "probe", "bubblewrap", "layer", "project_tests")]
 NOT_FOR_APPLY += [f"rails.parsing.{one}" for one in ("lenient_json", "repairs", "readings", "unescaped_quotes")]
 NOT_FOR_APPLY += [f"rails.parsing.{one}" for one in ("proposals", "unread_calls", "call_formats.unified_diff")]
+NOT_FOR_APPLY += [f"rails.edits.{one}" for one in ("match", "merge", "replace", "nearest", "regex_search")]
+NOT_FOR_APPLY += [
+    "rails.json_schema.validator",
+    "rails.approval.edit",
+    "rails.approval.policy.rules",
+    "rails.models.in_time",
+]
+NOT_FOR_APPLY += ["rails.session.tool_runs", "rails.tools.runners", "rails.render.highlight", "traceback", "ctypes"]
 NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.edits.choices", "rails.git"]
 
 

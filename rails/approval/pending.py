@@ -62,7 +62,7 @@ class PendingAnswers:
 
     def place(self, question: int, answer: Mapping[str, Json]) -> bool:
         """Leave an answer, complete or not at all; ``False`` if there is one already. Raises LogError."""
-        body = _canonical(answer)
+        body = json.dumps(dict(answer))
         letter = json.dumps({"answer": body, "code": self._code(question, body)}).encode()
         try:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
@@ -172,7 +172,3 @@ def is_being_written(state: Path, session_id: str) -> bool:
 
 def _name(question: int) -> str:
     return f"{question}.json"
-
-
-def _canonical(answer: Mapping[str, Json]) -> str:
-    return json.dumps(dict(answer), sort_keys=True, separators=(",", ":"), ensure_ascii=True)

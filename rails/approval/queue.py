@@ -167,7 +167,7 @@ class ApprovalQueue:
         ``wrong`` says why an answer of the page cannot be taken now; the question is put again with it. ``None``:
         nobody answered in time, or there is nobody.
         """
-        if self._box is None or self._publish is None or (here is None and not self.page_waits):
+        if self._publish is None or (here is None and not self.page_waits):
             return here() if here else None
         self._until = self._clock() + self._patience_s if self._patience_s else None
         number = 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.approval.policy.policy import load_policy
-from rails.commands import common
+from rails.commands import common, user_env
 from rails.commands.options import add_description, add_project
 from rails.config.settings_file import SCHEMAS, SchemaName, schema_text
 from rails.config.sources import ORDER, AllSettings, Setting, all_settings
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if options.name:
         raise UsageError(f"show takes no {one_line(options.name)!r}: it shows every setting.")
     project = common.project_of(options)
-    found = all_settings(project, config_folder(), os.environ)
+    found = all_settings(project, config_folder(), os.environ, user_env.TAKEN)
     if options.json:
         settings: list[Json] = [
             {"name": one.name, "value": one.value, "source": one.source, "line": one.line} for one in found.settings

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core import limits, paths
 from rails.core.builtin_tools import (
@@ -41,11 +41,13 @@ from rails.core.restrictions import Restrictions
 from rails.core.tool_request import Json, ToolRequest
 from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
-from rails.edits.match import Miss
 from rails.edits.placeholders import lost_lines
 from rails.edits.plan_result import EditError, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
+
+if TYPE_CHECKING:
+    from rails.edits.match import Miss
 
 
 def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | None = None) -> Plan:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rails.core.changes import ChangeSet, EditResult
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
-from rails.edits.match import Miss
+
+if TYPE_CHECKING:
+    from rails.edits.match import Miss
 
 
 @dataclass(frozen=True, slots=True)

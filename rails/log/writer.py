@@ -218,7 +218,7 @@ class SessionLog(Closing):
             found = verify(self.path)
         self._position = found.end
         for item in found.damage:
-            if item.offset < found.last_offset:
+            if item.offset <= found.last_offset:  # a whole record that was changed was not torn by a crash
                 raise LogError(
                     f"The session log {self.path} is damaged at {item}. Nothing was changed. "
                     "Review it with `ai-rails log verify`, and start a new session to go on."

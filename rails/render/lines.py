@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from rails.core.change_summary import ChangeSummary, SummaryStyle
 from rails.core.dataclass import replace
 from rails.core.text import counted, one_line
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
-from rails.render.highlight import Span, spans
 from rails.render.terminal import wrap
+
+if TYPE_CHECKING:
+    from rails.render.highlight import Span
 
 _MARKS: Final[dict[DiffStyle, str]] = {
     "add": "+ ",
@@ -59,7 +61,11 @@ def draw(diff: Diff, *, colour: bool = False, width: int = 100) -> list[str]:
 def draw_each(diff: Diff, colour: bool = False, width: int = 100) -> Iterator[list[str]]:
     """Yield each line of a diff as it is drawn: line number, mark, text, wrapped below itself."""
     lines = tuple(replace(line, text=line.text.expandtabs(4)) for line in diff.lines)
-    parts = spans(replace(diff, lines=lines)) if colour else [[] for _ in lines]
+    parts: Sequence[list[Span]] = [[] for _ in lines]
+    if colour:
+        from rails.render.highlight import spans
+
+        parts = spans(replace(diff, lines=lines))
     for line, found in zip(lines, parts, strict=True):
         yield list(_drawn(line, found, colour, width))
 

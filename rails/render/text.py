@@ -9,7 +9,6 @@ from rails.core.change_summary import ChangeSummary
 from rails.core.text import counted, one_line, printable
 from rails.render import blocks
 from rails.render.lines import draw, draw_summary, styled
-from rails.render.table import table_as_text
 from rails.render.terminal import wrap
 
 #: Lines of one diff that are shown.
@@ -66,6 +65,8 @@ class TextRenderer:
                 yield from wrap(one_line(block.title, 400), self.width)
                 yield from self.texts("", [printable(line, keep="\t") for line in block.lines])
             case blocks.Table():
+                from rails.render.table import table_as_text
+
                 yield from table_as_text(block, self.colour, width=self.width).split("\n")
             case blocks.Prose():
                 yield from self.texts(block.name, _few_lines(block.text))

@@ -7,7 +7,6 @@ be resumed.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -58,6 +57,8 @@ def outcome_of(publish: Callable[[Event], object], ids: tuple[str, ...], doing: 
 
 def fault_event(doing: str, error: BaseException) -> ErrorEvent:
     """Return the event of a fault of ours, with its traceback."""
+    import traceback
+
     where = traceback.extract_tb(error.__traceback__)[-1:]
     place = f" ({where[0].name}, line {where[0].lineno})" if where else ""
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)

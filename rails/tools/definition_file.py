@@ -15,7 +15,6 @@ from rails.json_schema.allowed import check_parameters, check_schema, did_you_me
 from rails.tools import aliases
 from rails.tools.definition_fields import NAME, VARIABLE, Fields
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
-from rails.tools.runners.secrets import secret_references
 from rails.tools.transports import TransportReader, filled_texts, placeholders, secret_texts
 
 _LEVELS: Final[Mapping[Json, Access]] = {
@@ -243,6 +242,8 @@ class DefinitionReader(Fields):
         declared = self.raw.get("secrets")
         known = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
         for place, text in secret_texts(transport):
+            from rails.tools.runners.secrets import secret_references  # what ships has no secrets
+
             for name in secret_references(text):
                 if name not in known:
                     fix = did_you_mean(name, known, f'Add "secrets": ["{one_line(name)}"].')

@@ -18,6 +18,8 @@ from rails.approval.options import batch_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.approver import TerminalApprover
+from rails.core.candidates import CandidatePlace, PlaceChoice
+from rails.core.changes import ChangeSet
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events.record import Record
 
@@ -573,3 +575,84 @@ def test_a_page_that_was_first_wins_over_what_is_picked_at_the_terminal(make):
     assert alone.queue.pick(batch_question(runs(make)), None) is None
     assert alone.records == []
     assert alone.queue.pick(batch_question(runs(make)), lambda: "mine") == "mine"
+
+
+def offer_of(make):
+    places = tuple(
+        CandidatePlace(handle, line, line + 1, 0.8, ChangeSet((make.change(after=after),)))
+        for handle, line, after in (("h1", 3, b"a = 3\n"), ("h2", 9, b"a = 9\n"))
+    )
+    return PlaceChoice("t1.1", 0, "src/app.py", "It is not in the file.", places)
+
+
+def test_a_place_is_chosen_at_the_terminal_or_in_the_page_whoever_is_first(make):
+    offer = offer_of(make)
+    desk = Desk(here=(here := Board()))
+    assert desk.queue.choose(offer) == "at the terminal"
+    assert here.asked == [offer]
+    assert closing(desk) == ("answered: at the terminal", "answered", 1)
+    for choice, found in (("h2", "h2"), ("fly", "at the terminal")):
+        desk = Desk(here=Board())
+        desk.on_open = lambda record, desk=desk, choice=choice: desk.box.place(record.seq, chosen(choice)(record))
+        assert desk.queue.choose(offer) == found
+    away = Board()
+    away.attended = False
+    desk = Desk(here=away, page_waits=False)
+    assert (desk.queue.choose(offer), away.asked, desk.records) == ("", [], [])
+    desk = Desk(here=away)
+    desk.on_open = lambda record: desk.box.place(record.seq, chosen("h1")(record))
+    assert (desk.queue.choose(offer), away.asked) == ("h1", [])
+    assert ApprovalQueue(page_waits=True).choose(offer) == ""
+    assert (Desk(here=Board(), page_waits=False).queue.attended, Desk(here=away, page_waits=False).queue.attended) == (
+        True,
+        False,
+    )
+
+
+def test_what_a_page_edits_is_the_files_own_text_in_its_own_encoding(make):
+    def edits(before, after, text):
+        desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": text}}), ("approve", {}))
+        decision = desk.queue.decide(make.ask(make.change(before=before, after=after)))
+        note = desk.records[1].details["note"]
+        return (decision.edited.changes.changes[0].after if decision.edited else None), note
+
+    assert edits(b"a\n", b"b\n", "\ufeffc\r\nd\n") == (b"c\nd\n", "")
+    assert edits(b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\n", "\ufeffc\n") == (b"\xef\xbb\xbfc\n", "")
+    assert edits("é\n".encode("utf-16"), "è\n".encode("utf-16"), "ê\n")[0] == "ê\n".encode("utf-16")
+    kept, note = edits(b"a\r", b"b\rc\r", "c\n")
+    assert (kept, note.endswith("would not survive the page. Edit it at the terminal.")) == (None, True)
+    kept, note = edits("é\n".encode("latin-1"), "è\n".encode("latin-1"), "c \u4e16 d\n")
+    assert kept is None
+    assert note.startswith("src/app.py is in ")
+    assert note.endswith(", which does not have '\u4e16'.")
+    assert edits(b"a\n", None, "c\n")[1].startswith("The line ends of src/app.py would not survive")
+
+
+def test_an_edit_that_nobody_could_check_is_not_used(make):
+    desk = Desk().answers(EDIT, ("approve", {}))
+    assert desk.queue.decide(make.ask()).edited is None
+    assert desk.records[1].details["note"] == "Nothing here can check an edit, so none is taken."
+
+
+def test_a_grant_of_another_rule_or_where_none_can_be_given_is_no_answer(make, monkeypatch):
+    rule = as_toml(propose(make.ask()))
+    for grants, text, answer in ((True, rule, "approve"), (True, rule + " ", "deny"), (False, rule, "deny")):
+        desk = Desk()
+        desk.queue.grants = desk.grants if grants else None
+        desk.answers(("grant", {"rule": text, "uses": 3, "minutes": 7}))
+        request = make.ask()
+        no = PageAnswer("deny", request.digest).to_json()
+        monkeypatch.setattr("rails.approval.queue.time.sleep", lambda _, desk=desk, no=no: desk.box.place(1, no))
+        assert desk.queue.decide(request).answer == answer
+        assert desk.records[0].details["grant"] is None or grants
+        assert len(desk.grants.active()) == (answer == "approve")
+
+
+def test_a_terminal_that_goes_away_is_not_asked_again_and_without_a_page_its_word_counts(make):
+    here = Here("deny", by="end of input")
+    desk = Desk(here=here, judge=judge_of(make)).answers(EDIT, ("approve", {}))
+    assert desk.queue.decide(make.ask()).by == IN_PAGE
+    assert (len(here.asked), desk.queue.here) == (1, None)
+    alone = Desk(here=Here("deny", by="end of input"), page_waits=False)
+    assert alone.queue.decide(make.ask()).by == "end of input"
+    assert alone.queue.here is not None

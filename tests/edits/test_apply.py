@@ -625,3 +625,14 @@ def test_folders_and_files_are_opened_without_following_a_link_or_waiting(tmp_pa
     assert os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | always == safe_files._READ
     with opened(tmp_path) as workspace:
         assert not os.get_inheritable(workspace.folder(()))
+
+
+def test_a_folder_that_vanishes_while_it_is_made_is_named(tmp_path):
+    class Forgetful(Disk):
+        def make_folder(self, name, folder):
+            if name != "y":
+                super().make_folder(name, folder)
+
+    with opened(tmp_path, Forgetful()) as workspace, pytest.raises(UnsafeFileError) as raised:
+        workspace.make_folder(("x", "y"))
+    assert str(raised.value) == "x/y vanished while it was being made."

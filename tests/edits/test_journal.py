@@ -250,12 +250,15 @@ def test_only_a_change_that_waits_for_its_step_is_marked_and_where_that_fails_it
         (waiting, Disk(), f"{ID}.applied"),
         (replace(waiting, applied=True), Full(), f"{ID}.applied"),
     ):
+        synced = []
         save(tmp_path, f".rails/journal/{one.file_name}", "x")
         with opened(tmp_path, disk) as workspace:
             marked = mark_applied(workspace, one)
             assert marked == replace(one, applied=name.endswith("applied"))
             assert [place.name for place in folder.iterdir()] == [name]
+            workspace.disk.sync = synced.append
             close_journal(workspace, marked)
+            assert synced == [workspace.folder((".rails", "journal"))]
             close_journal(workspace, marked)
         assert list(folder.iterdir()) == []
 

@@ -235,7 +235,13 @@ def test_a_line_beyond_one_that_stayed_is_another(was, now, line):
 
 def test_how_far_lines_are_compared_is_bounded():
     assert (baseline._TOUCHED, baseline._TRIES, baseline._COMPARED) == (0.6, 2_000, 300)
-    assert new_of([], [], [], [finding(1)]) == [True]
+
+
+def test_at_the_end_of_a_file_is_beyond_its_last_line():
+    touched = ["keep", "value = first_call(1)"], ["keep", "value = first_calls(1)"]
+    for line in (2, 3, 9):
+        assert new_of(*touched, [finding(2, "E501", "long")], [finding(line, "E501", "long")]) == [line > 2]
+        assert new_of(*touched, [], [finding(line, "E501", "long")]) == [True]
 
 
 def test_of_two_touched_lines_the_like_one_is_taken():

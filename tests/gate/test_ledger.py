@@ -1,7 +1,9 @@
 """Every path that git or the disk holds stands in the ledger once: chosen, gone, or missed with its reason."""
 
+import hashlib
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -370,3 +372,28 @@ def test_a_project_within_a_repository_is_read_from_its_own_folder(project, put,
     assert "evil.py" in told(read_ledger(project / "sub", (), base="HEAD"))[0]
     assert told(read_ledger(project / "sub", ())) == ([".gitignore", "a.py"], [], {})
     assert told(read_ledger(project / "sub", ("x.log",)))[0] == ["x.log"]
+
+
+@pytest.mark.parametrize(
+    ("name", "committed"),
+    [
+        *((".gitignore", True), ("sub/deep/.gitignore", True), ("sub/exclude", False), (".gitignore/x", False)),
+        *((".git/info/exclude", False), (".git/.gitignore", False), ("sub/.git/.gitignore", False)),
+        *(("../.gitignore", False), ("../project2/.gitignore", False)),
+    ],
+)
+def test_which_ignore_files_a_commit_can_hold(project, name, committed):
+    assert ledgers._is_committed(Path(os.path.normpath(project / name)), project) is committed
+
+
+@pytest.mark.parametrize("chunk", [1, 1 << 20], ids=["in pieces", "at once"])
+@pytest.mark.parametrize("kind", [hashlib.sha1, hashlib.sha256])
+def test_a_content_is_the_one_that_git_names_in_either_kind_of_hash(project, put, monkeypatch, kind, chunk):
+    monkeypatch.setattr(blobs, "_CHUNK", chunk)
+    some = (b"", b"a\nb\n" * 40, b"a\r\nb\n" * 40)
+    texts = {text: kind(b"blob %d\0" % len(text) + text).hexdigest() for text in some}
+    for text, name in texts.items():
+        place = put("file", text)
+        assert blobs.name_of(text, name) == name
+        same = {text} | ({some[1]} if text == some[2] and chunk > 1 else set())  # up to line ends, unless it is large
+        assert {other for other, its in texts.items() if blobs.has_content(project, place, its)} == same

@@ -252,6 +252,9 @@ def test_an_ignore_file_is_weaker_where_it_takes_files_out(name):
     for before, after in (("dist\na\n", "dist\n"), ("dist\n", "dist\n!dist/a\n")):
         assert told(name, before, after) == [("gate-config-changed", 1, "It changes which files are checked.")]
     assert told(name, "dist\n", "\n# x\n  dist  \n") == []
+    assert told(name, None, "dist\n") == told(name, "", "dist\n")
+    assert told(name, "!dist/a\n", None)[0][2] == "It takes files out of the checks: !dist/a"
+    assert told(name, None, "# none\n") == told(name, "\n", None) == []
 
 
 def test_our_own_settings_are_weaker_where_a_check_goes_or_an_excuse_comes():
@@ -330,3 +333,18 @@ def test_the_two_limits_are_quoted_up_to_a_bound(extra, cut):
     assert told("setup.cfg", f"[flake8]\nmax-x = {old}\n", f"[flake8]\nmax-x = {new}\n") == [
         ("gate-config-weakened", 2, f"flake8.max-x allows more: {new[:20]}{cut} instead of {old[:20]}{cut}")
     ]
+
+
+def test_each_option_that_is_weaker_is_told_in_the_order_of_the_file_and_any_other_is_not():
+    old = "line-length = 88\nother = 1\nselect = ['E', 'F']\nskip = []\n[lint]\nstrict = true\n"
+    new = "line-length = 99\nother = 2\nselect = ['E']\nskip = ['x']\n[lint]\nstrict = false\n"
+    weaker = [
+        (1, "ruff.line-length allows more: 99 instead of 88"),
+        (3, "ruff.select asks for less: without F"),
+        (4, "ruff.skip lets more through: x"),
+        (6, "ruff.lint.strict was on and is off"),
+    ]
+    assert told("ruff.toml", old, new) == [("gate-config-weakened", line, words) for line, words in weaker]
+    tools = "[tool.mypy]\na = 1\n[tool.ruff]\nb = 1\nc = ['a']\n"
+    gone = "{} is no longer configured, so it may no longer run"
+    assert [words for *_, words in told("pyproject.toml", tools, None)] == [gone.format("mypy"), gone.format("ruff")]

@@ -138,8 +138,9 @@ def test_a_key_that_cannot_be_kept_is_said(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "../x", "x" * 200])
 def test_what_is_no_session_has_no_answers(tmp_path, name):
-    with pytest.raises(LogError, match="is not the name of a session"):
+    with pytest.raises(LogError) as told:
         PendingAnswers(tmp_path, name, KEY)
+    assert str(told.value) == f"{name[:80]!r} is not the name of a session"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -223,3 +224,18 @@ def test_an_error_without_words_of_its_own_is_still_told(box, tmp_path, monkeypa
     monkeypatch.setattr("rails.approval.pending.atomic_file.create", odd)
     with pytest.raises(LogError, match=r"The key for answers cannot be kept in .*: odd$"):
         answer_key(tmp_path / "other")
+
+
+def test_nobody_is_heard_by_a_run_that_has_ended_or_whose_log_cannot_be_asked(box, log, monkeypatch):
+    box.hear(on=True)
+    with monkeypatch.context() as broken:
+
+        def failing(*_, **__):
+            raise OSError("odd")
+
+        broken.setattr("rails.approval.pending.lock.acquire", failing)
+        assert (box.listening, box.hearing) == (False, False)
+        assert is_being_written(log.state, log.session_id) is False
+    assert (box.listening, box.hearing) == (True, True)
+    log.close()
+    assert (box.listening, box.hearing) == (False, False)

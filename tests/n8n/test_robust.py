@@ -221,3 +221,16 @@ def test_every_rule_has_a_reason_and_an_example():
     table = rules_table()
     assert [row[0] for row in table] == sorted({row[0] for row in table})
     assert all(all(row) for row in table)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"nodes": [], "connections": {"Start": None}},
+        {"nodes": ["Start", 5, None], "connections": {}},
+        {"nodes": [{"name": "A", "type": "x", "position": [0, 0]}], "connections": {"A": {"main": [["B"]]}}},
+    ],
+)
+def test_c13_05_an_odd_shape_is_an_issue(value):
+    found = check_workflow(json.dumps(value).encode(), "x.json", "import")
+    assert [one.severity for one in found].count("error") >= 1

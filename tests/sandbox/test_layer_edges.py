@@ -95,14 +95,20 @@ def test_of_a_folder_made_anew_what_is_not_in_it_is_gone_at_any_depth(project, o
         project,
         {
             f"pack/{name}": b"old"
-            for name in ("m.py", "kept", "sub/x", "sub/deep/y", "gone/z", "sub/deep/w", "gone/kept")
+            for name in ("m.py", "kept", "sub/x", "sub/deep/y", "gone/z", "sub/deep/w", "gone/kept", "gone/sub/v")
         },
     )
     with OverlayLayer(project) as layer:
         fill(layer.upper, {"pack/kept": b"new", "pack/sub/deep/y": b"new", "src/new": b"n"})
         marks = opaque(layer.upper / "pack")
         expected = {"pack/m.py": None, "pack/kept": b"new", "pack/sub/x": None, "pack/sub/deep/y": b"new"}
-        expected |= {"pack/sub/deep/w": None, "pack/gone/z": None, "pack/gone/kept": None, "src/new": b"n"}
+        expected |= {
+            "pack/sub/deep/w": None,
+            "pack/gone/z": None,
+            "pack/gone/kept": None,
+            "pack/gone/sub/v": None,
+            "src/new": b"n",
+        }
         assert walked(layer) == expected
         # Letting one of its files show through again lets the folder show through: it is no longer made anew.
         layer._bases["pack/sub/deep/y"] = "digest"
@@ -110,6 +116,16 @@ def test_of_a_folder_made_anew_what_is_not_in_it_is_gone_at_any_depth(project, o
         assert marks == set()
         assert layer._bases == {}
         assert walked(layer) == {"pack/kept": b"new", "src/new": b"n"}
+
+
+def test_every_folder_that_a_command_left_is_opened_before_it_is_looked_into(project, monkeypatch):
+    opened = []
+    monkeypatch.setattr(overlay, "open_folder", opened.append)
+    with OverlayLayer(project, lambda paths: {"out/"} & set(paths)) as layer:
+        fill(layer.upper, {"a/b/x": b"", "out/x": b"", "src/__pycache__/x": b""})
+        walked(layer)
+        assert opened[0] == layer.upper
+        assert {str(place.relative_to(layer.upper)) for place in opened} == {".", "a", "a/b", "src"}
 
 
 def test_a_folder_within_one_made_anew_is_new_and_its_neighbours_are_not(project, opaque):
@@ -386,6 +402,65 @@ def test_so_much_may_be_hidden_from_a_command(project, monkeypatch):
         assert str(raised.value) == words
 
 
+def test_how_long_and_how_far_is_looked_for_what_is_hidden(project, monkeypatch):
+    assert (layers._MOST_LOOKED_AT, layers._LOOK_SECONDS) == (500_000, 20.0)
+    said = "What .agent-restrictions hides was not found within {}: the project is too large to be looked through. "
+    said += "Restrict its large folders as a whole. Nothing was run."
+
+    class Clock:
+        def __init__(self, *times):
+            self.times = [*times, times[-1]]
+
+        def monotonic(self):
+            return self.times.pop(0) if len(self.times) > 1 else self.times[0]
+
+    fill(project, {"src/a.key": b""})
+    with Layer(project, restrictions=Restrictions.parsed(b"*.key\n")) as layer:
+        for most, words in ((5, ""), (4, "4 files, or 20 s")):  # src, tool.sh; three files in src
+            monkeypatch.setattr(layers, "_MOST_LOOKED_AT", most)
+            if words:
+                with pytest.raises(CheckError) as raised:
+                    layer.hidden()
+                assert str(raised.value) == said.format(words)
+            else:
+                assert list(layer.hidden()) == [("src/a.key", False)]
+        monkeypatch.setattr(layers, "_MOST_LOOKED_AT", 1_000)
+        monkeypatch.setattr(layers, "time", Clock(7.0, 26.0, 27.0))
+        assert list(layer.hidden()) == [("src/a.key", False)]
+        monkeypatch.setattr(layers, "time", Clock(7.0, 26.0, 27.5))
+        with pytest.raises(CheckError) as raised:
+            layer.hidden()
+        assert str(raised.value) == said.format("1,000 files, or 20 s")
+
+
+@pytest.mark.parametrize("kind", [OverlayLayer, CopyLayer])
+def test_a_link_to_a_folder_is_a_link_and_nothing_behind_it_is_looked_at(project, tmp_path, kind):
+    fill(tmp_path, {"outside/secret": b"s"})
+    with kind(project) as layer:
+        (layer.upper / "away").symlink_to(tmp_path / "outside")
+        (layer.upper / "round").symlink_to(".")
+        assert walked(layer) == {"away": "it is a link", "round": "it is a link"}
+
+
+def test_a_folder_that_nobody_can_list_may_hide_anything_and_is_an_error(project, monkeypatch):
+    real = os.scandir
+
+    def scandir(place):
+        if str(place).endswith("src"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(place))
+        return real(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with Layer(project, restrictions=Restrictions.parsed(b"*.key\n")) as layer, pytest.raises(CheckError) as raised:
+        layer.hidden()
+    said = f"{layers.one_line(str(project / 'src'), 200)} cannot be read (Permission denied), so nobody knows what "
+    said += ".agent-restrictions hides there. Make it readable, or restrict it as a whole. Nothing was run."
+    assert str(raised.value) == said
+    place = OSError(errno.EIO, "no", "p" * 201)
+    with pytest.raises(CheckError, match=r"^p{200}… \(\+1 characters\) cannot be read \(no\)"):
+        layers._not_looked_at(place)
+
+
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), RecursionError()])
 def test_a_layer_that_cannot_be_read_says_why_and_that_nothing_was_taken(project, monkeypatch, error):
     def fail(_):
@@ -567,6 +642,16 @@ def test_a_removal_that_is_refused_opens_the_folder_around_and_goes_on(tmp_path)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
     force_removal(os.rmdir, str(tmp_path / "a"), None)
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("name", ["shut", "shut/inner"])
+def test_a_folder_that_cannot_be_listed_is_opened_before_it_is_removed(tmp_path, monkeypatch, name):
+    fill(tmp_path, {"shut/inner/x": b""})
+    opened, ours = [], os.chmod
+    monkeypatch.setattr(os, "chmod", lambda place, mode: opened.append((str(place), mode)) or ours(place, mode))
+    force_removal(os.scandir, str(tmp_path / name), None)
+    assert opened[:2] == [(str((tmp_path / name).parent), 0o700), (str(tmp_path / name), 0o700)]
+    assert not (tmp_path / name).exists()
 
 
 def test_every_folder_on_the_way_to_a_place_is_opened(tmp_path, monkeypatch):

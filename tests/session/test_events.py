@@ -88,6 +88,7 @@ def test_c5_04_the_success_line_names_the_file(events):
     ("call", "word"),
     [
         ({"tool": "write_file", "path": "a.txt", "content": "x"}, "Creating..."),
+        ({"tool": "pilotwrite", "path": "a.txt", "content": "x"}, "Creating..."),
         ({"tool": "delete_file", "path": "b.txt"}, "Deleting..."),
         (
             {"tool": "edit_file", "path": "b.txt", "search_replace": {"old_string": "a", "new_string": "b"}},
@@ -110,14 +111,21 @@ def test_c5_10_the_terminal_shows_the_same_states(work):
     shown = out.getvalue()
     assert "Creating" in shown
     assert "Created a.txt" in shown
+    assert shown.index("Creating") < shown.index("Created a.txt") < shown.index("refused")
 
 
 def test_c5_07_server_sent_events_end_with_done(work):
-    text = stream_of(work, "Nothing to do.", form="sse")
+    text = stream_of(work, WRITE, "Nothing to do.", form="sse", approvals=["approve"])
+    assert text.count('"type": "json-tool-block"') == 1
+    assert text.index('"json-tool-block"') < text.index("[DONE]")
     assert text.startswith("data: {")
     assert text.endswith("data: [DONE]\n\n")
     for part in text.strip().split("\n\n")[:-1]:
         json.loads(part.removeprefix("data: "))
+
+
+def test_c5_08_the_bounds_are_the_originals():
+    assert (live_text.PARTIAL_CHARS, live_text.PARTIAL_S) == (50, 0.15)
 
 
 def test_c5_08_a_block_that_grows_is_told_once_and_not_at_every_piece(work):
@@ -165,12 +173,13 @@ def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(wor
     for debug in (False, True):
         out = io.StringIO()
         work(
-            BROKEN.replace('"content": ', f'"content": "{key}" '),
+            BROKEN.replace('"content": ', f'"content": "{key}", oops '),
             "Done.",
             watch=ProgressScreen(out, colour=False, debug=debug),
         )
         shown[debug] = out.getvalue()
     assert "Invalid JSON" not in shown[False]
+    assert "Invalid JSON" in shown[True]
     assert len(shown[True]) > len(shown[False])
     assert key not in shown[False] + shown[True]
 

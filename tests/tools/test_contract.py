@@ -269,6 +269,7 @@ def test_text_stays_text_where_the_schema_allows_text(schema, sent):
         ({"type": "integer", "exclusiveMaximum": 5}, 5, "it must be less than 5"),
         ({"type": "string", "pattern": "^[a-z]+$"}, "ab\n", "does not match ^[a-z]+$"),
         ({"type": "string", "format": "date"}, "2026-13-01", "is not a valid date"),
+        ({"type": "string", "format": "date-time"}, "2026-01-02 25:00", "is not a valid date-time"),
         ({"type": "string", "format": "email"}, "nobody", "is not a valid email"),
         ({"type": "string", "format": "uri"}, "not a uri", "is not a valid uri"),
         ({"type": "array", "uniqueItems": True}, [{"a": 1}, {"a": 1}], "lists an item twice"),
@@ -405,3 +406,14 @@ def test_c3_17_shapes_have_every_name_and_every_alias_of_a_parameter(registry):
     assert "oldString" in shapes["fast_editor"]["properties"]["edits"]["items"]["properties"]
     assert "write_file" not in registry.shapes("overseer")
     assert registry.shapes()["write_file"] is shapes["write_file"]  # made once, asked for at every turn
+
+
+def test_c3_17_a_definition_of_ones_own_has_the_aliases_that_it_lists():
+    definition = define(
+        request_schema=properties(file_path={"type": "string"}),
+        tool_aliases=["pilotprobe"],
+        parameter_aliases={"where": "file_path"},
+        effect="read",
+    )
+    found = ask(Registry({"probe": definition}), "pilotprobe", {"where": "a"})
+    assert (found.tool_name, found.parameters) == ("probe", {"file_path": "a"})

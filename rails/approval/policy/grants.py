@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, Protocol, runtime_checkable
+from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.rules import Circumstances, Policy, PolicyRule, items_of
@@ -135,15 +135,6 @@ class Change:
 
     what: Literal["given", "revoked"]
     grant: Grant
-
-
-@runtime_checkable
-class Granter(Protocol):
-    """An approver to whom grants can be given."""
-
-    def changes(self) -> tuple[Change, ...]:
-        """Return which grants were given or revoked since this was last asked."""
-        ...
 
 
 class Grants:
