@@ -16,7 +16,11 @@ sys.dont_write_bytecode = False
 gc.disable()
 
 # A property holds or it does not: how fast its examples are made and tried says how busy the machine is.
-settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Many more examples are tried by `make prove` (tests/prove/test_properties.py).
+EXAMPLES = int(os.environ.get("AI_RAILS_EXAMPLES", "40"))
+settings.register_profile(
+    "any-machine", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any-machine")
 
 # Whoever starts the suite may ignore signals (a job in the background, nohup), which programs inherit: tests send them.
