@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rails.config.prices import Price, price_of
 from rails.core import dataclass as values
-from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, Usage
+from rails.core.conversation import EachOnce, Message, ModelAnswer, TextDelta, TextPart, Usage
 from rails.core.errors import ModelError, TimeUpError
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
@@ -40,7 +40,7 @@ class ModelWindow:
     tokens: int = 0
     measured: Measured = field(default_factory=Measured)
     said: dict[str, int] = field(default_factory=dict)
-    _sizes: window.Sizes = field(default_factory=window.Sizes)
+    _sizes: EachOnce[int] = field(default_factory=lambda: EachOnce(window.size))
 
     def of(self, model: Model, prices: Mapping[str, Price]) -> None:
         """Be the window of ``model``: what the user's settings say, its server, or else what such models have."""
@@ -58,7 +58,7 @@ class ModelWindow:
         """Return how many tokens a prompt is thought to take, before it is corrected; 0 where nobody asks."""
         if not self.tokens:
             return 0
-        return window.estimate(context.system, context.tools, ()) + self._sizes.of(messages)
+        return window.estimate(context.system, context.tools, ()) + sum(self._sizes.of(messages))
 
     def fitted(self, context: TurnContext, messages: Sequence[Message], tried: Tried) -> ContextReduced | None:
         """Return the step that is due, published; ``None`` where none is. Raises ModelError where none is enough."""

@@ -8,7 +8,6 @@ answers with what they were told, for which one page stands. What a step left ou
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -88,23 +87,6 @@ def estimate(system: str, tools: Sequence[ToolSpec], messages: Sequence[Message]
 def size(message: Message) -> int:
     """Return how many tokens a message is thought to take."""
     return _FRAME + sum(_tokens(_text_of(part)) + _FRAME for part in message.parts)
-
-
-class Sizes:
-    """Measures a conversation that grows: what was measured before is not measured again."""
-
-    def __init__(self) -> None:
-        self._known: list[Message] = []
-        self._size = 0
-
-    def of(self, messages: Sequence[Message]) -> int:
-        """Return how many tokens ``messages`` are thought to take."""
-        if len(messages) < len(self._known) or any(map(operator.is_not, self._known, messages)):
-            self._known, self._size = [], 0
-        more = messages[len(self._known) :]
-        self._known += more
-        self._size += sum(map(size, more))
-        return self._size
 
 
 def _tokens(text: str) -> int:
