@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -21,11 +22,15 @@ _REPORT: Final = "Set AI_RAILS_DEBUG=1 to see where it happened, and report that
 def console() -> NoReturn:
     """Run the command of this process's own command line and end the process with its exit code."""
     gc.set_threshold(_COLLECT_AFTER)
-    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding lacks is shown as an escape
+            stream.reconfigure(errors="backslashreplace")
     leave = importlib.import_module("rails.commands.leave")
+    leave.take_interrupts()
+    code = main()
     if sys.argv[1:2] in (["apply"], ["gate"], ["parse"]):  # programs wait for them
         leave.end_process(code)
-    leave.settle_streams()
+    leave.settle_streams(code)
     sys.exit(code)
 
 
@@ -66,7 +71,10 @@ def _run(verb: str, words: Sequence[str]) -> int:
     if (at_once := getattr(module, "without_options", None)) and (code := at_once(words)) is not None:
         return int(code)
     from rails.commands.options import verb_parser
+    from rails.core.app_dirs import config_folder
 
+    if (own := config_folder() / ".env").is_file():
+        importlib.import_module("rails.commands.user_env").take(own)
     return int(module.run(verb_parser(verb, VERBS[verb], module.options).parse_args(words)))
 
 

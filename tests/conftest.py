@@ -1,11 +1,19 @@
-"""What the tests of every package share."""
+"""What the tests of every package share, and how `make test` gives them to its workers."""
 
 import gc
+import os
 import signal
+import sys
 import time
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Programs that tests start would compile the whole package again and again, and so would every worker the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# Nothing that is collected is garbage: looking through it takes a fifth of the time.
+gc.disable()
 
 # A property holds or it does not: how fast its examples are made and tried says how busy the machine is.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -19,6 +27,74 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
 # Projects of scenarios and cases of files: they are read, not run.
 collect_ignore = ["scenarios", "cases"]
 
+#: Files that take longest, about longest first: what is begun last should be short.
+LONG = (
+    "review/web/test_long.py",
+    "test_cli.py",
+    "review/web/test_deciding.py",
+    "review/web/test_browser.py",
+    "review/tui/test_asked.py",
+    "gate/test_ways.py",
+    "commands/test_interrupted.py",
+    "test_scenarios.py",
+    "docs/test_pages.py",
+    "gate/test_javascript_base.py",
+    "test_cli_agents.py",
+    "golden/test_golden.py",
+    "review/tui/test_app.py",
+    "gate/test_javascript_files.py",
+    "session/test_faults.py",
+    "batch/test_run_job.py",
+    "batch/test_run_set.py",
+    "review/web/test_reports.py",
+    "review/web/test_options.py",
+    "integrations/test_pages.py",
+    "integrations/test_mcp.py",
+    "data_formats/test_regex.py",
+    "core/test_text.py",
+    "review/test_queries.py",
+    "session/test_context_window.py",
+    "gate/test_same_as_the_commands.py",
+    "gate/test_tests_as_gate.py",
+    "golden/test_sessions.py",
+    "review/web/test_changes.py",
+    "test_layers.py",
+    "log/test_torture.py",
+    "log/test_index.py",
+    "sandbox/test_run.py",
+    "session/test_turn.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    place = {f"tests/{name}": number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(LONG)))
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give out whole files: what a module shares is made once, and there is less to send to and fro."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return nodeid.partition("::")[0]
+
+        def _assign_work_unit(self, node):
+            units = self.assigned_work[node]  # it counts what is left of all of them after every test
+            for name in [name for name, unit in units.items() if all(unit.values())]:
+                del units[name]
+            super()._assign_work_unit(node)
+
+    config.option.loadscopereorder = False
+    return Files(config, log)
+
 
 @pytest.fixture
 def cpu_seconds():
@@ -28,9 +104,10 @@ def cpu_seconds():
     thousands of tests takes longer than what is measured.
     """
 
-    def measure(action, rounds=3):
+    def measure(action, rounds=3, enough=0.0):
+        """Measure until it was less than ``enough``: then the least of more rounds is, too."""
         times = []
-        for _ in range(rounds):
+        while len(times) < rounds and not (times and min(times) < enough):
             gc.disable()
             try:
                 start = time.thread_time()

@@ -1,5 +1,6 @@
 """Whole sessions from files: a project, recorded answers, scripted approvals; then files and log are compared."""
 
+import functools
 import json
 import os
 import re
@@ -12,7 +13,11 @@ import pytest
 from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.app_dirs import builtin_folder
-from rails.log.reader import read_strict, verify
+from rails.core.events.base import UnknownEvent
+from rails.core.events.record import event_of
+from rails.core.text import one_line
+from rails.log import event_codec
+from rails.log.reader import read_lenient, read_strict, verify
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.session.job import SessionJob, log_session_start
@@ -28,6 +33,11 @@ VOLATILE = {
     *("duration_ms", "seconds", "at", "version", "versions", "digest", "project", "system", "first_message", "model"),
     *("content", "reply", "usage", "role", "timestamp"),
 }
+
+
+@functools.cache
+def shipped_agents():
+    return load_agents([builtin_folder("agent_templates")])
 
 
 def cases():
@@ -56,7 +66,7 @@ def run_scenario(case, project):
     registry = load_definitions(
         [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
     )
-    agents = dict(load_agents([builtin_folder("agent_templates")]))
+    agents = dict(shipped_agents())
     model = open_model(f"recorded:{case / 'answers.jsonl'}")
     plan = kick_off(script["kickoff"], project) if "kickoff" in script else None
     job = SessionJob(
@@ -124,6 +134,15 @@ def files_of(folder):
     }
 
 
+def assert_read_back(record):
+    """A record gives one event that says the same."""
+    event = event_of(record.event_type, record.message, record.details)
+    assert not isinstance(event, UnknownEvent)
+    assert event.type == record.event_type
+    assert event_codec.dumps(event.to_json()) == event_codec.dumps(record.details), record.event_type
+    assert one_line(event.message, 1_000) == record.message
+
+
 @pytest.mark.parametrize("case", cases(), ids=lambda path: path.name)
 def test_a_session_ends_with_the_expected_files_and_log(case, tmp_path, monkeypatch):
     monkeypatch.setenv("AI_RAILS_LANG", json.loads((case / "scenario.json").read_text("utf-8")).get("lang", "en"))
@@ -154,6 +173,8 @@ def test_a_session_ends_with_the_expected_files_and_log(case, tmp_path, monkeypa
     assert numbered(project) == {file.name: file.read_text("utf-8") for file in sorted(case.glob("handoffs/*"))}
     assert found == (case / "log.jsonl").read_text("utf-8").splitlines()
 
+    for record in (*records, *read_lenient(log_path)[0]):
+        assert_read_back(record)
     assert verify(log_path)
     assert git(project, "rev-parse", "HEAD") == before[1], "the user's branch moved"
     assert (project / ".git/index").read_bytes() == before[2], "the user's index changed"

@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple
 from rails.approval.diff_view import card_lines, file_diff
 from rails.core.changes import FileChange
 from rails.core.lazy_pattern import lazy
-from rails.core.text import decode_text, one_line, printable
+from rails.core.text import counted, decode_text, one_line, printable
 from rails.core.tool_request import Json
 from rails.log.masking import Masker
 from rails.log.suspicious_text import credential, danger, instruction, piped_to_shell, texts_of
@@ -71,7 +71,11 @@ def content_risks(change: FileChange, files: int = 1) -> Iterator[Risk]:
         return
     diff = file_diff(change, max_lines=card_lines(files))
     if diff.hidden or diff.shortened:
-        what = f"{diff.hidden} lines are" if diff.hidden else f"the middle of {diff.shortened} long lines is"
+        what = (
+            counted(diff.hidden, "line is", "lines are")
+            if diff.hidden
+            else f"the middle of {counted(diff.shortened, 'long line')} is"
+        )
         yield Risk("hidden", path, f"Not all of {path} is shown: {what} left out (v shows everything).")
     # By place, not by number of line: what is shown of a line is not what would be written.
     before, after = old.text.split("\n"), new.text.split("\n")

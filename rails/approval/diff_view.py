@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from rails.core.changes import FileChange
 from rails.core.diff import LineDiff, line_diff, line_map
-from rails.core.text import Decoded, decode_text, one_line, why_not_text
+from rails.core.text import Decoded, counted, decode_text, one_line, why_not_text
 from rails.core.verdict import Finding
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 
@@ -81,8 +81,10 @@ def _is_shortened(text: str) -> bool:
 
 
 def _binary(change: FileChange) -> Diff:
-    sizes = ["absent" if data is None else f"{len(data)} bytes" for data in (change.before, change.after)]
-    line = DiffLine("note", f"Not text: {sizes[0]} before, {sizes[1]} after; SHA-256 after: {change.after_sha256}")
+    sizes = ["absent" if data is None else counted(len(data), "byte") for data in (change.before, change.after)]
+    line = DiffLine(
+        "note", f"This is not text: {sizes[0]} before, {sizes[1]} after; SHA-256 after: {change.after_sha256}"
+    )
     whys = (
         DiffLine("note", f"{side}: {why_not_text(data)}.")
         for side, data in (("Before", change.before), ("After", change.after))
@@ -182,7 +184,7 @@ def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full
     for line in sorted(set(by_line) - drawn):
         yield from (_finding_line(finding) for finding in by_line[line])
     if len(found) > FINDINGS_SHOWN:
-        yield DiffLine("cut", f"[… {len(found) - FINDINGS_SHOWN} more findings in this file …]")
+        yield DiffLine("cut", f"[… {counted(len(found) - FINDINGS_SHOWN, 'more finding')} in this file …]")
 
 
 def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
@@ -192,7 +194,7 @@ def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
         keep = _BLANK_RUN if blank and len(members) > _BLANK_RUN + 1 else len(members)
         yield from members[:keep]
         if len(members) > keep:
-            yield DiffLine("cut", f"[… {len(members) - keep} more blank lines …]")
+            yield DiffLine("cut", f"[… {counted(len(members) - keep, 'more blank line')} …]")
 
 
 def _wanted(rows: Sequence[_Row], context: int, flagged: set[int]) -> list[tuple[int, int]]:
@@ -230,5 +232,5 @@ def _capped(lines: list[_Row | DiffLine], limit: int | None) -> tuple[list[_Row 
     cut = lines[head:-tail]
     added = sum(line.style in ("add", "tool_add") for line in cut)
     removed = sum(line.style in ("remove", "tool_remove") for line in cut)
-    note = DiffLine("cut", f"[… {len(cut)} lines not shown, {added} of them added, {removed} removed …]")
+    note = DiffLine("cut", f"[… {counted(len(cut), 'line')} not shown, {added} of them added, {removed} removed …]")
     return [*lines[:head], note, *lines[-tail:]], len(cut)

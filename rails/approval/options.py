@@ -60,7 +60,9 @@ def batch_decisions(requests: Sequence[ApprovalRequest], given: PageAnswer, by: 
 
 def user_question(about: str, lines: Sequence[str], options: tuple[AskedOption, ...]) -> ApprovalOpened:
     """Return a question between turns."""
-    return _question("user", f"user-{about}", "It is between turns: nothing is written by your answer.", lines, options)
+    return _question(
+        "user", f"user-{about}", "This is asked between turns: your answer writes nothing.", lines, options
+    )
 
 
 def _question(

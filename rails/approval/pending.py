@@ -27,7 +27,8 @@ from rails.core import atomic_file, limits, lock
 from rails.core.errors import LogError
 from rails.core.tool_request import Json
 from rails.log import files
-from rails.log.reader import LOG_NAME, SESSION_ID
+from rails.log.files import SESSION_ID
+from rails.log.reader import LOG_NAME
 
 _FOLDER: Final = "answers"
 _KEY: Final = "answers.key"
@@ -61,7 +62,7 @@ class PendingAnswers:
 
     def place(self, question: int, answer: Mapping[str, Json]) -> bool:
         """Leave an answer, complete or not at all; ``False`` if there is one already. Raises LogError."""
-        body = _canonical(answer)
+        body = json.dumps(dict(answer))
         letter = json.dumps({"answer": body, "code": self._code(question, body)}).encode()
         try:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
@@ -171,7 +172,3 @@ def is_being_written(state: Path, session_id: str) -> bool:
 
 def _name(question: int) -> str:
     return f"{question}.json"
-
-
-def _canonical(answer: Mapping[str, Json]) -> str:
-    return json.dumps(dict(answer), sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -17,7 +17,7 @@ from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalOpened, AskedRequest
 from rails.core.paths import protected
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 from rails.render import blocks
@@ -118,7 +118,7 @@ def _why(explanation: str) -> tuple[str, ...]:
     text = explanation.replace("\r\n", "\n").strip()
     lines = tuple(show(line, changed=False) for line in text.split("\n") if line.strip())
     more = len(lines) - _WHY_LINES
-    cut = lines if more <= 0 else (*lines[:_WHY_LINES], f"[… {more} more lines …]")
+    cut = lines if more <= 0 else (*lines[:_WHY_LINES], f"[… {counted(more, 'more line')} …]")
     return cut or ("(the agent did not say)",)
 
 
@@ -137,7 +137,7 @@ def _parameters(request: ToolRequest | AskedRequest, *, full: bool, run: bool) -
     hidden = 0 if full else max(0, len(lines) - PARAMETER_LINES)
     if hidden:
         tail = PARAMETER_LINES // 3
-        lines = [*lines[: PARAMETER_LINES - tail], f"[… {hidden} lines not shown …]", *lines[-tail:]]
+        lines = [*lines[: PARAMETER_LINES - tail], f"[… {counted(hidden, 'line')} not shown …]", *lines[-tail:]]
     shown = tuple(show(line, full=full, changed=False) for line in lines)
     return blocks.Listing(f"parameters of {one_line(request.tool_name)}", shown, run), hidden
 
@@ -148,7 +148,7 @@ def _checks(verdict: Verdict | None, drawn: set[str]) -> Iterator[blocks.Block]:
         return
     checks = tuple(one_line(f"{run.name} {run.version}".strip(), 60) for run in verdict.checks)
     new = sum(finding.new for finding in verdict.findings)
-    words = {"pass": "passed", "fail": f"{new} new findings", "error": "could not be completed"}
+    words = {"pass": "passed", "fail": f"{counted(new, 'new finding')}", "error": "could not be completed"}
     yield blocks.VerdictBlock(verdict.status, checks or ("none ran",), words=words[verdict.status])
     elsewhere = tuple(f"{f.path}:{f.line}: {f.rule} {f.message}" for f in verdict.findings if f.path not in drawn)
     fixes = tuple(f"{fixed.tool} {fixed.rule} ×{fixed.count} in {fixed.path}" for fixed in verdict.fixed)

@@ -167,7 +167,7 @@ class ApprovalQueue:
         ``wrong`` says why an answer of the page cannot be taken now; the question is put again with it. ``None``:
         nobody answered in time, or there is nobody.
         """
-        if self._box is None or self._publish is None or (here is None and not self.page_waits):
+        if self._publish is None or (here is None and not self.page_waits):
             return here() if here else None
         self._until = self._clock() + self._patience_s if self._patience_s else None
         number = 0
@@ -260,7 +260,7 @@ class ApprovalQueue:
         try:
             answer = read_answer(left)
             if answer.digest != asked.request.digest:
-                raise UsageError("It is for other bytes.")
+                raise UsageError("It was given to another version of the change.")
             return answer if answer.do == "edit" else self._decision(asked, answer)
         except UsageError:
             self._box.discard(asked.number)
@@ -287,7 +287,7 @@ class ApprovalQueue:
             return asked.original, asked.original, ""
         try:
             if self._judge is None:
-                raise HumanEditError("There is nothing here that could check an edit.")
+                raise HumanEditError("Nothing here can check an edit, so none is taken.")
             again = edited(asked.request, _contents(asked, answer), self._judge, self._from_project)
         except RailsError as error:
             return asked.request, asked.original, str(error)

@@ -9,10 +9,9 @@ from typing import Final
 from rails.approval.content_risks import Risk, content_risks
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import protected
-from rails.core.text import decode_text
+from rails.core.text import counted, decode_text
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
-from rails.render.units import counted
 
 #: A change that takes away this many lines, and more than half of the file, is a risk.
 LARGE_DELETION_LINES: Final = 30
@@ -89,6 +88,6 @@ def _lost_lines(change: FileChange) -> int:
 
 def _lines(data: bytes | None) -> str:
     if data is None or decode_text(data) is None:
-        return f"{len(data or b'')} bytes"
+        return f"{counted(len(data or b''), 'byte')}"
     count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     return counted(count, "line")

@@ -176,7 +176,7 @@ def from_object(value: object, kind: type[T], what: str) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{what} is no {kind.__name__}: {one_line(str(error), 300)}.") from error
+        raise UsageError(f"{what} is not a {kind.__name__}: {one_line(str(error), 300)}.") from error
 
 
 def schema_of(kind: type[JobSpec] | type[JobResult]) -> dict[str, Json]:

@@ -216,7 +216,7 @@ def _write_config(spec: JobSpec, config: Path) -> None:
     (config / "policy.toml").chmod(0o600)
     for name, text in spec.templates.items():
         if not name.replace("-", "").isalnum():
-            raise UsageError(f"{one_line(name)!r} is no name of an agent. The job was not begun.")
+            raise UsageError(f"{one_line(name)!r} is not the name of an agent. The job was not begun.")
         (config / TEMPLATES / f"{name}.md").write_text(text, "utf-8")
 
 
@@ -278,7 +278,7 @@ def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult
     """Run one check with the hidden files in place. Raises CheckError where it cannot be started."""
     command, began = _command(check, tree), time.monotonic()
     if wrong := [path for path in spec.hidden if not isinstance(parse_path(path), WorkspacePath)]:
-        raise CheckError(f"{one_line(repr(wrong[0]))} is no path of a hidden file")
+        raise CheckError(f"{one_line(repr(wrong[0]))} is not the path of a hidden file")
     hidden: dict[str, bytes | None] = {path: text.encode() for path, text in spec.hidden.items()}
     try:
         words = [_in_words(one) for one in run_check_command(command, tree, hidden)]

@@ -61,7 +61,7 @@ def read_tasks(file: Path) -> list[TaskLine]:
             raise UsageError(f"{file}:{number}: there is a task {one_line(task.id)!r} already. Nothing was run.")
         tasks[task.id] = task
     if not tasks:
-        raise UsageError(f"{file} has no task. Nothing was run.")
+        raise UsageError(f"{file} holds no task. Nothing was run.")
     return [*tasks.values()]
 
 
@@ -112,5 +112,5 @@ def _hidden(task: TaskLine, folder: Path) -> Mapping[str, str]:
         return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in files}
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"Task {one_line(task.id)}: a hidden file of {root} is no UTF-8 text. Nothing was run."
+            f"Task {one_line(task.id)}: a hidden file of {root} is not UTF-8 text. Nothing was run."
         ) from error

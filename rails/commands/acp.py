@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -41,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     agent = RailsAgent(_Sessions(options))
     try:
         asyncio.run(acp.run_agent(cast("acp.Agent", agent)))
+    except KeyboardInterrupt:  # how a person ends it
+        print(file=sys.stderr)
     finally:
         agent.close()
     return EXIT_OK

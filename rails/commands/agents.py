@@ -87,7 +87,8 @@ def _not_used(project: Path, trust: TrustRecord) -> str:
     found = find_instructions(project)
     if found is None or found.digest in trust.digests():
         return ""
-    return f"{found.name} is in no prompt: nobody accepted it as it is now. Read and accept it: ai-rails agents trust"
+    why = "nobody has accepted it as it is now. Read and accept it: ai-rails agents trust"
+    return f"{found.name} is not given to any agent: {why}"
 
 
 def offer_instructions(project: Path, listened: str | None) -> str:
@@ -114,7 +115,7 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
     found = find_instructions(project) if which is None and _not_used(project, trust) else None
     if found:
         if not _offered(found, trust):
-            print(f"Not trusted; {found.name} is in no prompt until it is.")
+            print(f"Not trusted: {found.name} is not given to any agent until it is.")
             return EXIT_FINDINGS
         print(f"{found.name} is trusted as it is now.")
     waiting = [agent for agent in acceptance.pending_agents(agents) if which in (None, agent.name)]
@@ -122,7 +123,7 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
         named(agents, which)
     for agent in waiting:
         if not _accepted(agent, trust):
-            print(f"Not trusted; nobody is engaged as {agent.name} in this project until it is.")
+            print(f"Not trusted: no agent works as {agent.name} in this project until it is.")
             return EXIT_FINDINGS
         print(f"{agent.name} is trusted as it is now.")
     if not waiting and not found:

@@ -17,7 +17,7 @@ import msgspec
 
 from rails.commands.options import above_zero, add_description, from_one
 from rails.core.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, ModelError, UsageError
-from rails.core.text import one_line, sha256
+from rails.core.text import counted, one_line, sha256
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -96,7 +96,7 @@ def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSp
     from rails.batch.run_set import run_set, unfinished
 
     left, over = unfinished(store, specs, options.retry)
-    print(f"{len(specs)} jobs, {len(over)} of them done before · {one_line(store.place)}")
+    print(f"{counted(len(specs), 'job')}, {len(over)} of them done before · {one_line(store.place)}")
     if broken := sum(bool(result.error) for result in over):
         print(f"  {broken} of them ended in an error, which --retry errors runs again")
     _check_models(options, left)
@@ -129,7 +129,8 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     passed = sum(result.passed for result in progress.done)
     errors = sum(bool(result.error) for result in progress.done)
     failed = len(progress.done) - passed - errors
-    print(f"{len(progress.done)} run: {passed} passed, {failed} failed, {errors} errors{_money(progress)}")
+    counts = f"{passed} passed, {failed} failed, {counted(errors, 'error')}"
+    print(f"{counted(len(progress.done), 'job')} run: {counts}{_money(progress)}")
     for error in dict.fromkeys(result.error for result in progress.done if result.error):
         print(f"  error: {one_line(error, 300)}")
     if errors:
@@ -227,7 +228,7 @@ def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         if name.endswith(".md"):
             file = Path(name)
             if not file.is_file() or not re.fullmatch(r"[a-z0-9-]+", file.stem):
-                raise UsageError(f"{one_line(name)} is no agent's file (lower-case-name.md). Nothing was run.")
+                raise UsageError(f"{one_line(name)} is not an agent's file (lower-case-name.md). Nothing was run.")
             agents.append(file.stem)
             texts[file.stem] = file.read_text("utf-8")
             continue

@@ -15,7 +15,7 @@ from rails.commands.review import show_report
 from rails.config.prices import PRICES_NAME, load_price_file
 from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.review.reports.report_list import ReviewReport
 
 _COMPARED = ("gate", "model", "agent")
@@ -35,7 +35,9 @@ def report(
             specs = [spec for row in rows if (spec := store.spec(row.name))]
             wanted = {(one := msgspec.structs.replace(spec, gate=gate)).name: one for spec in specs for gate in values}
             if len(wanted) > len(rows):
-                print(f"{len(wanted) - len(rows)} jobs are missing for {name}={','.join(values)}.")
+                print(
+                    f"{counted(len(wanted) - len(rows), 'job is', 'jobs are')} missing for {name}={','.join(values)}."
+                )
             code = run_jobs(options, store, [*wanted.values()])
             if code or options.dry_run:
                 return code
@@ -44,7 +46,7 @@ def report(
     found = batch_report(rows, only)
     currency = load_price_file(config_folder() / PRICES_NAME).currency
     value: dict[str, Any] = found.value
-    about = f"{len(rows)} jobs of {one_line(options.place)}"
+    about = f"{counted(len(rows), 'job')} of {one_line(options.place)}"
     return show_report(options, ReviewReport("Jobs compared", tuple(report_tables(found, currency)), value), about)
 
 

@@ -21,7 +21,7 @@ from rails.config.prices import PRICES_NAME, load_price_file
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, UsageError
 from rails.core.events.turn import LlmResponse
-from rails.core.text import head_and_tail, one_line
+from rails.core.text import counted, head_and_tail, one_line
 from rails.git import listing, revisions
 from rails.git.worktrees import commit_named
 from rails.log.reader import read_strict
@@ -45,11 +45,11 @@ def run(options: argparse.Namespace) -> int:
         print(f"  {_told(results[-1])}", flush=True)
     passing = [number for number, one in enumerate(results) if one.passed and one.diff]
     if not passing:
-        print("None of them passed and changed something, so nothing is proposed and nothing was written.")
+        print("No candidate passed and changed something, so none is proposed and nothing was written.")
         return EXIT_BROKEN if all(one.error for one in results) else EXIT_FINDINGS
     picked = passing[0] if len(passing) == 1 else _picked(passing, results, specs[0])
     if picked is None:
-        print("None was picked; nothing was written.")
+        print("No candidate was picked, so nothing was written.")
         return EXIT_FINDINGS
     print(f"candidate {picked + 1} is proposed; the others stay in the log.", flush=True)
     file = state_of(project) / "candidate.diff"
@@ -78,7 +78,8 @@ def _specs(options: argparse.Namespace, project: Path) -> list[JobSpec]:
     if changed := [name for name in names if kept.get(name) != _bytes(project / name)]:
         shown = ", ".join(one_line(name, 80) for name in changed[:5])
         raise UsageError(
-            f"Candidates begin at the last commit, and {len(changed)} files differ from it ({shown}). Commit or "
+            f"Candidates begin at the last commit, and "
+            f"{counted(len(changed), 'file differs', 'files differ')} from it ({shown}). Commit or "
             "remove them first. Nothing was started."
         )
     tests = command_for_tests(project)
@@ -126,7 +127,7 @@ def _told(result: JobResult) -> str:
     tests = "; ".join(f"{one.name} {'passed' if one.passed else 'failed'}" for one in result.checks) or "no tests known"
     cost = "" if result.cost is None else f", cost {result.cost:.4g}"
     words = f"{'passes' if result.passed and result.diff else 'does not pass'}: gate {result.verdict or 'not asked'}; "
-    words += f"{tests}; {result.turns} turns, {result.input_tokens + result.output_tokens:,} tokens{cost}"
+    words += f"{tests}; {counted(result.turns, 'turn')}, {result.input_tokens + result.output_tokens:,} tokens{cost}"
     return one_line(f"{words}; ai-rails review {Path(result.log).parent.name}" if result.log else words, 400) + (
         f"\n  {one_line(result.error, 400)}" if result.error else ""
     )
@@ -164,7 +165,9 @@ def _evaluated(passing: Sequence[int], results: Sequence[JobResult], like: JobSp
     import msgspec
 
     result = run_job(msgspec.structs.replace(like, **fields))
-    print(f"evaluator: {result.turns} turns, {result.input_tokens + result.output_tokens:,} tokens", flush=True)
+    print(
+        f"evaluator: {counted(result.turns, 'turn')}, {result.input_tokens + result.output_tokens:,} tokens", flush=True
+    )
     records = read_strict(Path(result.log)) if result.log else ()
     answers = [record.event.text for record in records if isinstance(record.event, LlmResponse)]
     found = _PICK.findall(answers[-1]) if answers else []

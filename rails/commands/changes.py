@@ -6,12 +6,12 @@ from pathlib import Path
 
 from rails.commands.undo import undo_event
 from rails.core.errors import UsageError
-from rails.core.text import one_line, sha256
+from rails.core.text import counted, one_line, sha256
 from rails.edits.checkpoint_commits import Checkpoint
 from rails.edits.checkpoints import History, in_effect
 from rails.log.reader import LOG_NAME
 from rails.log.writer import SessionLog
-from rails.render.units import bytes_text, counted
+from rails.render.units import bytes_text
 from rails.review.web.changes import ChangeOffer, Deed
 from rails.session.deletion import KeptBytes, delete_sessions, folder_bytes
 from rails.session.project import state_of
@@ -47,7 +47,7 @@ class AgreedChanges:
         steps = [step for name in names for step in in_effect(self.history.steps(name), undone=False)]
         which = f"session {names[0]}" if len(names) == 1 else counted(len(names), "session")
         lines = (
-            f"The log of {which} ({bytes_text(size)}) goes for good, with the values and hand-offs that are its alone.",
+            f"The log of {which} ({bytes_text(size)}) is deleted for good, with the values and hand-offs of it alone.",
             f"{counted(len(steps), 'step')} of it in your files can then no longer be undone."
             if steps
             else "None of its steps is in effect in your files, so no undo is lost.",
@@ -78,6 +78,6 @@ def _logged(state: Path, name: str) -> bool:
 def deleted_words(count: int, freed: KeptBytes) -> str:
     """Say what went."""
     return (
-        f"{count} {'session is' if count == 1 else 'sessions are'} deleted: {bytes_text(freed.logs)} of logs, "
+        f"{counted(count, 'session is', 'sessions are')} deleted: {bytes_text(freed.logs)} of logs, "
         f"{bytes_text(freed.values)} of stored values and {bytes_text(freed.checkpoints)} of checkpoints are free."
     )

@@ -35,10 +35,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/gate": "check the files that differ from the last commit",
     "/review": "this session, turn by turn",
     "/cost": "tokens, money and time so far",
-    "/compact": "let one page stand for all answers but the last, to make room",
-    "/agent": "NAME: begin anew with another agent",
-    "/model": "NAME: begin anew with another model",
-    "/clear": "begin anew; the session stays in the list",
+    "/compact": "replace all answers but the last by one page, to make room",
+    "/agent": "NAME: begin again with another agent",
+    "/model": "NAME: begin again with another model",
+    "/clear": "begin again; the session stays in the list",
     "/quit": "leave; ai-rails chat --resume comes back",
 }
 _HISTORY: Final = "chat_history"
@@ -125,7 +125,7 @@ class Talk:
         if ending.outcome == "model_failed":  # what failed was shown when it did
             print("  Nothing is lost: say something to ask again, or take another model with /model NAME.")
         elif ending.outcome == "stopped":
-            print("  stopped; what was written stays, and the conversation goes on")
+            print("  Stopped. What was written stays, and the conversation goes on.")
         elif ending.outcome != "done":
             print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
@@ -162,12 +162,16 @@ class Talk:
             if word in ("/clear", "/agent", "/model"):
                 return self._begin_anew(word, rest.strip())
             if (action := _ACTIONS.get(word)) is None:
-                print(f"There is no command {one_line(word)!r}; these are:")
+                print(f"There is no command {one_line(word)!r}. The commands are:")
                 _help(self, session)
             else:
                 action(self, session)
         except RailsError as error:
             print(f"ai-rails: {error}")
+        except KeyboardInterrupt as stopped:
+            if stopped.args:  # a signal that ends a program
+                raise
+            print(f"\n  {word} was stopped; the conversation goes on.")
         return False
 
     def _begin_anew(self, word: str, rest: str) -> bool:
@@ -290,7 +294,7 @@ def _lines(project: Path) -> Callable[[Heard | None], str | None]:
             try:
                 return _typed_or_heard(prompt, heard) if heard else prompt.prompt("\n› ")
             except KeyboardInterrupt:
-                print("(/quit leaves)")
+                print("Type /quit to leave.")
             except EOFError:
                 return None
 

@@ -54,7 +54,7 @@ DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
 
 def project_of(options: argparse.Namespace) -> Path:
-    """Return the project folder, resolved. Raises UsageError when it is no folder."""
+    """Return the project folder, resolved. Raises UsageError when it is not a folder."""
     folder = Path(options.project).resolve()
     if not folder.is_dir():
         raise UsageError(f"{one_line(str(options.project))} is not a folder. Name the project with --project DIR.")
@@ -298,7 +298,7 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     style = "green" if ending.outcome == "done" else "red"
     _summary(screen)
     if ending.outcome not in ("done", "left"):
-        screen.line(f"  {one_line(ending.message, 1_500)}", style)
+        screen.line(f"  {one_line(ending.message.removeprefix(screen.failed).strip(), 1_500)}", style)
     where = "" if project == Path.cwd() else f" --project {project}"
     if ending.outcome == "gave_up" and ending.file:
         screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
@@ -307,13 +307,14 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     return EXIT_OF[ending.outcome]
 
 
-def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str) -> int:
+def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str, *, talks: bool) -> int:
     """Print where a session stands that Ctrl-C or a signal stopped, and how it goes on; return the exit code."""
     screen.rest()
     screen.line()
-    screen.line(f"stopped by {by}: what was approved and written stays, and nothing is half done", "yellow")
+    screen.line(f"Stopped by {by}. What was approved and written stays; nothing is half done.", "yellow")
     _summary(screen)
-    _what_next(session_id, screen, "" if project == Path.cwd() else f" --project {project}", paused=True)
+    where = "" if project == Path.cwd() else f" --project {project}"
+    _what_next(session_id, screen, where, paused=True, talks=talks)
     return EXIT_INTERRUPTED if by == "Ctrl-C" else 128 + signal.Signals[by]
 
 

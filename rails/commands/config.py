@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.approval.policy.policy import load_policy
-from rails.commands import common
+from rails.commands import common, user_env
 from rails.commands.options import add_description, add_project
 from rails.config.settings_file import SCHEMAS, SchemaName, schema_text
 from rails.config.sources import ORDER, AllSettings, Setting, all_settings
@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     add_description(
         parser,
-        f"What counts, the first that says something: {ORDER}. With schema: the JSON Schema of a settings file,\n"
+        f"The first place that sets a value counts: {ORDER}. With schema: the JSON Schema of a settings file,\n"
         "which editors such as Even Better TOML take from a first line like: #:schema ./policy.schema.json",
     )
     parser.add_argument("action", nargs="?", choices=("show", "schema"), default="show", help="what to do")
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if options.name:
         raise UsageError(f"show takes no {one_line(options.name)!r}: it shows every setting.")
     project = common.project_of(options)
-    found = all_settings(project, config_folder(), os.environ)
+    found = all_settings(project, config_folder(), os.environ, user_env.TAKEN)
     if options.json:
         settings: list[Json] = [
             {"name": one.name, "value": one.value, "source": one.source, "line": one.line} for one in found.settings
@@ -69,7 +69,7 @@ def _schema_name(given: str | None) -> SchemaName:
 
 
 def _as_text(found: AllSettings, project: Path) -> Iterator[str]:
-    yield f"The first that says something counts: {ORDER}."
+    yield f"The first place that sets a value counts: {ORDER}."
     yield f"your files: {config_folder()}"
     yield f"project:    {project}"
     held_back = set(_held_back(project, found))

@@ -132,7 +132,11 @@ def _sandbox() -> Probe:
     from rails.sandbox.probe import label
 
     found = label(fresh=True)
-    advice = f"Better is not had: {found.why}." if found.why and found.level else found.why and f"{found.why}."
+    advice = (
+        f"A stronger sandbox is not available: {found.why}."
+        if found.why and found.level
+        else found.why and f"{found.why}."
+    )
     return Probe("sandbox", "ok" if found.contained else "missing", str(found), advice)
 
 

@@ -6,7 +6,9 @@ request's tool and path are known, ``json-tool-block`` exactly once for each blo
 for its prose once it is whole, ``error``, and ``[DONE]`` at the very end of a stream of server-sent events
 (JSON lines end with ``{"type": "done"}``). ``escalation`` and ``handoff`` are ours. ``toolId`` is the
 request's id, unique in a session, so two requests for one path don't collide. ``verdict`` (passed,
-corrected, failed) is the final word: a block that was corrected has ``validationPassed: false``.
+corrected, failed) is the final word: a block that was corrected has ``validationPassed: false``. ``state`` is how far
+a call is: detected, processing (its block is whole), executing, and then completed or failed; what is refused or
+denied is never executing, and failed once its author is told.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from typing import Literal, TextIO
 
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
-from rails.core.events.session import ErrorEvent, Escalation, Handoff, HumanSteered, WorkflowEnd
-from rails.core.events.turn import LlmError, LlmResponse, ToolBlock, ToolStatus
+from rails.core.events.session import AgentFinished, ErrorEvent, Escalation, Handoff, HumanSteered, WorkflowEnd
+from rails.core.events.turn import FeedbackSent, LlmError, LlmResponse, ToolBlock, ToolStatus
 from rails.core.tool_request import Json
 
 Form = Literal["sse", "jsonl"]
@@ -33,6 +35,7 @@ class EventStream:
         self._out, self._form = out, form
         self._text = self._partial = ""
         self._tools: dict[str, tuple[str, str]] = {}
+        self._open: set[str] = set()
 
     def __call__(self, record: Record) -> None:
         """Write what ``record`` means for a listener, if anything."""
@@ -50,6 +53,9 @@ class EventStream:
                 self._executed(ids, "executing", record.message)
             case ToolExecutionResult(ids=ids, ok=ok):
                 self._executed(ids, "completed" if ok else "failed", record.message)
+            case FeedbackSent() | AgentFinished() | WorkflowEnd():
+                self._executed([name for name in self._tools if name in self._open], "failed", "Not carried out")
+                self._around(record)
             case _:
                 self._around(record)
 
@@ -92,14 +98,18 @@ class EventStream:
                 "validationPassed": event.passed,
                 "corrected": event.corrected,
                 "verdict": event.verdict,
+                "state": "processing",
                 "timestamp": _now(),
             }
         )
         self._tools.setdefault(event.id, (event.tool, event.path))
+        self._open.add(event.id)
 
     def _executed(self, ids: Sequence[str], state: str, message: str) -> None:
         for request_id in ids:
             self._status(request_id, state, message)
+            if state != "executing":
+                self._open.discard(request_id)
 
     def _status(self, request_id: str, state: str, message: str) -> None:
         tool, path = self._tools.get(request_id, ("", ""))
@@ -111,6 +121,7 @@ class EventStream:
                 "path": path,
                 "toolId": request_id,
                 "statusMessage": message,
+                "state": "detected" if state == "buffering" else state,
                 "timestamp": _now(),
             }
         )

@@ -12,7 +12,7 @@ from rails.core import limits
 from rails.core import paths as workspace
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
-from rails.core.text import one_line, printable
+from rails.core.text import counted, one_line, printable
 from rails.gate.languages.python.ruff_client import head_start
 from rails.gate.ledger import read_ledger
 
@@ -57,14 +57,16 @@ def options(parser: argparse.ArgumentParser) -> None:
 def _profile(text: str) -> str:
     """Return one or several profiles as they were written. Raises UsageError for one that there is not."""
     if unknown := next((one for one in text.split(",") if one not in _PROFILES), None):
-        raise UsageError(f"argument --profile: {unknown!r} is none: use {', '.join(_PROFILES)}, or several with commas")
+        raise UsageError(
+            f"argument --profile: there is no {unknown!r}; use {', '.join(_PROFILES)}, or several with commas"
+        )
     return text
 
 
 def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
-        raise UsageError("--all means every file; leave --diff, --staged and the paths away.")
+        raise UsageError("--all means every file; leave out --diff, --staged and the paths.")
     if options.unsafe_fixes and not options.fix:
         raise UsageError("--unsafe-fixes goes with --fix. Nothing was changed.")
     if options.format != "text":
@@ -77,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     base, compared = _base(project, options)
     ledger = read_ledger(project, _named(project, options), base=base, staged=options.staged)
     if not ledger.chosen and not ledger.deleted and not ledger.missed:
-        print("gate: no file to check", file=sys.stderr)
+        print("gate: there is no file to check", file=sys.stderr)
         return EXIT_OK if base else EXIT_BROKEN
     chosen = list(ledger.chosen)
     ruff = head_start(project, chosen)
@@ -124,7 +126,7 @@ def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str |
 def _from_input(options: argparse.Namespace, project: Path) -> int:
     """Judge contents that come in, not files; what is on the disk is not looked at."""
     if options.paths or options.diff or options.staged or options.all or (options.jsonl and options.stdin_filename):
-        raise UsageError("--jsonl and --stdin-filename judge what comes in: leave paths, --diff and --staged away.")
+        raise UsageError("--jsonl and --stdin-filename judge what comes in: leave out paths, --diff and --staged.")
     from rails.gate.gate import Gate
 
     with Gate(project, strict=options.strict, profile=options.profile) as gate:
@@ -218,7 +220,7 @@ def _trust(project: Path) -> None:
     for name in (name for name in files if not Path(name).is_absolute()):
         print(f"gate: may run {printable(name, keep='')}", file=sys.stderr)
     if installed := sum(Path(name).is_absolute() for name in files):
-        print(f"gate: may run {installed} files of installed packages, as they are now", file=sys.stderr)
+        print(f"gate: may run {counted(installed, 'file')} of installed packages, as it is now", file=sys.stderr)
     if not commands and not files:
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
 
@@ -236,7 +238,7 @@ def _in_steps(
         _write(gate.project, verdict.proposal, run)
         corrected += len(verdict.proposal.changes)
         total, seen = merged(total, verdict), min(seen + limits.FILES_PER_STEP, len(chosen))
-        print(f"gate: {seen:,} of {len(chosen):,} files, {corrected:,} corrected", file=sys.stderr)
+        print(f"gate: {seen:,} of {counted(len(chosen), 'file')}, {corrected:,} corrected", file=sys.stderr)
     if corrected:
         print(f"gate: ai-rails undo {run} takes all of it back", file=sys.stderr)
     return total
@@ -256,7 +258,7 @@ def _write(project: Path, proposal: ChangeSet, run: str) -> None:
         for part in _parts(proposal):
             asked = request_for_changes("fix", "gate", (), Verdict("pass", part))
             signed = sign_changes(asked, Decision("approve", "", "--fix on the command line"))
-            done = apply(signed, project, step=StepFacts(run, f"gate --fix ({len(part.changes)} files)"))
+            done = apply(signed, project, step=StepFacts(run, f"gate --fix ({counted(len(part.changes), 'file')})"))
             if done.unrecorded:
                 print(f"gate: fixed, and it cannot be undone yet: {done.unrecorded}", file=sys.stderr)
 

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
                 f"No run in this project has a grant {one_line(options.number, 20)!r}. Nothing was changed."
             )
         ask_to_revoke(folder, grants)
-        print("Revoked; from now on it is asked again:")
+        print("Revoked; from now on you are asked again:")
     elif not grants:
         print("No grant is in force.")
     for grant in grants:

@@ -57,9 +57,9 @@ def options(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--strict", action="store_true", help="what cannot be judged is denied, not let through")
             words = "let formatting through by itself although the host then asks nobody, or does not tell its model"
             one.add_argument("--rewrite", action="store_true", help=words)
-    actions.add_parser("status", help="which hosts call us, and the last calls")
+    actions.add_parser("status", help="which hosts call AI-Rails, and the last calls")
     for host in HOSTS:
-        one = actions.add_parser(host, help=f"what {host} calls: its JSON in, our JSON out")
+        one = actions.add_parser(host, help=f"what {host} calls: its JSON in, AI-Rails' JSON out")
         one.add_argument("--strict", action="store_true", help="what cannot be judged is denied")
         one.add_argument("--rewrite", action="store_true", help="formatting goes through by itself")
 
@@ -85,7 +85,7 @@ def _change(options: argparse.Namespace) -> int:
     words = [switch for switch in _SWITCHES if adding and getattr(options, switch[2:])]
     text = install.installed(settings, words) if adding else install.removed(settings)
     if text == settings.text:
-        print(f"{settings.file}: {'the hooks are there already' if adding else 'there is no hook of ours'}.")
+        print(f"{settings.file}: {'the hooks are there already' if adding else 'no hook of AI-Rails is there'}.")
         return EXIT_OK
     if options.dry_run:
         print("\n".join(_diff(settings, text)))

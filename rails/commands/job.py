@@ -7,6 +7,7 @@ import contextlib
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
@@ -15,6 +16,7 @@ from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.changes import deleted_words
 from rails.commands.event_stream import EventStream
+from rails.commands.leave import interrupted
 from rails.commands.live import ProgressScreen
 from rails.config.prices import PRICES_NAME, load_price_file
 from rails.config.run_defaults import RunDefaults, keep_days, run_defaults
@@ -110,7 +112,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         prices=prices,
     )
     session.state.summary = screen.summary
-    session.state.talk = (lambda ending: talk(session, ending)) if talk else None
+    session.state.talk = partial(_talked, talk, session, screen) if talk else None
     if resumed:
         _say_resumed(session, resumed, screen)
     try:
@@ -184,14 +186,10 @@ def _say_resumed(session: Session, resumed: ResumeState, screen: ProgressScreen)
 @contextlib.contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
     """Let what ends a program from outside end a session as Ctrl-C does; what is ignored (nohup) stays ignored."""
-
-    def stop(number: int, _frame: object) -> None:
-        raise KeyboardInterrupt(signal.Signals(number).name)
-
     before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
     taken = [one for one, handler in before.items() if handler is signal.SIG_DFL]
     for one in taken:
-        signal.signal(one, stop)
+        signal.signal(one, interrupted)
     try:
         yield
     finally:
@@ -207,11 +205,17 @@ def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
         return str(stopped) or "Ctrl-C"
 
 
+def _talked(talk: Callable[[Session, Ending], str], session: Session, screen: ProgressScreen, ending: Ending) -> str:
+    """Return what the person says to an ending; nothing moves on the screen while they type."""
+    screen.rest()
+    return talk(session, ending)
+
+
 def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressScreen, session: Session) -> int:
     """Say how the session ended, commit what it wrote where that is asked for, and return the exit code."""
     project, session_id = session.job.project, session.log.session_id
     if isinstance(ending, str):
-        return common.interrupted(session_id, screen, project, ending)
+        return common.interrupted(session_id, screen, project, ending, talks=session.state.talk is not None)
     code = common.close(ending, screen, project)
     if options.commit and ending.outcome == "done":
         common.commit(project, session_id, session.job.tasks[0][1], screen)
@@ -338,7 +342,9 @@ def _tasks(
     """Return who does what, in order. ``--then`` takes names with commas, or one AGENT=TASK."""
     first = named(agents, options.agent).name
     if not options.task and plan is None:
-        raise UsageError('What shall the agent do? For example: ai-rails run "add a --json flag". Nothing was started.')
+        raise UsageError(
+            'What should the agent do? For example: ai-rails run "add a --json flag". Nothing was started.'
+        )
     task = options.task or (_WRITE_PLAN if first == _PLANNER else _DO_PLAN)
     tasks = [(first, task)]
     shared = f"{options.task}\n\n{_NEXT}" if options.task else _DO_PLAN

@@ -1,10 +1,32 @@
-"""The end of a process that another program waits for."""
+"""How a process ends: at once where another program waits for it, and by Ctrl-C at any moment."""
 
 from __future__ import annotations
 
 import atexit
+import math
 import os
+import signal
 import sys
+import time
+from typing import Final
+
+#: Seconds within which a second signal says nothing new.
+_AT_ONCE: Final = 1.0
+_came = -math.inf
+
+
+def interrupted(number: int, _frame: object) -> None:
+    """Raise KeyboardInterrupt for a signal, unless one came just before: what that one stopped is being cleared up."""
+    global _came
+    before, _came = _came, time.monotonic()
+    if _came - before > _AT_ONCE:
+        raise KeyboardInterrupt(*(() if number == signal.SIGINT else (signal.Signals(number).name,)))
+
+
+def take_interrupts() -> None:
+    """Let Ctrl-C, pressed twice in quick succession, count once; where it is ignored (``nohup``), it stays so."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupted)
 
 
 def end_process(code: int) -> None:
@@ -27,8 +49,8 @@ def end_process(code: int) -> None:
     os._exit(code)
 
 
-def settle_streams() -> None:
-    """Give out what is still held, so that its failing at the very end cannot replace the exit code by Python's 120.
+def settle_streams(code: int) -> None:
+    """Give out what is still held: where that fails at the very end, Python would replace the exit ``code`` by 120.
 
     An interrupt may have come while a spinner's stand-in was in the place of a stream.
     """
@@ -38,3 +60,5 @@ def settle_streams() -> None:
             stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    if signal.getsignal(signal.SIGINT) is interrupted:  # nothing is left that it could stop, but to wait for threads
+        signal.signal(signal.SIGINT, lambda *_: os._exit(code))

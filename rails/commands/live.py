@@ -52,6 +52,7 @@ from rails.core.events.turn import (
 from rails.core.messages import MessageKey, say
 from rails.core.text import in_words, one_line, printable
 from rails.core.tool_request import RawRequest
+from rails.render.terminal import columns, fitted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,6 +98,8 @@ class ProgressScreen:
         self.wrote = False
         self.prices = Prices()
         self.used: dict[str, Usage] = {}
+        #: What the model's service said last, where nothing is tried again.
+        self.failed = ""
         self._status: Status | None = None
         self._text = AnswerText(self._prose)
         self._turn = 0
@@ -111,7 +114,7 @@ class ProgressScreen:
         match record.event:
             case AgentEngage(task=task):
                 self.line()
-                self.line(f"── {record.agent_role}: {one_line(task)} ".ljust(78, "─"), "bold")
+                self.line(f"── {record.agent_role}: {one_line(task)} ".ljust(min(78, columns()), "─"), "bold")
             case LlmCall(turn=number):
                 self._text.begin()
                 self._call(record, number)
@@ -119,7 +122,8 @@ class ProgressScreen:
                 self._response(event, record.llm_model_used)
             case LlmError(error=error, will_retry=again):
                 self._text.begin()
-                self.line(f"  model: {one_line(error, 1_500)}{'; trying again' if again else ''}", "yellow")
+                self.failed = "" if again else error
+                self.line(f"  model: {one_line(error, 1_500)}{' Trying again.' if again else ''}", "yellow")
             case ToolStatus() as event:
                 self._tool_status(event)
             case ToolBlock() as event:
@@ -164,7 +168,7 @@ class ProgressScreen:
             case FeedbackSent() as event:
                 self._feedback(event, record.message)
             case ErrorEvent(error=error, limit=limit, trace=trace):
-                self.line(f"  {one_line(record.message, 400)} {one_line(error, 400)}", "red")
+                self.line(f"  {one_line(record.message, 400)} {_sentence(error)}", "red")
                 if limit is not None:
                     self._debug("debug_exceeded", max=f"{limit}")
                 for line in (trace or "").splitlines() if self.debug else ():
@@ -190,7 +194,8 @@ class ProgressScreen:
         if self._status:
             self._status.stop()
             self._status = None
-        self.out.write(self._paint(in_words(text) if self.plain else text, style) + "\n")
+        shown = fitted(in_words(text) if self.plain else text, self.out)
+        self.out.write(self._paint(shown, style) + "\n")
         self.out.flush()
 
     def busy(self, what: str) -> None:
@@ -267,7 +272,7 @@ class ProgressScreen:
         self.stage_ms["model"] += event.duration_ms or 0
         self._use(model or event.model, event.usage)
         if event.stop_reason not in ("end_turn", "tool_use"):
-            self.line(f"  the model stopped early: {event.stop_reason}. {one_line(event.note)}", "yellow")
+            self.line(f"  The model stopped early ({event.stop_reason}){_why(event.note)}.", "yellow")
 
     def _use(self, model: str, usage: Usage) -> None:
         before = self.used.get(model, Usage())
@@ -391,3 +396,13 @@ class ProgressScreen:
             f"files changed: {files}",
             f"time: {spent or 'none'}",
         )
+
+
+def _why(note: str) -> str:
+    return f": {one_line(note).rstrip('.')}" if note else ""
+
+
+def _sentence(text: str) -> str:
+    """Return what may be a part of a sentence as a whole one."""
+    said = one_line(text, 400)
+    return f"{said[:1].upper()}{said[1:].rstrip('.')}." if said else ""

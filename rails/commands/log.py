@@ -13,7 +13,7 @@ from rails.config.run_defaults import keep_days
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.events.record import Record
-from rails.core.text import one_line, printable
+from rails.core.text import counted, one_line, printable
 from rails.edits.checkpoint_commits import is_fix_run
 from rails.log.index.index import Index
 from rails.log.reader import SessionSummary, damage_in_words, full, read_lenient, sessions, verify
@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
     )
-    parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits at most (default: 50)")
+    parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits that are shown (default: 50)")
     parser.add_argument(
         "--format", default="markdown", help="markdown, html, sarif, transcript, atif, recording or answers"
     )
@@ -97,7 +97,7 @@ def _export(state: Path, chosen: SessionSummary, form: str) -> int:
 
 def _sizes(project: Path) -> int:
     """Print how much each session takes, and all that is kept of the project."""
-    from rails.render.units import bytes_text, counted
+    from rails.render.units import bytes_text
     from rails.session.deletion import folder_bytes, kept_bytes
 
     known, kept, days = sessions(state_of(project)), kept_bytes(project), keep_days(config_folder())
@@ -153,7 +153,7 @@ def _sarif(records: Sequence[Record]) -> str:
 
 def _search(state: Path, line: str, limit: int) -> int:
     if not line.strip():
-        raise UsageError('What shall be searched? For example: ai-rails log search "rule:F821 is:failed"')
+        raise UsageError('What should be searched for? For example: ai-rails log search "rule:F821 is:failed"')
     if not state.is_dir():
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
     with Index(state) as index:
@@ -184,5 +184,5 @@ def chosen_session(state: Path, wanted: str) -> SessionSummary:
         return alike[0]
     if alike:
         some = ", ".join(session.session_id for session in alike[-3:])
-        raise UsageError(f"{len(alike)} sessions are called so: {one_line(name)!r} could be {some}. Name one in full.")
+        raise UsageError(f"{len(alike)} sessions fit {one_line(name)!r}, such as {some}. Name one in full.")
     raise UsageError(f"There is no session {one_line(name)!r}. The last one is {known[-1].session_id}.")

@@ -1,4 +1,4 @@
-"""``ai-rails mcp``: our gate, changes and tools for any client of the Model Context Protocol."""
+"""``ai-rails mcp``: the gate, changes and tools for any client of the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
@@ -25,7 +26,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     words = f"serve HTTP on this port of the loopback interface (0: a free one); the token is in {_TOKEN}, or printed"
     parser.add_argument("--http", type=port_number, metavar="PORT", help=words)
-    parser.add_argument("--agent", default="coder", help="whose tools are offered besides our own (default: coder)")
+    parser.add_argument(
+        "--agent", default="coder", help="whose tools are offered besides those of AI-Rails (default: coder)"
+    )
     words = "ask: a person decides. policy: your policy file decides, and a person about the rest (default: ask)"
     parser.add_argument("--approve", choices=("ask", "policy"), default="ask", help=words)
     words = f"how long a question waits for an answer (default: {_MINUTES:g})"
@@ -43,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     service = McpService(tools)
     if options.http is None:
         common.by_a_program("mcp", "A client of the Model Context Protocol")
-        run_until_ended(service, on_stdio(service))
+        run_until_ended(service, partial(on_stdio, service))
         return EXIT_OK
     try:
         listening = socket.create_server(("127.0.0.1", options.http))
@@ -52,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     token = os.environ.get(_TOKEN) or secrets.token_urlsafe(32)
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     print(f"Authorization: Bearer {'$' + _TOKEN if os.environ.get(_TOKEN) else token}", flush=True)
-    run_until_ended(service, on_http(service, listening, token))
+    run_until_ended(service, partial(on_http, service, listening, token))
     return EXIT_OK
 
 

@@ -131,7 +131,7 @@ def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) 
     except LogError:
         sealed = False
     if not sealed:
-        return "Its model and options are not remembered: the log does not show that you chose them. Name them anew."
+        return "Its model and options are not remembered: the log does not show that you chose them. Name them again."
     if options.model or options.base_url:
         words = {name: value for name, value in words.items() if name not in ("model", "base_url")}
     told = []

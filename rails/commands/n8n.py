@@ -112,7 +112,7 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
         print(f"built from {one_line(info.source)}, kept in {info.file}")
     else:
         print(
-            "Parameters are not judged without the descriptions of your own n8n. Either of these builds it:\n"
+            "Parameters are not checked without the descriptions of your own n8n. Either of these builds it:\n"
             "  n8n export:nodes --output=nodes.json && ai-rails n8n catalogue build nodes.json\n"
             "  npm pack n8n-nodes-base @n8n/n8n-nodes-langchain && ai-rails n8n catalogue build ."
         )
@@ -154,7 +154,7 @@ def _account(options: argparse.Namespace, words: list[str]) -> int:
     account = account_of(api.version(), flows, credentials, packages, routes)
     for what, found in (("workflows", flows), ("credentials", credentials), ("community packages", packages)):
         if found is None:
-            print(f"n8n: the key may not read the {what}; nothing is said of them", file=sys.stderr)
+            print(f"n8n: the key may not read the {what}; nothing is known of them", file=sys.stderr)
     if options.output in (None, "-"):
         print(account.toml(), end="")
     else:
@@ -255,7 +255,7 @@ def _outline(before: str | None, after: str) -> ChangeSummary:
     told = workflow_summary(old, _read(after), after)
     if told is None:
         names = " or ".join(one_line(name) for name in (before, after) if name is not None)
-        raise UsageError(f"{names} is no n8n workflow in JSON. `ai-rails gate FILE` says what is wrong with it.")
+        raise UsageError(f"{names} is not an n8n workflow in JSON. `ai-rails gate FILE` says what is wrong with it.")
     return told
 
 

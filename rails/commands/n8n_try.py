@@ -78,7 +78,7 @@ def _read(file: Path) -> Any:  # noqa: ANN401 - any JSON
 def _object(value: Any, file: Path) -> Mapping[str, Any]:  # noqa: ANN401
     if not isinstance(value, dict) or not isinstance(value.get("nodes"), list):
         raise UsageError(
-            f"{one_line(str(file))} is no n8n workflow in JSON. `ai-rails gate FILE` says what is wrong with it."
+            f"{one_line(str(file))} is not an n8n workflow in JSON. `ai-rails gate FILE` says what is wrong with it."
         )
     return value
 
@@ -99,13 +99,13 @@ def _now(given: str | None) -> float:
     try:
         found = datetime.fromisoformat(given)
     except ValueError:
-        raise UsageError(f"{one_line(given)} is no date: write 2026-01-31T12:00:00Z.") from None
+        raise UsageError(f"{one_line(given)} is not a date: write 2026-01-31T12:00:00Z.") from None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000
 
 
 def _known_zone(name: str) -> str:
     if name and not is_zone(name):
-        raise UsageError(f"{one_line(name)} is no time zone that is known here: write Europe/Berlin or UTC.")
+        raise UsageError(f"{one_line(name)} is not a time zone that is known here: write Europe/Berlin or UTC.")
     return name
 
 

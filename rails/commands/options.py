@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import Final, NoReturn
 
 from rails import __version__
 from rails.core.errors import EXIT_USAGE
+from rails.render.terminal import columns, fitted, unbroken
 
 DESCRIPTION: Final = """\
 Let a model write code in your repository, and trust none of what it writes.
@@ -67,7 +66,7 @@ class _Parser(argparse.ArgumentParser):
         """Print the usage and what is wrong, and end with the code of a wrong command line."""
         head, _, wrong = message.partition("unrecognized arguments: ")
         if wrong and not head:
-            message = f"It takes no {wrong}{self._meant(wrong.split(' ')[0])}"
+            message = f"It does not take {wrong}{self._meant(wrong.split(' ')[0])}"
         self.print_usage(sys.stderr)
         more = f"{self.prog} --help explains what there is."
         self.exit(EXIT_USAGE, f"{self.prog}: {message}. Nothing was started. {more}\n")
@@ -80,22 +79,22 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as the terminal; argparse asks for its width anew at every option."""
+    """Help as wide as the terminal."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
+        super().__init__(prog, width=max(20, columns() - 2))
 
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return fitted(super()._fill_text(text, width, indent), sys.stdout)
 
-@cache
-def _columns() -> int:
-    """What ``shutil.get_terminal_size`` says, without the three libraries of compression that it imports."""
-    with contextlib.suppress(ValueError):
-        if (named := int(os.environ.get("COLUMNS", ""))) > 0:
-            return named
-    with contextlib.suppress(AttributeError, ValueError, OSError):
-        if sys.__stdout__ is not None:
-            return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80
-    return 80
+    def format_help(self) -> str:
+        """Return the help; a usage that has no room in two columns is broken between its options."""
+        text = super().format_help()
+        usage, blank, rest = text.partition("\n\n")
+        if usage.startswith("usage:") and max(map(len, usage.split("\n"))) > columns():
+            flat = re.sub(r"[\[{][^\]}]*[\]}]+", lambda found: unbroken(found[0]), " ".join(usage.split()))
+            usage = fitted(f"  {flat}", sys.stdout)
+        return f"{usage}{blank}{rest}"
 
 
 def top_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentParser:
@@ -188,7 +187,7 @@ def add_project(parser: argparse.ArgumentParser) -> None:
 
 def add_summary(parser: argparse.ArgumentParser) -> None:
     """Add the words of a plan's page."""
-    parser.add_argument("summary", nargs="*", help="what shall come of it, in words")
+    parser.add_argument("summary", nargs="*", help="what it should become, in words")
 
 
 def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask") -> None:
@@ -243,5 +242,5 @@ def add_correction(parser: argparse.ArgumentParser, *more: str, default: str | N
         "--correction",
         choices=("off", "syntax", *more),
         default=default,
-        help=f"how far broken JSON is mended: not at all, its syntax{asking} (default: syntax)",
+        help=f"how far broken JSON is repaired: not at all, its syntax{asking} (default: syntax)",
     )

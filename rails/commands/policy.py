@@ -10,7 +10,7 @@ from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
-from rails.render.units import counted
+from rails.core.text import counted
 from rails.review.reports.dry_run import dry_run, dry_run_as_text
 from rails.session.project import state_of
 

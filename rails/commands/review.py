@@ -34,7 +34,7 @@ _PATIENCE_S: Final = 3.0
 _REPORTS: Final = {
     "models": "how each model and prompt did, with 95 %% intervals",
     "rules": "which rules fired where, and what they cost",
-    "drift": "where mending JSON changed a value",
+    "drift": "where repairing JSON changed a value",
     "decisions": "who approved what, when, after how long",
 }
 
@@ -51,7 +51,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", action="store_const", const=name, dest="report", help=words)
     parser.add_argument("--by", choices=("session", "week"), default="session", help="columns of --rules")
     parser.add_argument("--library", metavar="STORE", help="the sessions of a store of ai-rails batch instead")
-    parser.add_argument("--filter", default="", metavar="LINE", help="only sessions that this line asks for")
+    parser.add_argument("--filter", default="", metavar="LINE", help="only sessions that match this line")
     parser.add_argument("--plain", action="store_true", help="plain text, also where Textual is installed")
     parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
     parser.add_argument(
@@ -68,7 +68,10 @@ def run(options: argparse.Namespace) -> int:
     """Print what the log says and return the exit code."""
     state = Path(options.library).resolve() if options.library else state_of(common.project_of(options))
     if options.library and not state.is_dir():
-        raise UsageError(f"There is no store of jobs in {one_line(options.library)}. Name what batch run --store had.")
+        raise UsageError(
+            f"There is no store of jobs in {one_line(options.library)}. Name the folder or address that batch run "
+            "--store was given."
+        )
     if options.web:
         from rails.commands import serve
 
@@ -134,11 +137,14 @@ def _list(options: argparse.Namespace, state: Path) -> int:
     if options.json:
         common.print_json([to_json(card.to_json()) for card in cards[::-1]])
     elif not cards:
-        print("No session is like that." if options.filter else _EMPTY)
+        print("No session matches that." if options.filter else _EMPTY)
     else:
         _print((sessions_table(cards[::-1]),))
     if not library.complete:
-        print("The logs are long: some verdicts are not counted yet. Ask again, and more of them are.", file=sys.stderr)
+        print(
+            "The logs are long: some verdicts are not counted yet. Run this again to count more of them.",
+            file=sys.stderr,
+        )
     return EXIT_OK
 
 

@@ -16,10 +16,9 @@ from rails.core.app_dirs import builtin_folder, config_folder
 from rails.core.builtin_tools import READ_FILE
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import to_json
-from rails.core.text import one_line, printable
+from rails.core.text import counted, one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.data_formats.json_document import JsonError, parse_document
-from rails.render.units import counted
 from rails.session.project import definition_folders, registry_of, trust_of
 from rails.tools.acceptance import accept_definition, pending_definitions
 from rails.tools.describe import describe, starter
@@ -69,7 +68,7 @@ def _list(options: argparse.Namespace, project: Path) -> int:
         print(f"{definition.tool_name:{width}}  {definition.effect:4}  {_whose(definition):7}  {one_line(first, 90)}")
     waiting = [definition.tool_name for definition in definitions if not definition.trusted]
     if waiting:
-        print(f"Not accepted yet, so no agent is told of them: {', '.join(waiting)}. Read them: ai-rails tools trust")
+        print(f"Not accepted yet, so no agent may use them: {', '.join(waiting)}. Read them: ai-rails tools trust")
     for note in registry.notes:
         print(f"note: {one_line(note, 300)}", file=sys.stderr)
     return EXIT_OK
@@ -127,7 +126,7 @@ def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
 def _new(options: argparse.Namespace, project: Path) -> int:
     name = _name(options, "count_lines")
     _write(project / "mcp_definitions" / f"{name}.json", starter(name))
-    print(f"It works as it is. Change it, then: ai-rails tools check, and: ai-rails tools test {name}")
+    print(f"It works as it is. Change it, then run: ai-rails tools check, and: ai-rails tools test {name}")
     return EXIT_OK
 
 
@@ -139,7 +138,7 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
     for item in waiting:
         print(item.question())
         if not common.typed("trust", "let it run as its access_control says"):
-            print("Not trusted; no agent is told of it.")
+            print("Not trusted: no agent may use it until it is.")
             return EXIT_FINDINGS
         accept_definition(item.definition, trust)
         print(f"{item.definition.tool_name} is trusted as it is now.")
@@ -226,7 +225,7 @@ def _import(options: argparse.Namespace, project: Path) -> int:
         for note in imported.notes:
             print(f"note: {one_line(note, 300)}")
     if written:
-        print("No agent is told of them yet. Read them, change what you like, then: ai-rails tools trust")
+        print("No agent may use them yet. Read them, change what you like, then run: ai-rails tools trust")
     return code
 
 

@@ -108,7 +108,7 @@ def say_moved(one: Undone, *, redo: bool, whole: bool = True) -> None:
     if one.merged:
         print(one_line(f"What was changed since in {', '.join(map(str, one.merged))} is kept.", 400))
     if one.unrecorded:
-        print(f"The history could not be written and is completed by the next start: {one.unrecorded}")
+        print(f"The history could not be written; the next start of AI-Rails completes it: {one.unrecorded}")
 
 
 def _label(title: str) -> str:

@@ -33,7 +33,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "agents": "list the agents, show one, or accept a project's own",
         "hook": "the gate for other agents: Claude Code, Codex, Gemini CLI, Cursor",
         "acp": "an agent for editors (Zed, JetBrains, Neovim): the Agent Client Protocol",
-        "mcp": "our gate, changes and tools for any client of the Model Context Protocol",
+        "mcp": "the gate, changes and tools for any client of the Model Context Protocol",
     },
     "n8n": {
         "n8n": "workflows of n8n: rules, node catalogue, picture, diff, dry run",

@@ -154,7 +154,7 @@ def parse_settings(data: bytes, source: str, schema: SchemaName) -> SettingsFile
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SettingsError(
-            f"{source}:{line}: it is not valid TOML: byte {data[error.start]:#04x} is no UTF-8."
+            f"{source}:{line}: it is not valid TOML: byte {data[error.start]:#04x} is not UTF-8."
         ) from None
     try:
         return SettingsFile(source, text, cast("Mapping[str, Json]", _without_dates(tomllib.loads(text))), schema)

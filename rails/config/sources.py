@@ -1,14 +1,15 @@
 """Every setting, its value and where it comes from.
 
-One order counts everywhere, the first that says something wins: the command line, the environment, your own file,
-the project's file, the default. A project's file may only tighten: what it would execute waits for a human, it may
-deny and ask, and who approves, which server gets the text and what may be spent are not its to say.
+One order counts everywhere, the first that says something wins: the command line, the environment, your own ``.env``
+(the one in your configuration folder), your own file, the project's file, the default. A project's file may only
+tighten: what it would execute waits for a human, it may deny and ask, and who approves, which server gets the text and
+what may be spent are not its to say.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 
-ORDER: Final = "command line, environment, your file, the project's file (which may only tighten), default"
+ORDER: Final = "command line, environment, your .env, your file, the project's file (which may only tighten), default"
 #: The variables that are settings, and what counts without them; keys are never shown.
 VARIABLES: Final[Mapping[str, str]] = {
     "AI_RAILS_CONFIG_DIR": "the usual place",
@@ -67,9 +68,12 @@ class AllSettings:
     mistakes: tuple[str, ...]
 
 
-def all_settings(project: Path, folder: Path, environment: Mapping[str, str]) -> AllSettings:
-    """Return the settings of ``project`` for the user whose configuration ``folder`` it is."""
-    found = list(_of_environment(environment))
+def all_settings(project: Path, folder: Path, environment: Mapping[str, str], own: Collection[str] = ()) -> AllSettings:
+    """Return the settings of ``project`` for the user whose configuration ``folder`` it is.
+
+    ``own`` are the variables of the environment that come from the ``.env`` in that folder.
+    """
+    found = list(_of_environment(environment, str(folder / ".env"), own))
     mistakes: list[str] = []
     for schema, name in SCHEMAS.items():
         place = (project if schema == "rails" else folder) / name
@@ -85,10 +89,10 @@ def all_settings(project: Path, folder: Path, environment: Mapping[str, str]) ->
     return AllSettings(tuple(found), tuple(mistakes))
 
 
-def _of_environment(environment: Mapping[str, str]) -> Iterator[Setting]:
+def _of_environment(environment: Mapping[str, str], file: str, own: Collection[str]) -> Iterator[Setting]:
     for name, default in VARIABLES.items():
-        given = environment.get(name)
-        yield Setting(name, _ACCOUNT.sub("//", given), "environment") if given else Setting(name, default)
+        given, source = environment.get(name), file if name in own else "environment"
+        yield Setting(name, _ACCOUNT.sub("//", given), source) if given else Setting(name, default)
 
 
 def _of_file(file: SettingsFile) -> Iterator[Setting]:

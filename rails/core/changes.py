@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Generic, Literal, TypeVar
 
 from rails.core.dataclass import dataclass
-from rails.core.diff import unified
 from rails.core.paths import WorkspacePath
-from rails.core.text import decode_text, sha256
+from rails.core.text import counted, decode_text, sha256
 
 ChangeKind = Literal["create", "modify", "delete"]
 T = TypeVar("T")
@@ -63,6 +62,16 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class EditResult:
+    """What became of one edit of an answer; ``occurrences`` counts the places that it replaces, 0 for a whole file."""
+
+    path: str
+    success: bool
+    error: str = ""
+    occurrences: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeSet:
     """Changes that are written together or not at all. At most one change for each path."""
 
@@ -111,6 +120,8 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
 
     Time is bounded as in :mod:`rails.core.diff`. Different bytes never give an empty diff.
     """
+    from rails.core.diff import unified  # here and below: a first verdict without findings compares no lines
+
     old, new = (decode_text(data or b"") for data in (before, after))
     if old is None or new is None:
         return [f"Binary file {path}: {_size(before)} before, {_size(after)} after"]
@@ -137,4 +148,4 @@ def _lines(text: str) -> list[str]:
 
 
 def _size(data: bytes | None) -> str:
-    return "absent" if data is None else f"{len(data)} bytes"
+    return "absent" if data is None else counted(len(data), "byte")

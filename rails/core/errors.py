@@ -38,7 +38,8 @@ class Refusal:
     ``code`` is a stable word for programs ("not_found"). ``message`` says what is wrong and where,
     quoting the offending text. ``hint`` says what is allowed and what to do next. ``start`` and
     ``end`` are character offsets into the text that was read (``-1``: no position). ``path`` is the
-    file or JSON path concerned. ``request_id`` names the request, once there is one.
+    file or JSON path concerned. ``request_id`` names the request, once there is one. ``expected`` and
+    ``received`` say for programs what a schema wants there and what it got.
     """
 
     code: str
@@ -48,6 +49,8 @@ class Refusal:
     end: int = -1
     path: str = ""
     request_id: str = ""
+    expected: str = ""
+    received: str = ""
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()

@@ -24,6 +24,8 @@ LOCAL_WINDOW: Final = 32_000
 RECORDING_BYTES: Final = 64_000_000
 #: Requests in one answer: an approval must stay readable.
 REQUESTS_PER_ANSWER: Final = 50
+#: Addresses in one parameter, where the tool's definition sets no other bound.
+ADDRESSES: Final = 10
 #: Refusals and ignored blocks of one answer that are logged and told one by one; of the others, how many there are.
 BLOCKS_TOLD: Final = 50
 
@@ -155,3 +157,5 @@ LOCK_SECONDS: Final = 1.0
 COLLECTING_SECONDS: Final = 60.0
 #: What a command or linter may print before it is cut in the middle.
 OUTPUT_BYTES: Final = 1_000_000
+#: What a hook of another agent may say at once, in characters: its host cuts longer texts or puts them in a file.
+HOST_PAGE_CHARS: Final = 1_900

@@ -30,7 +30,10 @@ _REASONS: Final[Mapping[str, str]] = {
 #: Options of edits: what they may say, because it is what happens anyway, and why they may say nothing else.
 OPTIONS: Final[Mapping[str, tuple[Json, str]]] = {
     "dryRun": (False, "Leave it out: a person sees the whole change before anything is written."),
-    "rollbackOnFailure": (True, "Leave it out: the edits of an answer are one unit, and a part is never written."),
+    "rollbackOnFailure": (
+        True,
+        "Leave it out, or send it with edit_file or multi_edit: a whole file is never in part.",
+    ),
 }
 
 

@@ -262,7 +262,7 @@ def _bad_part(part: str) -> str | None:
         return 'a name in it has one of : < > " | ? *'
     if part.startswith("-"):
         return "a name in it starts with a dash, which programs read as an option"
-    if _DEVICE.fullmatch(part) or _DEVICE.fullmatch(casefolded_name(part)):
+    if _DEVICE.fullmatch(casefolded_name(part)):
         return "a name in it is a reserved device name"
     if not casefolded_name(part):
         return "a name in it is nothing but dots to some systems"

@@ -18,7 +18,7 @@ def open_ordinary(place: Path, *, links: bool = True) -> BufferedReader:
     file = os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "it is no ordinary file", str(place))
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(place))
     return file
 
 

@@ -69,6 +69,11 @@ def printable(text: str, *, keep: str = "\n\t") -> str:
     return "".join(shown)
 
 
+def counted(count: int, thing: str, things: str = "") -> str:
+    """Return how many there are of a thing; ``things`` is for words that do not end in s."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
 def one_line(text: str, limit: int = 160) -> str:
     """Return ``text`` printable, on one line, at most ``limit`` characters, with what was cut counted."""
     flat = printable(text[: limit * 4], keep="").strip()

@@ -60,7 +60,7 @@ def step_kind(value: object) -> CheckpointKind:
     for kind in _KINDS:
         if value == kind:
             return kind
-    raise ValueError(f"{value!r} is no kind of step")
+    raise ValueError(f"{value!r} is not a kind of step")
 
 
 @dataclass(frozen=True, slots=True)

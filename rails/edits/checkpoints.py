@@ -88,7 +88,7 @@ class History:
             found = self._step_of(path, session, step)
             sides = [side for side in self._way_back(found.last or found) if str(side.path) == path]
             changes, merged = self._onto_now(workspace, sides, found, "undo")
-            facts = StepFacts(found.session, _taken_back(path, found))
+            facts = StepFacts(found.session, f"{_TAKES_BACK}{found.step} of {path}")
             done = write_held(workspace, changes, step=facts)
         return Undone(changes, found.session, done.step, facts.title, tuple(merged), done.unrecorded)
 
@@ -99,8 +99,8 @@ class History:
             if path not in map(str, step.files) or number not in (None, step.step):
                 continue
             if step.title.startswith(_TAKES_BACK) and number is None:
-                gone.add((step.session, step.title))
-            elif (step.session, _taken_back(path, step)) not in gone:
+                gone.add((step.session, step.title.removeprefix(_TAKES_BACK).partition(" ")[0]))
+            elif (step.session, str(step.step)) not in gone:
                 return step
         where = (
             f"step {number}" if number else "this project" if session is None else f"session {one_line(session, 100)}"
@@ -190,11 +190,8 @@ class History:
             return self.store.merge(*files)
 
 
+#: How the title of a step begins that is all about one file; the store may shorten the path after it.
 _TAKES_BACK: Final = "take back step "
-
-
-def _taken_back(path: str, step: Checkpoint) -> str:
-    return one_line(f"{_TAKES_BACK}{step.step} of {path}", 200)
 
 
 def in_effect(steps: Sequence[Checkpoint], *, undone: bool) -> list[Checkpoint]:

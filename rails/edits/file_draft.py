@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core import limits
 from rails.core.changes import FileChange
 from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
-from rails.core.text import Decoded, control_in, decode_text, one_line, sha256, why_not_text
+from rails.core.text import Decoded, control_in, counted, decode_text, one_line, sha256, why_not_text
 from rails.edits import placeholders
 from rails.edits.edit_request import EditRequest
-from rails.edits.match import Match, Miss, locate
 from rails.edits.plan_result import EditError
-from rails.edits.replace import Replacement, Stage, line_replacement, replace_all
 from rails.edits.safe_files import Snapshot
 from rails.edits.stale import KnownFiles, as_it_is_now, can_merge, put_together
 from rails.edits.text_view import View, flatten, line_places
+
+if TYPE_CHECKING:  # a file that is written as a whole needs none of these
+    from rails.edits.match import Match
+    from rails.edits.replace import Replacement, Stage
 
 _NEW_MODE: Final = 0o644
 _DONE_PLACES: Final = 1_000
@@ -46,6 +48,9 @@ class Draft:
 
     def edit(self, wanted: EditRequest, base: str) -> Match:
         """Replace text. Returns what was found where."""
+        from rails.edits.match import Match, Miss, locate
+        from rails.edits.replace import replace_all
+
         self._check_base(base, wanted)
         stage = self._open_stage("")
         hint = "Send the complete new text; to leave lines as they are, leave them out of old_string too."
@@ -86,13 +91,17 @@ class Draft:
 
     def insert(self, line: int, end_line: int | None, text: str, base: str, *, keep: bool = False) -> Sequence[str]:
         """Put ``text`` before line ``line``, or in place of lines ``line`` to ``end_line`` (1-based, inclusive)."""
+        from rails.edits.replace import line_replacement
+
         stage = self._open_stage(base)
         view = stage.view
         count = len(view.lines) - (1 if view.lines[-1] == "" else 0)
         last = line - 1 if end_line is None else end_line
         if not (1 <= line <= count + (end_line is None) and line - 1 <= last <= count):
             hint = f"Send a line from 1 to {count + 1}, and an end_line from line to {count}."
-            raise EditError("not_found", f"The file has {count} lines; line {line} to {last} is not in it.", hint)
+            raise EditError(
+                "not_found", f"The file has {counted(count, 'line')}; line {line} to {last} is not in it.", hint
+            )
         _check_text("text", text, stage.coded)
         self._check_complete("text", text, "", "Send all of it.", keep=keep)
         span = line_replacement(view, line, last, text, count)
@@ -262,6 +271,8 @@ class Draft:
         self._check_writable()
         self._check_base(base)
         if self._stage is None:
+            from rails.edits.replace import Stage
+
             coded = decode_text(self._data or b"")
             if coded is None:
                 why = why_not_text(self._data or b"")
@@ -285,6 +296,8 @@ class Draft:
         """Turn the spans asked for so far into bytes; later edits see those."""
         stage, self._stage = self._stage, None
         if stage is not None and stage.spans:
+            from rails.edits.replace import replace_all
+
             self._data = replace_all(stage)
 
     def _encode_whole(self, content: str, *, keep: bool) -> tuple[bytes, list[str]]:
@@ -335,7 +348,7 @@ def _check_omission(old: str, new: str) -> None:
         raise EditError(
             "omission",
             f"The new content drops {lost[0]} of the file's {lost[1]} lines.",
-            "Change the lines concerned with edit_file. If the file shall really shrink so much, send delete_file "
+            "Change the lines concerned with edit_file. If the file really has to shrink so much, send delete_file "
             "for it right before write_file.",
         )
 

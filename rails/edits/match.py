@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
+from rails.core.text import counted
 from rails.edits.edit_request import EditRequest, unnumbered, without_fence
 from rails.edits.nearest import Candidate, handle_for, nearest_places
 from rails.edits.regex_search import SearchPatternError, pattern_matches
@@ -105,7 +106,9 @@ def _by_pattern(view: View, wanted: EditRequest) -> Match | Miss:
         text = hit.text.replace("\n", view.eol)
         last = first + view.flat.count("\n", hit.start, hit.end)
         spans.append(Replacement(view.real(hit.start), view.real(hit.end), text, first, last))
-    return Match(1, tuple(spans), (f"{len(spans)} places matched {'a pattern' if wanted.regex else 'without case'}",))
+    return Match(
+        1, tuple(spans), (f"{counted(len(spans), 'place')} matched {'a pattern' if wanted.regex else 'without case'}",)
+    )
 
 
 # -- settling: which of the places, and what is written there ---------------------------------------

@@ -4,11 +4,13 @@ All edits of an answer are one unit. They are matched against one look at each f
 is not in the file, but is in what the edits before it in the same answer made of it, is applied to that
 (a chain). Two edits that touch the same characters are refused as an overlap, and so are requests that
 contradict each other: two whole writes, an edit followed by a whole write, two moves onto one name. If
-one request is refused, none is planned.
+one request is refused, none is planned, unless it says itself that it may be left out (``partial``): then the others
+are planned as if it had not been sent, and a note says what was left out.
 
 The tools and their parameters: write_file{file_path, content, create_only?, keep_placeholder?};
 edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_line?, expected_count?, base_hash?,
-handle?, ignore_case?, use_regex?, validate_after?, keep_placeholder?}; multi_edit{edits[]: the same, and order?};
+handle?, ignore_case?, use_regex?, validate_after?, keep_placeholder?, partial?};
+multi_edit{edits[]: the same, and order?; partial?};
 insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path};
 edit_workflow{file_path, operations[]}; track_task{file_path, action, task}.
 """
@@ -16,8 +18,9 @@ edit_workflow{file_path, operations[]}; track_task{file_path, action, task}.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core import limits, paths
 from rails.core.builtin_tools import (
@@ -30,7 +33,7 @@ from rails.core.builtin_tools import (
     TRACK_TASK,
     WRITE_FILE,
 )
-from rails.core.changes import ChangeSet, FileChange
+from rails.core.changes import ChangeSet, EditResult, FileChange
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
@@ -38,11 +41,13 @@ from rails.core.restrictions import Restrictions
 from rails.core.tool_request import Json, ToolRequest
 from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
-from rails.edits.match import Miss
 from rails.edits.placeholders import lost_lines
 from rails.edits.plan_result import EditError, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
+
+if TYPE_CHECKING:
+    from rails.edits.match import Miss
 
 
 def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | None = None) -> Plan:
@@ -53,16 +58,34 @@ def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | 
     """
     restrictions = Restrictions.of(project)
     with opened(project) as workspace:
-        return _planned(requests, workspace, known, restrictions)
+        rest = [part for request in requests for part in _parts(request)]
+        left_out: list[EditResult] = []
+        while True:
+            planner = _Planner(workspace, known, restrictions)
+            failed = [part for part in rest if planner.fails(part) and part.parameters.get("partial") is True]
+            planned = planner.result()
+            if not failed or len(failed) == len(rest):
+                return _with_left_out(planned, left_out)
+            left_out += planner.results_of(failed)
+            rest = [part for part in rest if part not in failed]
 
 
-def _planned(
-    requests: Sequence[ToolRequest], workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions
-) -> Plan:
-    planner = _Planner(workspace, known, restrictions)
-    for request in requests:
-        planner.take(request)
-    return planner.result()
+def _parts(request: ToolRequest) -> Sequence[ToolRequest]:
+    """Return a request as the requests that may be left out one by one."""
+    edits = request.parameters.get("edits")
+    if request.parameters.get("partial") is not True or not isinstance(edits, list):
+        return (request,)
+    return [replace(request, parameters={"edits": [item], "partial": True}) for item in _in_order(edits)]
+
+
+def _in_order(edits: Sequence[Json]) -> list[dict[str, Json]]:
+    items = [item for item in edits if isinstance(item, dict)]
+    return sorted(items, key=lambda item: _number(item.get("order")) or 0)
+
+
+def _with_left_out(planned: Plan, left_out: Sequence[EditResult]) -> Plan:
+    notes = tuple(f"Left out, as the request allows: {one.error}" for one in left_out)
+    return replace(planned, notes=(*planned.notes, *notes), edits=(*planned.edits, *left_out)) if left_out else planned
 
 
 class _Planner:
@@ -78,6 +101,18 @@ class _Planner:
         self.notes: list[str] = []
         self.fuzzy: list[WorkspacePath] = []
         self.done: dict[str, str] = {}
+        self.occurrences = 0
+        self.results: list[tuple[ToolRequest, EditResult]] = []
+
+    def fails(self, request: ToolRequest) -> bool:
+        """Plan one request, and return whether something of it is refused."""
+        before = len(self.refusals)
+        self.take(request)
+        return len(self.refusals) > before
+
+    def results_of(self, requests: Sequence[ToolRequest]) -> list[EditResult]:
+        """Return what became of the edits of these requests that are refused."""
+        return [one for request, one in self.results if request in requests and not one.success]
 
     def take(self, request: ToolRequest) -> None:
         """Plan one request; refusals are collected, not raised."""
@@ -90,7 +125,17 @@ class _Planner:
             self.notes.append(f"{request.id} repeats {first} and was taken once")
             return
         self.done[fingerprint] = request.id
-        handler(self, request)
+        if handler is _Planner.multi_edit:
+            handler(self, request)
+        else:
+            self._noted(request, request.parameters.get("file_path"), lambda: handler(self, request))
+
+    def _noted(self, request: ToolRequest, path: Json, step: Callable[[], object]) -> None:
+        """Take a step, and keep what became of it."""
+        before, self.occurrences = len(self.refusals), 0
+        step()
+        error = self.refusals[before].message if len(self.refusals) > before else ""
+        self.results.append((request, EditResult(_text(path), not error, error, 0 if error else self.occurrences)))
 
     def refuse(self, request: ToolRequest, problem: EditError, where: str) -> None:
         """Keep a refusal of ``request``."""
@@ -152,6 +197,7 @@ class _Planner:
 
     def _edited(self, draft: Draft, wanted: EditRequest, base: Json) -> Sequence[str]:
         found = draft.edit(wanted, base if isinstance(base, str) else "")
+        self.occurrences = len(found.spans)
         self.fuzzy += [draft.path] if found.fuzzy else []
         return (*found.notes, *draft.link_note())
 
@@ -178,12 +224,13 @@ class _Planner:
         if not self.refusals and sum(len(c.after or b"") for c in changes) > limits.CHANGE_BYTES:
             message = f"The files of this answer come to more than {limits.CHANGE_BYTES} bytes."
             self.refusals.append(Refusal("limit", message, "Send them in parts."))
+        edits = tuple(one for _, one in self.results)
         if self.refusals:
-            return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses))
+            return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses), edits=edits)
         fuzzy = tuple(dict.fromkeys(self.fuzzy))
         merged = tuple(draft.path for draft in self.drafts.values() if draft.merged)
         insisted = tuple(said for draft in self.drafts.values() for said in draft.insisted)
-        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), fuzzy, merged, insisted)
+        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), fuzzy, merged, insisted, edits)
 
     # -- one method per tool ----------------------------------------------------------------------
 
@@ -205,12 +252,12 @@ class _Planner:
     def multi_edit(self, request: ToolRequest) -> None:
         """multi_edit: several replacements, in one or more files; with ``order``, one after the other."""
         edits = request.parameters.get("edits")
-        items = [item for item in edits if isinstance(item, dict)] if isinstance(edits, list) else []
-        for item in sorted(items, key=lambda item: _number(item.get("order")) or 0):
+        for item in _in_order(edits if isinstance(edits, list) else []):
             if _number(item.get("order")) is not None:
                 for draft in self.drafts.values():
                     draft.chain()
-            self.edit(request, item.get("file_path"), _wanted(item), item.get("base_hash"))
+            path, base = item.get("file_path"), item.get("base_hash")
+            self._noted(request, path, partial(self.edit, request, path, _wanted(item), base))
 
     def insert_lines(self, request: ToolRequest) -> None:
         """insert_lines: new lines before ``line``, or in place of ``line`` to ``end_line``."""

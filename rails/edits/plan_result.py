@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from rails.core.changes import ChangeSet
+from typing import TYPE_CHECKING
+
+from rails.core.changes import ChangeSet, EditResult
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
-from rails.edits.match import Miss
+
+if TYPE_CHECKING:
+    from rails.edits.match import Miss
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of the requests. If there are refusals, ``changes`` is empty (but see ``partial``).
+    """The plan of the requests. If there are refusals, ``changes`` is empty.
 
     ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation correction (rung 5)").
     ``misses`` are the refusals' facts in full: strategies, candidates, handles. ``fuzzy`` are files with an edit at a
@@ -27,6 +31,8 @@ class Plan:
     merged: tuple[WorkspacePath, ...] = ()
     #: What looks like left-out code and is meant, as the agent insists, in sentences.
     insisted: tuple[str, ...] = ()
+    #: Each edit, as far as it goes by itself.
+    edits: tuple[EditResult, ...] = ()
 
     @property
     def doubts(self) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ project is swapped with its old content in one step, and that is looked at befor
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import stat
@@ -20,12 +19,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
+
+if TYPE_CHECKING:
+    import ctypes
 
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
@@ -53,6 +55,8 @@ class Snapshot:
 @cache
 def _renameat2() -> ctypes._NamedFuncPointer | None:
     """Return the C library's ``renameat2``, or ``None`` where there is none."""
+    import ctypes
+
     try:
         return ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):
@@ -95,6 +99,8 @@ class Disk:
             return False
         if function(folder, os.fsencode(one), folder, os.fsencode(other), _RENAME_EXCHANGE) == 0:
             return True
+        import ctypes
+
         number = ctypes.get_errno()
         if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
             return False

@@ -8,15 +8,16 @@ with the lines as they are now.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass, field
 from rails.core.text import Decoded, decode_text, one_line, sha256
 from rails.edits.edit_request import EditRequest
-from rails.edits.match import Match, locate
-from rails.edits.merge import Merged, merge3
 from rails.edits.plan_result import EditError
 from rails.edits.text_view import View
+
+if TYPE_CHECKING:
+    from rails.edits.merge import Merged
 
 _LINES: Final = 12  # lines of a changed file that a refusal quotes
 _PLACES: Final = 5  # of somebody's changes that a note names
@@ -43,6 +44,8 @@ def can_merge(data: bytes) -> bool:
 
 def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """Return the file as it is (``ours``) with the agent's changes (``theirs``). Raises Problem where they meet."""
+    from rails.edits.merge import Merged, merge3
+
     found = merge3(base, ours, theirs)
     if isinstance(found, Merged):
         return found
@@ -67,6 +70,8 @@ def as_it_is_now(data: bytes, wanted: EditRequest) -> str:
     coded = decode_text(data)
     if coded is None:
         return ""
+    from rails.edits.match import Match, locate
+
     found = locate(View(coded.text), wanted)
     if isinstance(found, Match):
         span = found.spans[0]

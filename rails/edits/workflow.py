@@ -17,7 +17,7 @@ def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> EditR
     """Return the exact edit of the whole file ``data`` that the operations ``steps`` come to, or why there is none."""
     workflow = None if data is None else _workflow(data)
     if data is None or workflow is None:
-        what = "does not exist" if data is None else "is no workflow in JSON"
+        what = "does not exist" if data is None else "is not a workflow in JSON"
         return Refusal("workflow", f"{path} {what}.", "Create the whole file with write_file.")
     made = operations.apply_operations(workflow, _objects(steps))
     if isinstance(made, Refusal):

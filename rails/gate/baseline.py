@@ -16,7 +16,6 @@ from itertools import accumulate
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
-from rails.core.diff import line_map
 from rails.core.lazy_pattern import lazy
 from rails.core.likeness import likeness
 from rails.core.text import plain_text
@@ -99,6 +98,8 @@ class _Comparison:
     def __init__(
         self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Sequence[tuple[str, str, str]]
     ) -> None:
+        from rails.core.diff import line_map
+
         self.old, self.new, self.old_is_broken = old, new, old_is_broken
         self.map = line_map(old.lines, new.lines)
         self.kept = frozenset(self.map)
@@ -168,15 +169,15 @@ class _Comparison:
     def _block(self, index: int) -> tuple[int, int]:
         """Return the unchanged old lines that bound the changed block around a new line."""
         above, below = self._bounds
-        last = len(self.map) - 1
-        return (above[min(index, last)] if last >= 0 else -1), (below[index] if 0 <= index <= last else below[-1])
+        at = min(index, len(self.map))
+        return above[at], below[at]
 
     @cached_property
     def _bounds(self) -> tuple[list[int], list[int]]:
-        """For each new line, the nearest unchanged old line at or above it, and at or below it."""
+        """For each new line and the end, the nearest unchanged old line at or above it, and at or below it."""
         end = len(self.old.lines)
         upwards = (place if place >= 0 else end for place in reversed([*self.map, end]))
-        return list(accumulate(self.map, max)), list(accumulate(upwards, min))[::-1]
+        return list(accumulate([*self.map, -1], max)), list(accumulate(upwards, min))[::-1]
 
     def _came_from_elsewhere(self, finding: Finding) -> bool:
         key = identity(finding, self.new.lines)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, field, replace
-from rails.core.diff import line_map
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
@@ -119,6 +118,8 @@ def left_elsewhere(files: Sequence[File]) -> list[tuple[str, str, str]]:
     left: list[tuple[str, str, str]] = []
     if sum(file.before is not None for file in files) == 0 or len(files) < 2:
         return left
+    from rails.core.diff import line_map
+
     for file in files:
         old = file.old
         kept = set(line_map(old.lines, lines_of(file.after)))

@@ -326,12 +326,13 @@ class Gate:
         """Yield what is wrong with the change as such, whatever its files hold."""
         sides: list[tuple[str, bytes | None, bytes | None]]
         sides = [(file.path, file.before, file.after) for file in files if file.compared]
-        yield from scratch_files.misplaced(path for path, before, _ in sides if before is None)
+        home, created = self._context.home or self.project, [path for path, before, _ in sides if before is None]
         sides += [(str(change.path), change.before, None) for change in gone]
+        after = {path: data is not None for path, _, data in sides}
+        yield from scratch_files.misplaced(created, lambda path: after.get(path, (home / path).exists()))
         if any(path.endswith(_CODE) for path, _, _ in sides):
             from rails.gate import weakened_tests
 
-            home = self._context.home or self.project
             yield from weakened_tests.findings(home, sides, author or weakened_tests.Author())
 
     def _settings(self) -> list[NotChecked]:

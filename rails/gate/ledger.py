@@ -5,8 +5,9 @@ pattern in an ignore file that came with the change hide nothing. With a base, a
 not those that the base has (or the same up to line ends).
 
 Covered: names that no tool of ours may be given, links, pipes and devices, repositories within the project, ignored
-files that were named, files that git would not look at. Not covered: what git ignores by patterns that were there
-before or that stand above the project's folder, unless it is named; files above the bound of a walk, which is said.
+files that were named, files that git would not look at, and what patterns hide that only the user has
+(``info/exclude``), which is noted. Not covered: what git ignores by patterns that were committed before, unless it is
+named; files above the bound of a walk, which is said.
 """
 
 from __future__ import annotations
@@ -25,15 +26,13 @@ from rails.core.verdict import NotChecked
 from rails.gate.registry import FALLBACK, checks_for
 
 if TYPE_CHECKING:
-    import hashlib
-
     from rails.git.listing import Tracked
 
 _WALKED: Final = 500_000
 #: Kinds of entries of a tree, by their mode.
 _LINK: Final = "120000"
 _REPOSITORY: Final = "160000"
-_CHUNK: Final = 1 << 20
+_OWN_PATTERN: Final = "git ignores it by your own patterns, which no commit holds; name the file to have it checked"
 
 _Kind = Literal["file", "link", "folder", "repository", "special", "closed"]
 
@@ -74,7 +73,7 @@ class _Reader:
         parsed = parse_path(path)
         if isinstance(parsed, Refusal):
             checked = checks_for(path) != [FALLBACK]
-            reason = parsed.message.partition(": ")[2] or parsed.message
+            reason = parsed.message.partition(": ")[2]
             self.miss(path, "path", f"its name is refused: {reason}", required=self.base is not None or checked)
         else:
             self.chosen[parsed] = None
@@ -135,7 +134,7 @@ def read_ledger(project: Path, named: Sequence[str], *, base: str | None = None,
     if staged:
         _staged(reader)
     else:
-        _on_disk(reader, has_git=has_git)
+        _on_disk(reader, base, has_git=has_git)
     return reader.ledger()
 
 
@@ -157,14 +156,13 @@ def _staged(reader: _Reader) -> None:
             reader.lose(path)
 
 
-def _on_disk(reader: _Reader, *, has_git: bool) -> None:
+def _on_disk(reader: _Reader, base: str | None, *, has_git: bool) -> None:
     outside: set[str] = set()
     if has_git:
         from rails.git import listing
 
         outside = set(listing.ignored(reader.project))
-    if reader.base is not None:
-        outside -= _newly_ignored(reader, outside)
+        outside -= _newly_ignored(reader, outside, base)
     seen: set[str] = set()
     hidden: list[str] = []
     for number, entry in enumerate(_walk(reader.project, outside, hidden, all_names=has_git)):
@@ -205,17 +203,33 @@ def _named_ones(reader: _Reader, hidden: Iterable[str], seen: set[str]) -> None:
                 reader.miss(bare, "git", "it is ignored; name the file itself to have it checked", required=False)
 
 
-def _newly_ignored(reader: _Reader, outside: set[str]) -> set[str]:
-    """Return what is ignored only by patterns that came with the change, or that no base holds."""
-    from rails.git import listing
+def _newly_ignored(reader: _Reader, outside: set[str], base: str | None) -> set[str]:
+    """Return what is ignored only by patterns that came with the change; say what the user's own patterns hide."""
+    from rails.git import listing, revisions
 
-    sources = listing.ignored_by(reader.project, sorted(outside)) if outside else {}
-    changed = {
-        source: not _is_unchanged(reader, _Entry(source, "file"))
-        for source in set(sources.values())
-        if not source.startswith((".git/", "../"))
+    if not outside or (base is None and not listing.has_own_patterns(reader.project)):
+        return set()
+    sources = listing.ignored_by(reader.project, sorted(outside))
+    root, _ = revisions.repository(reader.project)
+    kept = {file: file.relative_to(root).as_posix() for file, _ in sources.values() if _is_committed(file, root)}
+    for path in sorted(path for path, (file, _) in sources.items() if file not in kept and path not in reader.named):
+        if reader.is_wanted(path):
+            reader.miss(path.rstrip("/"), "git", _OWN_PATTERN, required=False)
+    if base is None:
+        return set()
+    names = [name for name in kept.values() if "\n" not in name and base != revisions.EMPTY_TREE]
+    then = revisions.contents(root, base, names) if names else {}
+    now = {file: file.read_bytes() for file in kept}
+    return {
+        path
+        for path, (file, pattern) in sources.items()
+        if file in kept and listing.changed_pattern(pattern, then.get(kept[file]), now[file])
     }
-    return {path for path, source in sources.items() if changed.get(source)}
+
+
+def _is_committed(file: Path, root: Path) -> bool:
+    """Whether an ignore file is one of those that a commit can hold."""
+    return file.name == ".gitignore" and file.is_relative_to(root) and ".git" not in file.relative_to(root).parts
 
 
 def _is_unchanged(reader: _Reader, entry: _Entry) -> bool:
@@ -223,14 +237,16 @@ def _is_unchanged(reader: _Reader, entry: _Entry) -> bool:
     was = (reader.base or {}).get(entry.path)
     if was is None:
         return False
+    from rails.git import blobs
+
     place = reader.project / entry.path
     try:
         match entry.kind:
             case "file":
-                return was.mode not in (_LINK, _REPOSITORY) and _same_bytes(reader.project, place, was.object)
+                return was.mode not in (_LINK, _REPOSITORY) and blobs.has_content(reader.project, place, was.object)
             case "link":
                 target = os.fsencode(place.readlink())
-                return was.mode == _LINK and _object(target, was.object) == was.object
+                return was.mode == _LINK and blobs.name_of(target, was.object) == was.object
             case "repository":
                 now = reader.index.get(entry.path)
                 return was.mode == _REPOSITORY and now is not None and now.object == was.object
@@ -238,43 +254,6 @@ def _is_unchanged(reader: _Reader, entry: _Entry) -> bool:
                 return False
     except OSError:
         return False
-
-
-def _same_bytes(project: Path, place: Path, name: str) -> bool:
-    folder = place.parent.resolve()
-    if not folder.is_relative_to(project):
-        return False
-    handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            return False
-        if facts.st_size > 64 * _CHUNK:
-            return _large(file, facts.st_size, name)
-        data = file.read()
-    if _object(data, name) == name:
-        return True
-    return b"\r\n" in data and _object(data.replace(b"\r\n", b"\n"), name) == name
-
-
-def _large(file: Iterable[bytes], size: int, name: str) -> bool:
-    digest = _hash(name)
-    digest.update(b"blob %d\0" % size)
-    for chunk in file:
-        digest.update(chunk)
-    return digest.hexdigest() == name
-
-
-def _object(data: bytes, like: str) -> str:
-    digest = _hash(like)
-    digest.update(b"blob %d\0" % len(data) + data)
-    return digest.hexdigest()
-
-
-def _hash(like: str) -> hashlib._Hash:
-    import hashlib  # which loads OpenSSL
-
-    return hashlib.sha1(usedforsecurity=False) if len(like) == 40 else hashlib.sha256()
 
 
 def _kind_of(place: Path) -> _Kind:

@@ -111,7 +111,7 @@ def _weaker(
 def _asks_less(path: str, name: str, was: _Test, now: _Test, outputs: Sequence[str]) -> Iterator[Finding]:
     shown, less = one_line(name, 80), len(was.asserts) - len(now.asserts)
     if now.skips + now.conditional > was.skips + was.conditional:
-        yield _finding(path, now.line, "test-skipped", f"{shown} is skipped now", "Mend what it shows.")
+        yield _finding(path, now.line, "test-skipped", f"{shown} is skipped now", "Correct what it shows.")
     if less > 0:
         words = f"{shown} asserts less than before: {less} of {len(was.asserts)} gone"
         yield _finding(path, now.line, "assertion-removed", words, "Put them back, or ask the human.")
@@ -124,7 +124,7 @@ def _asks_less(path: str, name: str, was: _Test, now: _Test, outputs: Sequence[s
             copied = [(a, b) for a, b in pairs if a != b and _stood_together(a, b, outputs)]
             for _, value in copied[:1]:
                 words = f"{shown} expects {one_line(value, 40)} now, which is what the failing run printed"
-                yield _finding(path, now.line, "expected-value-copied", words, "Mend the code, not the expectation.")
+                yield _finding(path, now.line, "expected-value-copied", words, "Correct the code, not the expectation.")
 
 
 def _stood_together(old: str, new: str, outputs: Sequence[str]) -> bool:

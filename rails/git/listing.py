@@ -7,15 +7,25 @@ flags and the times of its index.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
-from rails.git.program import CLEAN, run_git
+from rails.git import blobs
+from rails.git.program import CLEAN, finish_git, start_git
 from rails.git.revisions import repository
+from rails.processes import programs
+
+#: A file that was written is one that was touched, whatever the repository says of times.
+_TIMES: Final = ("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.untrackedCache=false")
+#: Differences between a tree and the files, by what the index notes of them; submodules are looked at by nobody.
+_DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv")
+#: Every path that git does not ignore, with the flags of the index.
+_ENTRIES: Final = ("ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")
 
 
 class Tracked(NamedTuple):
@@ -46,6 +56,59 @@ def files_at(project: Path, revision: str) -> dict[str, Tracked]:
     return found
 
 
+def differing(project: Path, revision: str) -> list[str]:
+    """Return the files that differ from ``revision`` and those that no commit has, by path from ``project``.
+
+    What the index holds to be unchanged by its times is believed, by its flags is not.
+    """
+    return _differing(project, _git(project, *_changed(revision)), _git(project, *_ENTRIES))
+
+
+class DiffersNow:
+    """What differs from the last commit: git is asked when this is made, and looks while the caller does other things.
+
+    ``base`` is what takes the place of a last commit where there is none. Raises UsageError without a repository,
+    CheckError where git cannot be started.
+    """
+
+    def __init__(self, project: Path, base: str) -> None:
+        self._project, self._base = project, base
+        self._asked = [_Asked(project, *words) for words in (_named("HEAD"), _changed("HEAD"), _ENTRIES)]
+
+    def read(self) -> tuple[str, list[str]]:
+        """Return the last commit (or ``base``) and the files, as :func:`differing` does. Raises as that does."""
+        named, changed, entries = self._asked
+        try:
+            head = named.said().decode().strip()
+        except UsageError:
+            changed.close()
+            head, changed = self._base, _Asked(self._project, *_changed(self._base))
+        return head, _differing(self._project, changed.said(), entries.said())
+
+    def close(self) -> None:
+        """End git where nobody has read what it says."""
+        for asked in self._asked:
+            asked.close()
+
+
+def _differing(project: Path, changed: bytes, entries: bytes) -> list[str]:
+    words = _split(changed)
+    old = {path: facts.split(" ")[2] for facts, path in zip(words[::2], words[1::2], strict=True)}
+    found = {path: None for path, name in old.items() if not _holds(project, path, name)}
+    for entry in _split(entries):
+        tag, path = entry[0], entry[2:]
+        if tag == "?" or ((tag.islower() or tag == "S") and os.path.lexists(project / path)):
+            found[path] = None
+    return [*found]
+
+
+def _holds(project: Path, path: str, name: str) -> bool:
+    try:
+        return blobs.has_content(project, project / path, name)
+    except OSError:
+        return False
+
+
 def merge_base(project: Path, revision: str) -> str:
     """Return the commit at which ``revision`` and HEAD parted; ``revision`` itself where there is none."""
     try:
@@ -54,13 +117,22 @@ def merge_base(project: Path, revision: str) -> str:
         return revision
 
 
+def changed_between(project: Path, revision: str, other: str) -> list[str]:
+    """Return the files that differ between two revisions."""
+    return _split(_git(project, "diff-tree", "-r", "-z", "--name-only", *_DIFF, revision, other, "--", "."))
+
+
+def commit_of(project: Path, revision: str) -> str:
+    """Return the name of a revision's commit, "" where there is no such commit."""
+    try:
+        return _git(project, *_named(revision)).decode().strip()
+    except UsageError:
+        return ""
+
+
 def knows(project: Path, revision: str) -> bool:
     """Whether there is such a commit."""
-    try:
-        words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        return bool(_git(project, *words).strip())
-    except UsageError:
-        return False
+    return bool(commit_of(project, revision))
 
 
 def ignored(project: Path) -> list[str]:
@@ -69,31 +141,78 @@ def ignored(project: Path) -> list[str]:
     return _split(_git(project, *words))
 
 
-def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, str]:
-    """Return the file that holds the pattern by which each path is ignored, from ``project``."""
+def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, tuple[Path, str]]:
+    """Return the file and the pattern in it by which each path is ignored."""
     root, _ = repository(project)
     data = "\0".join(paths).encode("utf-8", "surrogateescape")
     words = _split(_git(project, "check-ignore", "-v", "-z", "--stdin", "--no-index", data=data, nothing=1))
-    found = {words[at + 3]: Path(words[at]) for at in range(0, len(words) - 3, 4)}
-    return {path: os.path.relpath(root / source, project.resolve()) for path, source in found.items()}
+    return {words[at + 3]: (root / words[at], words[at + 2]) for at in range(0, len(words) - 3, 4)}
+
+
+def own_ignore_files(project: Path) -> tuple[Path, Path]:
+    """Return the files of patterns that a user keeps in no commit; they need not exist."""
+    _, folder = repository(project)
+    common = folder / "commondir"  # in a further work tree
+    shared = folder / common.read_text(encoding="utf-8").strip() if common.is_file() else folder
+    return shared.resolve() / "info" / "exclude", Path(_own_ignores())
+
+
+def has_own_patterns(project: Path) -> bool:
+    """Whether the user has git ignore something by a file that no commit holds."""
+    files = own_ignore_files(project)
+    return any(re.search(rb"^[ \t]*[^#\s]", file.read_bytes(), re.M) for file in files if file.is_file())
+
+
+def changed_pattern(pattern: str, before: bytes | None, now: bytes) -> bool:
+    """Whether a pattern of an ignore file may not have held with what the file had ``before``."""
+    was = (before or b"").decode("utf-8", "replace").splitlines()
+    taken_back = {line for line in was if line.startswith("!")}
+    return pattern not in map(str.rstrip, was) or not taken_back <= {*now.decode("utf-8", "replace").splitlines()}
 
 
 def _split(out: bytes) -> list[str]:
     return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]
 
 
+def _named(revision: str) -> tuple[str, ...]:
+    return "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+
+
+def _changed(revision: str) -> tuple[str, ...]:
+    return "diff-index", "-z", *_DIFF, revision, "--", "."
+
+
 def _git(project: Path, *words: str, data: bytes = b"", what: str = "", nothing: int = 0) -> bytes:
-    root, folder = repository(project)
-    where = [f"--git-dir={folder}", f"--work-tree={root}", "-c", f"core.excludesFile={_own_ignores()}"]
-    try:
-        code, out, err = run_git([*where, *words], project, CLEAN, data)
-    except WorkspaceError as error:
-        raise CheckError(str(error)) from error
-    if code not in (0, nothing):
-        if what and not err.startswith("fatal: not a tree"):
-            raise UsageError(f"There is no git revision {one_line(what)!r} in {root}.")
-        raise UsageError(f"git {words[0]} failed: {one_line(err.strip(), 300)}")
-    return out
+    return _Asked(project, *words).said(data, what, nothing)
+
+
+class _Asked:
+    """A question that git works on. Raises UsageError without a repository, CheckError where git cannot be run."""
+
+    def __init__(self, project: Path, *words: str) -> None:
+        self._words, (self._root, folder) = words, repository(project)
+        where = [f"--git-dir={folder}", f"--work-tree={self._root}", "-c", f"core.excludesFile={_own_ignores()}"]
+        try:
+            self._process = start_git([*where, *_TIMES, *words], project, CLEAN)
+        except WorkspaceError as error:
+            raise CheckError(str(error)) from error
+
+    def said(self, data: bytes = b"", what: str = "", nothing: int = 0) -> bytes:
+        """Return what git prints; ``nothing`` is how it ends where there is nothing to say."""
+        try:
+            code, out, err = finish_git(self._process, data)
+        except WorkspaceError as error:
+            raise CheckError(str(error)) from error
+        if code not in (0, nothing):
+            if what and not err.startswith("fatal: not a tree"):
+                raise UsageError(f"There is no git revision {one_line(what)!r} in {self._root}.")
+            raise UsageError(f"git {self._words[0]} failed: {one_line(err.strip(), 300)}")
+        return out
+
+    def close(self) -> None:
+        """End it, if it was not heard."""
+        if self._process.returncode is None:
+            programs.kill_tool(self._process)
 
 
 @cache

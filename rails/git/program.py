@@ -100,10 +100,8 @@ def _told() -> Iterator[None]:
 @cache
 def _git_program() -> str:
     """Return the absolute path of git, found once: the system's, else one of the absolute folders of PATH."""
-    import shutil  # which brings three libraries of compression along
-
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
-    found = shutil.which("git", path=os.defpath) or shutil.which("git", path=os.pathsep.join(folders))
+    found = programs.first_program("git", [*os.defpath.split(os.pathsep), *folders])
     if found is None:
         raise WorkspaceError("git is not installed, and the history needs it.")
     return str(Path(found).absolute())

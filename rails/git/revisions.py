@@ -32,9 +32,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
         raise UsageError(f"{one_line(revision)!r} is not a git revision.")
     tree = "" if revision == INDEX else revision
     names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
-    import shutil  # which brings three libraries of compression along
-
-    git = shutil.which("git", path=os.defpath)
+    git = programs.first_program("git", os.defpath.split(os.pathsep))
     if git is None:
         raise CheckError("git is not installed, so there is nothing to compare with.")
     ran = programs.run_tool(

@@ -79,7 +79,7 @@ def objects_of(repository: Path) -> Path:
         home = (folder / common.read_text("utf-8").strip()).resolve() if common.is_file() else folder
         if (home / "objects").is_dir():
             return home / "objects"
-    raise UsageError(f"{repository} is no git repository. Clone it first, and name the folder of the clone.")
+    raise UsageError(f"{repository} is not a git repository. Clone it first, and name the folder of the clone.")
 
 
 def commit_named(repository: Path, revision: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from rails.core.dataclass import dataclass, replace
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import did_you_mean, kind_in_words, nearest_name, quoted_json
@@ -47,13 +47,15 @@ class SchemaError(Protocol):
 class SchemaFault:
     """One way in which a value does not satisfy its schema: where, what is wrong, what is allowed.
 
-    ``keyword`` is the schema keyword that says so, or empty.
+    ``keyword`` is the schema keyword that says so, or empty; ``expected`` and ``received`` say it for programs.
     """
 
     place: JsonPlace
     detail: str
     hint: str = ""
     keyword: str = ""
+    expected: str = ""
+    received: str = ""
 
 
 def place_in_words(place: JsonPlace) -> str:
@@ -66,6 +68,24 @@ def place_in_words(place: JsonPlace) -> str:
 
 def explain_schema_error(error: SchemaError, depth: int = 0) -> SchemaFault:
     """Turn one validation error into a place, a sentence and advice."""
+    expected, received = _expected(error)
+    return replace(_in_words(error, depth), expected=expected, received=received)
+
+
+def _expected(error: SchemaError) -> tuple[str, str]:
+    """Return what the schema wants at the place of an error, and what is there."""
+    rule, wanted, found = str(error.validator), error.validator_value, kind_in_words(error.instance)
+    if rule == "type":
+        return " or ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted), found
+    if rule == "required":
+        properties = error.schema.get("properties", {})
+        return _form(properties.get(error.message)).partition(":")[0] or "a value", "nothing"
+    if rule == "additionalProperties":
+        return "nothing", "a value"
+    return f"{rule} {quoted_json(wanted, 120)}", found
+
+
+def _in_words(error: SchemaError, depth: int) -> SchemaFault:
     place: JsonPlace = tuple(error.absolute_path)
     maker = _EXPLAINERS.get(str(error.validator))
     if maker is not None:
@@ -137,14 +157,10 @@ def _explain_length(error: SchemaError, place: JsonPlace) -> SchemaFault:
     unit = next(word for ending, word in units.items() if str(error.validator).endswith(ending))
     bound, size = int(error.validator_value), len(error.instance)
     if size == 0:
-        return SchemaFault(place, f"`{place_in_words(place)}` is empty", f"At least {_count(bound, unit)}.")
+        return SchemaFault(place, f"`{place_in_words(place)}` is empty", f"At least {counted(bound, unit)}.")
     word = "at least" if str(error.validator).startswith("min") else "at most"
-    detail = f"`{place_in_words(place)}` has {_count(size, unit)}; {word} {_count(bound, unit)} allowed"
+    detail = f"`{place_in_words(place)}` has {counted(size, unit)}; {word} {counted(bound, unit)} allowed"
     return SchemaFault(place, detail, "Split the request into smaller ones." if word == "at most" else "")
-
-
-def _count(number: int, unit: str) -> str:
-    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 _RANGES: Final = {

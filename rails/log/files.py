@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
+
+#: What a session's folder may be called.
+SESSION_ID: Final = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

@@ -94,9 +94,14 @@ _ENV_LINE: Final = lazy(r"^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(\"(?:\\.|[^
 _LIKELY_CHARS: Final = 12
 
 
+def env_values(text: str) -> dict[str, str]:
+    """Return the variables of an ``.env`` file."""
+    return {name: raw.strip().strip("\"'").strip() for name, raw in _ENV_LINE.findall(text)}
+
+
 def of_env_file(text: str) -> tuple[str, ...]:
     """Return the values of an ``.env`` file that are secret by their name, or that look like nothing else."""
-    values = {name: raw.strip().strip("\"'").strip() for name, raw in _ENV_LINE.findall(text)}
+    values = env_values(text)
     likely = (
         value
         for value in values.values()

@@ -24,12 +24,9 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.core.events.record import Record
 from rails.core.events.session import LogRecovered, WorkflowEnd, WorkflowStart
-from rails.core.lazy_pattern import lazy
 from rails.log import blobs, event_codec, files
 
 LOG_NAME: Final = "log.jsonl"
-#: What a session's folder may be called.
-SESSION_ID: Final = lazy(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PIECE: Final = 1 << 16
 
 

@@ -35,8 +35,9 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.log import blobs, event_codec, files
 from rails.log.env_files import env_secrets
+from rails.log.files import SESSION_ID
 from rails.log.masking import Masker, of_environment
-from rails.log.reader import LOG_NAME, SESSION_ID, Position, verify
+from rails.log.reader import LOG_NAME, Position, verify
 
 _HOLDER: Final = "writer"
 _KEY: Final = "masking.key"
@@ -217,7 +218,7 @@ class SessionLog(Closing):
             found = verify(self.path)
         self._position = found.end
         for item in found.damage:
-            if item.offset < found.last_offset:
+            if item.offset <= found.last_offset:  # a whole record that was changed was not torn by a crash
                 raise LogError(
                     f"The session log {self.path} is damaged at {item}. Nothing was changed. "
                     "Review it with `ai-rails log verify`, and start a new session to go on."

@@ -49,6 +49,7 @@ from rails.models.http import (
     ending,
     event_status,
     events_of,
+    fault,
     read_schema,
     status_error,
     unreached,
@@ -126,8 +127,8 @@ class AnthropicModel(Model):
     def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
         _import_sdk()
         reading = _Reading(self.name, self.max_tokens)
+        client = _client(self.api_key, self.base_url, self.silence_s)
         with self._faults_in_words():
-            client = _client(self.api_key, self.base_url, self.silence_s)
             answered = client.messages.with_raw_response.create(**body, stream=True)
             with closing(answered.http_response):
                 for event in events_of(answered.http_response.iter_bytes()):
@@ -155,10 +156,10 @@ class AnthropicModel(Model):
         except httpx2.TimeoutException as error:
             raise ModelRetryable(f"{who} fell silent for {self.silence_s:g} s in the middle of its answer.") from error
         except httpx2.HTTPError as error:
-            raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(str(error))}") from error
+            raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
         except (ValueError, KeyError, TypeError, AttributeError, anthropic.AnthropicError) as error:
             # The SDK builds events without checking them, so a wrong one shows up where it is read.
-            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}.") from error
 
 
 def _import_sdk() -> None:

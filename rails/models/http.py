@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import socket
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -112,20 +113,30 @@ class ModelServer:
         except urllib.error.URLError as error:
             raise silent if isinstance(error.reason, TimeoutError) else unreached(self.url, error.reason) from error
         except (OSError, http.client.HTTPException) as error:
-            raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(repr(error))}") from error
+            raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
         except ErrorEventError as error:
             raise status_error(who, error.status, error.detail) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}.") from error
 
 
 def unreached(url: str, reason: object) -> ModelError:
     """Return the error for a server that could not be reached; one of this machine that is not there stays so."""
-    said = f"The model server {url} could not be reached: {one_line(str(reason))}"
+    said = f"The model server {url} could not be reached: {fault(reason)}."
     here = urllib.parse.urlsplit(url).hostname in _LOOPBACK
     if here and (isinstance(reason, ConnectionRefusedError) or "refused" in str(reason)):
-        return ModelError(f"{said}. Nothing listens there: start the server, or correct the base URL.")
+        return ModelError(f"{said} Nothing listens there: start the server, or correct the base URL.")
+    if isinstance(reason, socket.gaierror) or "Errno -" in str(reason):
+        return ModelRetryable(f"{said} Check the base URL and the network.")
     return ModelRetryable(said)
+
+
+def fault(error: object) -> str:
+    """Return what went wrong with a connection, as people say it."""
+    if isinstance(error, http.client.IncompleteRead | http.client.RemoteDisconnected | ConnectionResetError):
+        return "it closed the connection"
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return one_line(re.sub(r"^\[Errno -?\d+\] ", "", str(said))).rstrip(".")
 
 
 @cache
@@ -231,7 +242,7 @@ def status_error(who: str, status: int, detail: str, retry_after: str | None = N
 
     ``retry_after`` is that header's value; only its form in seconds is understood.
     """
-    said = f" It says: {one_line(detail, 1_000)}" if detail else ""
+    said = f" It says: {one_line(detail, 1_000).rstrip('.')}." if detail else ""
     if status in _PASSING or status >= 500:
         what = _PASSING.get(status, "failed")
         pause = _seconds(retry_after)

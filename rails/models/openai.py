@@ -93,8 +93,8 @@ class OpenAIModel(Model):
         return cls(name, key, url, max_tokens, window=window, strictness=Strictness.from_environment(environment))
 
     def steady(self) -> OpenAIModel:
-        """Return this model at temperature 0."""
-        return replace(self, temperature=0.0)
+        """Return this model at temperature 0.1."""
+        return replace(self, temperature=0.1)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.model.Model`."""

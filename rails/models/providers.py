@@ -6,11 +6,12 @@ can be resumed from its log alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Final
 
 from rails.core.dataclass import replace
-from rails.core.errors import UsageError
+from rails.core.errors import ModelError, UsageError
 from rails.models.model import Model, ModelOptions
 
 
@@ -54,6 +55,24 @@ def _openai(name: str, options: ModelOptions) -> Model:
     return replace(found, seed=options.seed)
 
 
+def _ollama(name: str, options: ModelOptions) -> Model:
+    """A local server; its address is ``OLLAMA_BASE_URL``, without the version."""
+    found = options.environment if options.environment is not None else os.environ
+    url = (options.base_url or found.get("OLLAMA_BASE_URL") or "http://127.0.0.1:11434").rstrip("/")
+    url = url if url.endswith("/v1") else f"{url}/v1"
+    return _openai(name, replace(options, base_url=url, environment={**found, "OPENAI_API_KEY": ""}))
+
+
+def _openrouter(name: str, options: ModelOptions) -> Model:
+    """The service of that name; its key is ``OPENROUTER_API_KEY``."""
+    found = options.environment if options.environment is not None else os.environ
+    key = found.get("OPENROUTER_API_KEY", "").strip()
+    if not key and not options.base_url:
+        raise ModelError("OPENROUTER_API_KEY is not set. Set it to your key.")
+    url = options.base_url or "https://openrouter.ai/api/v1"
+    return _openai(name, replace(options, base_url=url, environment={**found, "OPENAI_API_KEY": key}))
+
+
 def _recorded(name: str, options: ModelOptions) -> Model:
     from rails.models.recorded import RecordedModel
 
@@ -63,11 +82,15 @@ def _recorded(name: str, options: ModelOptions) -> Model:
 PROVIDERS: Final[dict[str, Callable[[str, ModelOptions], Model]]] = {
     "anthropic": _anthropic,
     "openai": _openai,
+    "ollama": _ollama,
+    "openrouter": _openrouter,
     "recorded": _recorded,
 }
 #: How a model of each provider is written.
 EXAMPLES: Final = {
     "anthropic": "anthropic:claude-sonnet-5-5",
     "openai": "openai:MODEL",
+    "ollama": "ollama:MODEL",
+    "openrouter": "openrouter:VENDOR/MODEL",
     "recorded": "recorded:FILE",
 }

@@ -22,6 +22,7 @@ from rails.core import limits
 from rails.core.conversation import Delta, Message, ModelAnswer, TextDelta, ToolSpec, answer_from_json
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, UsageError
+from rails.core.text import counted
 from rails.models.model import Model
 
 
@@ -77,8 +78,9 @@ class RecordedModel(Model):
     def _exhausted(self, answered: int) -> str:
         whose = f" for the agent {self.role!r}" if self.role else ""
         return (
-            f"The recording {self.source} has {len(self.lines)} answers{whose}, and answer {answered + 1} was asked "
-            "for. The conversation took another way than the recorded one; record it again or add the answer."
+            f"The recording {self.source} has {counted(len(self.lines), 'answer')}{whose}, and "
+            f"answer {answered + 1} was asked for. The conversation took another way than the recorded one; record it "
+            "again or add the answer."
         )
 
 

@@ -44,6 +44,8 @@ CONFIDENCE: Final = {
     "key_quote": 0.9,
     "long_string": 0.9,
 }
+#: What all repairs of a block must come to, the least sure of each kind multiplied; a block below is refused.
+LEAST_CONFIDENCE: Final = 0.5
 _SPACE: Final = lazy(r"[ \t\n\r]*")
 _ODD_SPACE: Final = lazy("[\ufeff\u00a0\u200b-\u200d\u2060\u2000-\u200a\u202f\u205f\u3000\x0b\x0c\u2028\u2029\x85]+")
 _COMMENT: Final = lazy(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.S)

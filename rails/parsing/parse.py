@@ -127,7 +127,7 @@ class AnswerParser:
             self._complete([self._numbered(uncertain_blocks.torn(self._doubt))], late)
         elif self._torn_detector.lost() >= 0:
             self._complete([self._numbered(uncertain_blocks.torn(self._torn_detector.lost()))], late)
-        for call in calls:
+        for call in dict.fromkeys(calls):  # a call that came twice, its id included, is one
             outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._complete([outcome], late)

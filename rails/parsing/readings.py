@@ -9,16 +9,17 @@ written as escapes *inside* a string of that language, because there the same wr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.core.tool_request import PATH_KEYS, Json
+from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats import source
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.parsing.lenient_json import KnownNames
-from rails.parsing.lenient_tokens import ALL_ESCAPES, WRITTEN, DoubtfulText, Stop, decode_string
+from rails.parsing.lenient_tokens import ALL_ESCAPES, LEAST_CONFIDENCE, WRITTEN, DoubtfulText, Stop, decode_string
 from rails.parsing.repairs import repair
 
 #: Keys of whole texts of a file; anything else is a fragment, which no parser can judge.
@@ -60,6 +61,9 @@ def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson 
     """Return the one reading of a damaged block, its backslashes settled (``repairs.repair``)."""
     doubts = "\\" in text or '"""' in text or "'''" in text
     found = repair(text, known=known, closers=closers, doubts=doubts)
+    if isinstance(found, ParsedJson) and found.repairs and confidence(found.repairs) < LEAST_CONFIDENCE:
+        names = ", ".join(dict.fromkeys(note.name for note in found.repairs))
+        return JsonFault("uncertain", f"it takes too many repairs to be sure of it ({names})", found.repairs[0].offset)
     if isinstance(found, JsonFault) or not doubts:
         return found
     if "\\'" not in text and _DOUBTFUL.isdisjoint(note.name for note in found.repairs):
@@ -68,6 +72,11 @@ def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson 
         return found._replace(value=settled(found.value))
     except Undecided as undecided:
         return JsonFault(undecided.code, str(undecided), undecided.offset)
+
+
+def confidence(repairs: Sequence[Repair]) -> float:
+    """Return how sure it is that a block with these repairs is what was meant: each kind of them counts once."""
+    return math.prod({note.name: note.confidence for note in repairs}.values())
 
 
 def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layout: bool = False) -> Json:

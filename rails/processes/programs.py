@@ -65,6 +65,12 @@ def find_ruff() -> Tool | None:
     return None
 
 
+def first_program(name: str, folders: Sequence[str]) -> str | None:
+    """Return the first program of this name; ``shutil.which`` would bring three libraries of compression along."""
+    files = (Path(folder, name) for folder in folders if folder)
+    return next((str(file) for file in files if file.is_file() and os.access(file, os.X_OK)), None)
+
+
 def _scripts() -> Iterator[Path]:
     """Yield where the programs of our own environment are."""
     beside = Path(sys.executable).parent

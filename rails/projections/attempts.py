@@ -98,13 +98,15 @@ def explain_failures(turns: Sequence[TurnView]) -> tuple[str, ...]:
 
 def caption(row: AttemptRow) -> str:
     """Say who failed how often, and how it ended."""
-    numbers = ", ".join(str(turn.number) for turn in row.tries)
     end = f"turn {row.ended.number} was right" if row.ended else "it did not get right"
-    return one_line(f"{row.agent or 'the answer'} failed {_times(len(row.tries))} (turn {numbers}); {end}.", 600)
+    return one_line(f"{row.agent or 'the answer'} failed {_times(len(row.tries))} ({_turns(row.tries)}); {end}.", 600)
+
+
+def _turns(row: Sequence[TurnView]) -> str:
+    return f"turn{'s' * (len(row) > 1)} {', '.join(str(turn.number) for turn in row)}"
 
 
 def _sentence(row: Sequence[TurnView], ended: TurnView | None) -> str:
-    numbers = ", ".join(str(turn.number) for turn in row)
     causes: dict[str, int] = {}
     for turn in row:
         for cause in causes_of(turn):
@@ -114,7 +116,7 @@ def _sentence(row: Sequence[TurnView], ended: TurnView | None) -> str:
     path = f"; then: {' → '.join(steps)}" if steps else ""
     who = row[0].agent or "the answer"
     end = f"turn {ended.number} was right" if ended else "it did not get right"
-    return f"{who} failed {_times(len(row))} (turn {numbers}): {told}{path}; {end}."
+    return f"{who} failed {_times(len(row))} ({_turns(row)}): {told}{path}; {end}."
 
 
 def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, str]:
@@ -141,13 +143,13 @@ def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, 
         )
     )
     if not kept:
-        return "progress", f"all {gone} corrected, {new} new" if gone > 1 else f"corrected, {new} new"
+        return "progress", f"all corrected, {new} new" if gone > 1 else f"corrected, {new} new"
     return "progress", f"{gone} corrected, {kept} left" + (f", {new} new" if new else "")
 
 
 def _same_again(now: _Try, previous: _Try) -> tuple[Attempt, str]:
     if now.said and now.said == previous.said:
-        return "repeated", "the very same answer again: the feedback was not followed"
+        return "repeated", "the same answer again, word for word: the feedback was not followed"
     named = {path for _, path, _ in now.failures if path}
     kept = {path for path, _ in now.files & previous.files}
     if named and named <= kept:

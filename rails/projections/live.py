@@ -24,7 +24,7 @@ from rails.core.events.turn import (
     ToolRequestValidationFailed,
     ToolStatus,
 )
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
 
 _WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
@@ -107,7 +107,7 @@ class Live:
     def _judged(self, event: GateVerdict) -> Iterator[tuple[str, dict[str, Json]]]:
         new = sum(finding.new for finding in event.verdict.findings)
         status = event.verdict.status
-        found = f"❌ {new} finding{'' if new == 1 else 's'}"
+        found = f"❌ {counted(new, 'finding')}"
         words = {"pass": "🔎 Checks passed", "fail": found}.get(status, "❌ Could not be checked")
         for request_id in event.ids:
             yield self._status(request_id, "checked" if status == "pass" else "failed", words)

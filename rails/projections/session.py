@@ -154,7 +154,7 @@ def _turns(records: Iterable[Record]) -> tuple[TurnView, ...]:
         if isinstance(record.event, LlmCall):
             # An overloaded model is asked again: that is the same turn, unless it had an answer already.
             if not builders or builders[-1].number == 0 or builders[-1].answered:
-                asked = record.event.turn or asked + 1
+                asked = max(record.event.turn, 0) or asked + 1
                 builders.append(TurnBuilder(asked, record))
         elif not around and not isinstance(record.event, UnknownEvent) and not builders:
             builders.append(TurnBuilder(0, record))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from rails.core.lazy_pattern import lazy
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 
 _HUNK: Final = lazy(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -52,7 +52,7 @@ def _file(path: str, kind: str, lines: list[DiffLine], findings: list[DiffFindin
     added, removed = (sum(line.style == style for line in lines) for style in ("add", "remove"))
     hidden = max(0, len(placed) - limit)
     if hidden:
-        note = DiffLine("cut", f"[… {hidden} lines not shown …]")
+        note = DiffLine("cut", f"[… {counted(hidden, 'line')} not shown …]")
         placed = [*placed[: limit * 2 // 3], note, *placed[-(limit - limit * 2 // 3) :]]
     return Diff(path, kind, tuple(placed), added, removed, hidden=hidden)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from rails.core.change_summary import ChangeSummary, SummaryStyle
 from rails.core.dataclass import replace
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
-from rails.render.highlight import Span, spans
+from rails.render.terminal import wrap
+
+if TYPE_CHECKING:
+    from rails.render.highlight import Span
 
 _MARKS: Final[dict[DiffStyle, str]] = {
     "add": "+ ",
@@ -59,7 +61,11 @@ def draw(diff: Diff, *, colour: bool = False, width: int = 100) -> list[str]:
 def draw_each(diff: Diff, colour: bool = False, width: int = 100) -> Iterator[list[str]]:
     """Yield each line of a diff as it is drawn: line number, mark, text, wrapped below itself."""
     lines = tuple(replace(line, text=line.text.expandtabs(4)) for line in diff.lines)
-    parts = spans(replace(diff, lines=lines)) if colour else [[] for _ in lines]
+    parts: Sequence[list[Span]] = [[] for _ in lines]
+    if colour:
+        from rails.render.highlight import spans
+
+        parts = spans(replace(diff, lines=lines))
     for line, found in zip(lines, parts, strict=True):
         yield list(_drawn(line, found, colour, width))
 
@@ -74,7 +80,7 @@ def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100)
             lines.append(styled(f"{lead}{piece}".rstrip(), line.style, colour))
             lead = " " * len(lead)
     if outline.hidden:
-        lines.append(styled(f"    [… {outline.hidden} lines not shown …]", "cut", colour))
+        lines.append(styled(f"    [… {counted(outline.hidden, 'line')} not shown …]", "cut", colour))
     return lines
 
 
@@ -106,33 +112,3 @@ def _inked(part: Span, style: str) -> str:
     codes = (SGR.get(style, ""), _KIND_SGR.get(part.kind, ""), "1;4" if part.changed else "")
     code = ";".join(filter(None, codes))
     return f"\x1b[{code}m{part.text}\x1b[0m" if code else part.text
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
-
-    Cuts between words, and within one only where it is longer than half a line; after the first of several spaces, so
-    that the others are seen at the beginning of the next piece. The pieces joined are ``text``.
-    """
-    if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
-        return [text]
-    pieces = []
-    start = used = 0
-    for position, char in enumerate(text):
-        cells = _cells(char)
-        if used + cells > width:
-            space = text.rfind(" ", start + (position - start) // 2, position)
-            while space > start and text[space - 1] == " " and position - space < width // 2:
-                space -= 1
-            cut = space + 1 if space >= 0 else position
-            pieces.append(text[start:cut])
-            used = sum(map(_cells, text[cut:position]))
-            start = cut
-        used += cells
-    return [*pieces, text[start:]]
-
-
-def _cells(char: str) -> int:
-    if unicodedata.combining(char):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1

@@ -7,7 +7,8 @@ from typing import Final
 
 from rails.core.text import one_line
 from rails.render.blocks import Table
-from rails.render.lines import styled, wrap
+from rails.render.lines import styled
+from rails.render.terminal import wrap
 
 #: The styles of a terminal for those of a table.
 _INK: Final = {

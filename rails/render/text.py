@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 from rails.core.change_summary import ChangeSummary
-from rails.core.text import one_line, printable
+from rails.core.text import counted, one_line, printable
 from rails.render import blocks
-from rails.render.lines import draw, draw_summary, styled, wrap
-from rails.render.table import table_as_text
+from rails.render.lines import draw, draw_summary, styled
+from rails.render.terminal import wrap
 
 #: Lines of one diff that are shown.
 DIFF_LINES: Final = 120
@@ -53,7 +53,9 @@ class TextRenderer:
                 for name, lines in block.items:
                     yield from self.texts(name, [printable(line, keep="\t") for line in lines])
             case blocks.Counts():
-                yield from self.field("totals", ", ".join(f"{count} {name}" for name, count in block.items), limit=1000)
+                yield from self.field(
+                    "totals", ", ".join(f"{count:,} {name}" for name, count in block.items), limit=1000
+                )
             case blocks.Times():
                 yield from self.field("time", ", ".join(f"{stage} {spent:.1f} s" for stage, spent in block.items))
             case blocks.Remark():
@@ -63,6 +65,8 @@ class TextRenderer:
                 yield from wrap(one_line(block.title, 400), self.width)
                 yield from self.texts("", [printable(line, keep="\t") for line in block.lines])
             case blocks.Table():
+                from rails.render.table import table_as_text
+
                 yield from table_as_text(block, self.colour, width=self.width).split("\n")
             case blocks.Prose():
                 yield from self.texts(block.name, _few_lines(block.text))
@@ -151,7 +155,7 @@ class TextRenderer:
 
     def _cost(self, cost: blocks.Cost) -> Iterator[str]:
         seconds = ", ".join(f"{stage} {spent:.1f} s" for stage, spent in cost.seconds.items())
-        tokens = f"tokens {cost.tokens_in} in, {cost.tokens_out} out" if cost.tokens_in or cost.tokens_out else ""
+        tokens = f"tokens {cost.tokens_in:,} in, {cost.tokens_out:,} out" if cost.tokens_in or cost.tokens_out else ""
         if facts := "; ".join(filter(None, (tokens, seconds))):
             yield from self.field("cost", facts, "dim")
 
@@ -194,4 +198,4 @@ def _small(words: str) -> str:
 def _few_lines(text: str) -> list[str]:
     lines = [printable(line).expandtabs(4) for line in text.strip().split("\n")]
     cut = len(lines) - _TEXT_LINES
-    return lines if cut <= 0 else [*lines[: _TEXT_LINES - 3], f"[… {cut} more lines …]", *lines[-3:]]
+    return lines if cut <= 0 else [*lines[: _TEXT_LINES - 3], f"[… {counted(cut, 'more line')} …]", *lines[-3:]]

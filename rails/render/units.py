@@ -12,11 +12,6 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
 
 
-def counted(count: int, thing: str) -> str:
-    """Return how many there are of a thing."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
 def bytes_text(count: int) -> str:
     """Return a size in the unit that suits it."""
     if count < 1_000:

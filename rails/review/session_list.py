@@ -12,8 +12,9 @@ from rails.config.prices import Prices, load_price_file
 from rails.core.errors import LogError, UsageError
 from rails.core.events.record import Record
 from rails.core.text import one_line
+from rails.log.files import SESSION_ID
 from rails.log.index.index import Index
-from rails.log.reader import LOG_NAME, SESSION_ID, damage_in_words, full, read_lenient, session_ids
+from rails.log.reader import LOG_NAME, damage_in_words, full, read_lenient, session_ids
 from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
 from rails.projections.session import session_view

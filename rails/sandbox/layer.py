@@ -16,6 +16,7 @@ import os
 import shutil
 import stat
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -48,6 +49,9 @@ TOOL_CACHES: Final = frozenset(
 MOST_ENTRIES: Final = 50_000
 #: What a project may hide from commands, each by a mount of its own.
 _MOST_HIDDEN: Final = 500
+#: What is looked through for it before each command, and how long.
+_MOST_LOOKED_AT: Final = 500_000
+_LOOK_SECONDS: Final = 20.0
 _PREFIX: Final = "ai-rails-sandbox-"
 
 
@@ -127,7 +131,15 @@ class Layer(Closing):
     def hidden(self) -> Sequence[tuple[str, bool]]:
         """Return what the command may not see of the project, each with whether it is a folder. Raises CheckError."""
         found: list[tuple[str, bool]] = []
-        for base, folders, files in os.walk(self.project) if self.restrictions else ():
+        looked_at, until = 0, time.monotonic() + _LOOK_SECONDS
+        for base, folders, files in os.walk(self.project, onerror=_not_looked_at) if self.restrictions else ():
+            looked_at += len(folders) + len(files)
+            if looked_at > _MOST_LOOKED_AT or time.monotonic() > until:
+                words = f"{_MOST_LOOKED_AT:,} files, or {_LOOK_SECONDS:.0f} s"
+                raise CheckError(
+                    f"What {RESTRICTIONS_NAME} hides was not found within {words}: the project is too large to be "
+                    "looked through. Restrict its large folders as a whole. Nothing was run."
+                )
             inside = "" if base == str(self.project) else f"{os.path.relpath(base, self.project)}/"
             folders[:] = [name for name in folders if f"{inside}{name}" not in (".git", ".rails")]
             closed = [name for name in folders if self.restrictions.reason(f"{inside}{name}/")]
@@ -218,6 +230,14 @@ class Layer(Closing):
         _remove_all(self.folder)
 
 
+def _not_looked_at(error: OSError) -> None:
+    """Refuse a folder that we cannot look into: a command could open it in its layer."""
+    raise CheckError(
+        f"{one_line(str(error.filename), 200)} cannot be read ({error.strerror}), so nobody knows what "
+        f"{RESTRICTIONS_NAME} hides there. Make it readable, or restrict it as a whole. Nothing was run."
+    )
+
+
 def _own_folder(project: Path) -> Path:
     """Make a private folder outside the project, and remove what killed owners left behind."""
     folder = kept_folder("sandbox")
@@ -225,8 +245,7 @@ def _own_folder(project: Path) -> Path:
         folder.rmdir()
         raise WorkspaceError("The folder for temporary files lies in the project. Set TMPDIR to another one.")
     for other in folder.parent.glob(f"{_PREFIX}*"):
-        if other != folder:
-            _remove_if_abandoned(other)
+        _remove_if_abandoned(other)  # not the new one, which has no lock yet
     return folder
 
 
@@ -269,7 +288,7 @@ def _write_etc(folder: Path) -> None:
     """Write what a command sees as ``/etc``: copies of its small files, mount points for its folders."""
     for name in MINIMAL_ETC:
         source, place = Path("/etc", name), folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(exist_ok=True)
         with contextlib.suppress(OSError):
             if source.is_dir():
                 place.mkdir()

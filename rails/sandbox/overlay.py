@@ -38,7 +38,7 @@ class OverlayLayer(Layer):
     ) -> None:
         super().__init__(project, ignored, restrictions)
         self.upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
-        (self.folder / "lower").symlink_to(project, target_is_directory=True)
+        (self.folder / "lower").symlink_to(project)
 
     def _walk(self) -> Iterator[LayerChange]:
         waiting, seen = [""], 0

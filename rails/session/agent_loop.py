@@ -20,7 +20,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
 from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmError
 from rails.core.messages import say
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
@@ -208,7 +208,7 @@ class AgentLoop:
                 return Ending("unanswered", f"{error} Ask again with: ai-rails run --resume {self._session}")
             if ending := self._follow(turn):
                 return ending
-        return self._give_up(f"the limit of {most} turns is reached")
+        return self._give_up(f"the limit of {counted(most, 'turn')} is reached")
 
     def _follow(self, turn: Turn) -> Ending | None:
         """Do what follows from a turn: end, restart on the next escalation step, or send the agent its feedback."""
@@ -283,7 +283,7 @@ class AgentLoop:
                 again = pause is not None
                 self.context.publish(LlmError(str(error), again, attempt))
                 if pause is None:
-                    raise ModelError(f"{error} Gave up after {attempt} tries.") from error
+                    raise ModelError(f"{error} Gave up after {counted(attempt, 'try', 'tries')}.") from error
                 self.state.wait(getattr(error, "retry_after", None) or pause)
             except ModelError as error:
                 self.context.publish(LlmError(str(error), False, attempt))
@@ -365,8 +365,10 @@ class AgentLoop:
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         stands_for = self._answers()
-        first = escalation.page(self.state.tried, why)
-        how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.context.model.name}"
+        search = escalation.search_tool(self.context.tools)
+        first = escalation.page(self.state.tried, why, search=search)
+        begins = f"begins afresh from one page{f', and searches first with {search}' if search else ''}"
+        how = begins if rung == "squash" else f"goes on with {self.context.model.name}"
         words = f"{self.context.agent.name} {how}: {why}"
         self.context.publish(Escalation(words, rung, why, first_message=first, stands_for=stands_for))
         self.messages, self.rung = [Message("user", (TextPart(first),), stands_for)], rung

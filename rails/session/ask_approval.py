@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from rails.approval.decision import (
     ApprovalRequest,
@@ -16,10 +16,7 @@ from rails.approval.decision import (
     request_for_tool,
     still_valid,
 )
-from rails.approval.edit import edit_summary
-from rails.approval.policy.grants import Granter
 from rails.core.builtin_tools import READ_FILE
-from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
 from rails.core.dataclass import dataclass, replace
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
@@ -31,6 +28,9 @@ from rails.edits.plan_result import Plan
 from rails.session import feedback
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
+
+if TYPE_CHECKING:
+    from rails.core.candidates import PlaceChoice
 
 T = TypeVar("T", ChangeSet, ToolRequest)
 #: Places that a human chooses in one answer.
@@ -106,7 +106,7 @@ def ask_permit(
     if not still_valid(approved, final):
         done, not_done = ("written", "nothing was written") if final.kind == "changes" else ("run", "it was not run")
         return feedback.stale(ids, f"What was approved is not what would be {done}; {not_done}.")
-    return Agreement(final, approved, edit_summary(asked, final))
+    return Agreement(final, approved, _edited(asked, decision))
 
 
 def approval_request_for(context: TurnContext, request: ToolRequest, *, alone: bool = True) -> ApprovalRequest:
@@ -165,13 +165,22 @@ def _asked(asked: ApprovalRequest, batch: str = "") -> ApprovalRequested:
     )
 
 
+def _edited(asked: ApprovalRequest, decision: Decision) -> str:
+    """Return what a human changed before saying yes, in words, "" where nothing."""
+    if not decision.edited:
+        return ""
+    from rails.approval.edit import edit_summary
+
+    return edit_summary(asked, decision.edited)
+
+
 def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: Decision) -> None:
     """Publish an answer, and the grants that it gave or took back."""
     context.publish(
         HumanDecision(
             id=asked.id,
             digest=asked.digest,
-            account=edit_summary(asked, decision.edited) if decision.edited else "",
+            account=_edited(asked, decision),
             answer=decision.answer,
             reason=decision.reason,
             by=decision.by,
@@ -181,7 +190,7 @@ def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: De
             batch=decision.batch,
         )
     )
-    for change in context.approver.changes() if isinstance(context.approver, Granter) else ():
+    for change in getattr(context.approver, "changes", tuple)():  # of one that grants can be given to
         grant = change.grant
         words = f"{change.what}: {grant}"
         context.publish(GrantEvent(words, change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends))

@@ -16,7 +16,7 @@ from rails.approval.answer import PageAnswer
 from rails.approval.edit import HumanEditError, run_editor
 from rails.approval.options import user_question
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
-from rails.approval.terminal.console import Keys, NoAnswer, Pasted
+from rails.approval.terminal.console import Console, NoAnswer, Pasted
 from rails.core.dataclass import dataclass, field
 from rails.core.events.approval import AskedOption
 from rails.core.events.base import Event
@@ -96,14 +96,12 @@ class AtTerminal:
 
         ``elsewhere`` says whether the question was answered somewhere else meanwhile.
         """
-        self._keys = Keys(stream_in, quiet_s=quiet_s, out=out, elsewhere=elsewhere)
-        self._out = out
-        self._accept_pipe = accept_pipe
+        self._console = Console(stream_in, out, quiet_s=quiet_s, accept_pipe=accept_pipe, elsewhere=elsewhere)
 
     def answer(self, question: UserQuestion) -> UserReply:
         """Show the question and return the choice that was typed."""
         started = time.monotonic()
-        if not (self._keys.is_terminal or self._accept_pipe):
+        if not self._console.attended:
             return UserReply(question.otherwise, "headless")
         try:
             word, text = self._ask(question)
@@ -114,12 +112,11 @@ class AtTerminal:
     def _ask(self, question: UserQuestion) -> tuple[str, str]:
         self._print("", *question.lines, "")
         self._print(*(f"  [{letter}] {meaning}" for letter, (_, meaning) in question.choices.items()))
-        self._keys.arm()
+        self._console.arm()
         for _ in range(_TRIES):
-            self._out.write("> ")
-            self._out.flush()
+            self._console.put("> ")
             try:
-                typed = self._keys.line().strip()
+                typed = self._console.line()
             except Pasted as pasted:
                 self._print("", f"  {pasted}", *question.lines)
                 continue
@@ -130,7 +127,7 @@ class AtTerminal:
             if not word:
                 self._print(f"  Type one of {', '.join(question.choices)} and Enter.")
             elif word == "feedback" and not text.strip():
-                self._print(f"  Type {letter}, a blank and your words.")
+                self._print(f"  Type {letter}, a space and your words.")
             elif word == "edit" and question.edits is not None:
                 self._edit(question.edits)
             elif word != question.otherwise and (wrong := question.check()):
@@ -145,11 +142,10 @@ class AtTerminal:
         except HumanEditError as error:
             self._print(f"  {one_line(str(error), 300)} The file is {file}.")
         else:
-            self._print("  It is read again as it is now.")
+            self._print("  The file is read again as it is now.")
 
     def _print(self, *lines: str) -> None:
-        self._out.write("".join(f"{line}\n" for line in lines))
-        self._out.flush()
+        self._console.put("".join(f"{line}\n" for line in lines))
 
 
 class AtBoth:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from rails.config.prices import Price, price_of
 from rails.core.conversation import Usage
+from rails.core.text import counted
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Attempts:
             return "the same failure came back word for word"
         self.last = words
         spent = [code for code, count in self.counts.items() if count >= self.most]
-        return f"{self.most} failed attempts ({', '.join(spent)})" if spent else None
+        return f"{counted(self.most, 'failed attempt')} ({', '.join(spent)})" if spent else None
 
     @property
     def most_spent(self) -> int:

@@ -77,7 +77,8 @@ class ModelWindow:
         if (now if step is None else step.after) > room:
             raise ModelError(
                 f"The conversation takes about {now:,} tokens, and the window of {one_line(context.model.name, 60)} is "
-                f"{self.tokens:,}, of which {room:,} are for it; nothing more of it can be left out. Nothing was sent."
+                f"{self.tokens:,}, of which {room:,} are for it; nothing more of it can be left out. Nothing was sent. "
+                "Begin a new session, or choose a model with a larger window."
             )
         return step
 
@@ -156,7 +157,7 @@ def _newest(texts: Sequence[str], chars: int) -> str:
 def _words(messages: Sequence[Message], step: ContextReduced, before: int, after: int) -> str:
     """Say what a step leaves out of what the model is sent."""
     answers = sum(one.role == "assistant" for one in messages[: step.kept_from])
-    told = [f"{answers} older answers, for which one page stands"] if step.page else []
+    told = [f"{answers} older answers, replaced by one page"] if step.page else []
     told += ["old results"] if step.results_before else ["results that a later one supersedes"]
     told += ["old thoughts"] if step.thoughts_before else []
     told += ["the middle of the newest results"] if step.newest_chars else []

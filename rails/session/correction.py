@@ -79,7 +79,8 @@ def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[
     checked = validate.validate(raw, context.registry, context.agent.name)
     if not isinstance(checked, ToolRequest):
         return Corrected(None, f"still not valid: {checked[0].message}", answer=text, usage=answer.usage)
-    drift = tuple(_drift(raw.parameters, block))
+    renamed = (f"tool = {raw.tool_name!r}",) if tool and raw.tool_name != tool else ()
+    drift = (*renamed, *_drift(raw.parameters, block))
     notes = tuple(f"by the model's correction, a new value: {words}" for words in drift)
     return Corrected(replace(checked, coerced=(*checked.coerced, *notes)), drift=drift, answer=text, usage=answer.usage)
 

@@ -27,9 +27,10 @@ from rails.edits.apply import sole_writer
 from rails.edits.checkpoint_commits import is_fix_run
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.log import files
+from rails.log.files import SESSION_ID
 from rails.log.index import feed
 from rails.log.index.index import INDEX_NAME
-from rails.log.reader import LOG_NAME, SESSION_ID, session_ids
+from rails.log.reader import LOG_NAME, session_ids
 from rails.log.writer import COLLECTING
 from rails.session.project import state_of
 

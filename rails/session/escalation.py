@@ -9,7 +9,7 @@ resumed session writes the same.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,8 @@ from typing import Final, Literal
 
 from rails.agents.prompt import as_data
 from rails.core import limits
+from rails.core.builtin_tools import BUILTIN_TOOLS
+from rails.core.conversation import ToolSpec
 from rails.core.errors import Refusal
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
@@ -129,10 +131,16 @@ def answer_text(answer: LlmResponse) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
 
 
-def page(tried: Tried, why: str, advice: str = "") -> str:
+def search_tool(tools: Sequence[ToolSpec]) -> str:
+    """Return the name of a tool that searches outside the project, where the user has defined one; "" otherwise."""
+    return next((one.name for one in tools if "search" in one.name.casefold() and one.name not in BUILTIN_TOOLS), "")
+
+
+def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
     """Return the first message of a restarted conversation: the task, and one page of what failed.
 
-    ``advice`` is what a human says to it. The page is at most ``limits.PAGE_CHARS`` long, whatever was tried.
+    ``advice`` is what a human says to it, ``search`` the tool that it may search with first. The page is at
+    most ``limits.PAGE_CHARS`` long, whatever was tried.
     """
     shown, left_out = _newest(tried.failures)
     parts = [
@@ -147,6 +155,8 @@ def page(tried: Tried, why: str, advice: str = "") -> str:
     parts.append(f"The last answer, which was not carried out as it stood:\n{as_data(last)}")
     if advice:
         parts.append(f"Human Feedback: {head_and_tail(advice.strip(), _ANSWER_CHARS)[0]}")
+    if search:
+        parts.append(f"Before you try again, search for what failed with {search}, and work with what it finds.")
     parts.append(
         "Say in one sentence what these failures have in common, then do the task another way. If it cannot be done "
         "as it is asked, say so in words."

@@ -7,8 +7,8 @@ be resumed.
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from rails.core.errors import LogError, ModelError, RailsError, TimeUpError, UnansweredError
@@ -35,6 +35,15 @@ def attempted(
         return outcome_of(publish, ids, doing, error)
 
 
+@contextmanager
+def happened(what: str) -> Iterator[None]:
+    """Have the error of a log that cannot be written say ``what`` was done before, which no record tells."""
+    try:
+        yield
+    except LogError as error:
+        raise LogError(f"{error} {what}".rstrip()) from error
+
+
 def outcome_of(publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, error: Exception) -> RequestResult:
     """Publish what went wrong and return what the agent is told; raise ``error`` again where it is passed on."""
     if isinstance(error, _PASSED_ON):
@@ -48,6 +57,8 @@ def outcome_of(publish: Callable[[Event], object], ids: tuple[str, ...], doing: 
 
 def fault_event(doing: str, error: BaseException) -> ErrorEvent:
     """Return the event of a fault of ours, with its traceback."""
+    import traceback
+
     where = traceback.extract_tb(error.__traceback__)[-1:]
     place = f" ({where[0].name}, line {where[0].lineno})" if where else ""
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from rails.core import limits
-from rails.core.changes import ChangeSet, FileChange
+from rails.core.changes import ChangeSet, EditResult, FileChange
 from rails.core.conversation import Message, MessagePart, ModelAnswer, NativeResult, StopReason, TextPart
 from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_diff
@@ -83,7 +83,7 @@ def essence(message: str) -> str:
     return message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.") or message
 
 
-def edit(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
+def edit(ids: tuple[str, ...], refusals: Sequence[Refusal], edits: Sequence[EditResult] = ()) -> RequestResult:
     """Edits that have no safe reading. None of the answer's edits is written then."""
     lines = [f"Human/System Feedback: The edit could not be applied. {say('nothing_written', 'en')}"]
     for refusal in refusals:
@@ -91,6 +91,11 @@ def edit(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
         lines.append(f"- {where}{refusal.message}" + (f"\n  Next: {refusal.hint}" if refusal.hint else ""))
     if len(ids) > 1:
         lines.append(f"All {len(ids)} edits of your answer are one unit: send them all again, corrected.")
+    if len(edits) > 1:
+        sound = ", ".join(dict.fromkeys(one.path for one in edits if one.success))
+        lines.append(
+            f"0 of {len(edits)} edits were made{f'; those of {sound} would have gone by themselves' if sound else ''}."
+        )
     return RequestResult(ids, "edit", "\n".join(lines))
 
 
@@ -311,14 +316,10 @@ def _fixes(verdict: Verdict) -> str:
     return ", ".join(counted)
 
 
-#: What a hook of another agent may say at once, in characters: its host cuts longer texts or puts them in a file.
-HOST_PAGE_CHARS: Final = 1_900
-
-
 def host_page(verdict: Verdict, opening: str, closing: str) -> str:
     """Return findings as the model of another agent reads them: the most important first, within a bound."""
     told = sorted(verdict.blocking, key=_weight)
-    lines, room = [], HOST_PAGE_CHARS - len(opening) - len(closing) - 60
+    lines, room = [], limits.HOST_PAGE_CHARS - len(opening) - len(closing) - 60
     for number, finding in enumerate(told):
         change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
         shown = [_finding(finding), *(_window(change, finding) if change and number < 3 else [])]

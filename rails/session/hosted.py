@@ -4,6 +4,11 @@
 ``look`` after one and at the end. All of it stands in one session log, and each change that was found on the disk is a
 step that can be undone.
 
+What a session says of itself is written by :mod:`~rails.session.hosted_log`, which takes as long to import as all that
+a verdict needs. So a session may be made to answer first: until :meth:`HostedSession.settle`, which comes right after
+the answer, its notes wait, and so does the knowledge that a content has passed. If the process dies between, nothing
+counts as judged.
+
 Covered: verdicts on the proposed bytes, policy rules that deny, what was written past the gate, what was never judged.
 Not covered: asking a human; the host has a question of its own.
 """
@@ -12,37 +17,28 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import rails
 from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.closing import Closing
-from rails.core.conversation import Message, ModelAnswer, NativeCall
 from rails.core.dataclass import dataclass, field, replace
-from rails.core.errors import LogError, RailsError
-from rails.core.events.base import Event
-from rails.core.events.changes import ChangePlanned, CheckpointEvent, GateVerdict, ToolExecutionResult, changes_in_words
-from rails.core.events.session import AgentEngage, ErrorEvent, SessionLimits, Task, WorkflowEnd, WorkflowStart
-from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
 from rails.core.text import one_line, sha256
-from rails.core.tool_request import Json, RawRequest
+from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
-from rails.edits.apply import record_written
-from rails.edits.checkpoint_commits import StepFacts
 from rails.gate.gate import Gate
-from rails.log.reader import SESSION_ID
-from rails.log.writer import SessionLog
+from rails.log.files import SESSION_ID
 from rails.session.project import state_of
 from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
 
+if TYPE_CHECKING:
+    from rails.session.hosted_log import HostedLog
+
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
-#: Tries to get the log while another process is just leaving it.
-_LOG_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,46 +82,49 @@ class _State:
     told: str = ""
 
 
-def session_name(host: str, session: str) -> str:
-    """Return the name of our session for a host's: its own where a name may be so, else a hash of it."""
-    name = f"{host}-{session}"
-    return name if SESSION_ID.fullmatch(name) else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
-
-
 class HostedSession(Closing):
     """One session of a host, open: its log, its state and what is compared with. Use it in ``with``.
 
-    ``host`` is the agent's name in the log; ``status`` is what git was asked just before. Raises RailsError when the
-    log cannot be opened or written.
+    ``host`` is the agent's name in the log; ``status`` is what git was asked just before; ``later``: what happened is
+    written down by :meth:`settle`. Raises RailsError when the log cannot be opened or written.
     """
 
     def __init__(
-        self, project: Path, gate: Gate, host: str, session: str, *, model: str = "", status: GitStatus | None = None
+        self,
+        project: Path,
+        gate: Gate,
+        host: str,
+        session: str,
+        *,
+        model: str = "",
+        status: GitStatus | None = None,
+        later: bool = False,
     ) -> None:
         self.project, self.gate, self.host, self.model = project, gate, host, model
-        self.name = session_name(host, session)
+        name = f"{host}-{session}"
+        hashed = f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
+        self.name = name if SESSION_ID.fullmatch(name) else hashed
         self._folder = state_of(project) / FOLDER / self.name
         self._disk = ProjectChanges(project, self._folder / "contents")
-        self._log: SessionLog | None = None
-        self._task = f"what {host} was asked to do"
+        self._log: HostedLog | None = None
+        self._waiting: list[Callable[[HostedLog], object]] | None = [] if later else None
         self._judged_last: tuple[str, Verdict] | None = None
         self._state = _read_state(self._folder / "state.json") or self._begun(status)
 
     def engage(self, prompt: str) -> None:
         """Take note of what a person has asked the host to do."""
-        self._task = one_line(prompt, 1_000) or self._task
-        self._publish(AgentEngage(self.host, self._task, prompt, "", ()))
+        self._note(lambda log: log.engaged(prompt))
 
     def propose(self, call: HostCall, changes: ChangeSet) -> Judged:
         """Judge what a call would write. What is written is looked at later, by :meth:`look`."""
         self._turn(call)
         ids = (call.id,)
-        self._publish(ChangePlanned(ids, changes.files(), ()))
+        self._note(lambda log: log.planned(ids, changes))
         verdict = self._judged(ids, changes)
         denied = self._denied(call, verdict) if may_have_policy(self.project) else ""
         if verdict.status == "pass" and not denied:
             self._passed((*verdict.proposal.changes, *changes.changes))
-        self._save()
+        self._note(lambda _: self._save())
         return Judged(verdict, denied)
 
     def _denied(self, call: HostCall, verdict: Verdict) -> str:
@@ -143,13 +142,13 @@ class HostedSession(Closing):
         if sha256(text.encode()) == self._state.told:
             return False
         self._state.told = sha256(text.encode())
-        self._save()
-        self._publish(FeedbackSent(f"Told {self.host}", text, None, 0, 0, tuple(codes)))
+        self._note(lambda _: self._save())
+        self._note(lambda log: log.told(text, codes))
         return True
 
     def failed(self, error: str) -> None:
         """Take note of a fault of ours; what was not judged is judged by the next :meth:`look`."""
-        self._publish(ErrorEvent(f"Not judged: {one_line(error, 300)}", error))
+        self._note(lambda log: log.failed(f"Not judged: {one_line(error, 300)}", error))
 
     def look(self, call: HostCall | None = None) -> FoundOnDisk:
         """Record what was written since the last look, and judge what differs from the start of the session.
@@ -157,6 +156,7 @@ class HostedSession(Closing):
         ``call`` is what was run just before, if anything; where it wrote what nobody had proposed, it is a turn.
         Files whose present content has passed already are not judged again.
         """
+        self.settle()
         found = self._without_others(self._disk.since(self._state.start))
         self._record(found, call)
         waiting = [change for change in found.changes if change.after is None or not self._has_passed(change)]
@@ -178,69 +178,54 @@ class HostedSession(Closing):
 
     def end(self, why: str) -> None:
         """End the session: its contents are forgotten, its log stays."""
-        self._publish(WorkflowEnd(f"{self.host} ended: {one_line(why, 100)}", "done"))
+        self._note(lambda log: log.ended(why))
+
+    def settle(self) -> None:
+        """Write down what has waited for the answer; from now on nothing waits. Raises RailsError."""
+        waiting, self._waiting = self._waiting, None
+        for one in waiting or ():
+            self._note(one)
 
     def close(self) -> None:
         """Close the log."""
-        if self._log is not None:
-            self._log.close()
+        try:
+            self.settle()
+        finally:
+            if self._log is not None:
+                self._log.close()
 
     # -- the log ---------------------------------------------------------------------------------
 
-    def _open(self) -> SessionLog:
-        """Open the log, waiting a while for a process that is just leaving it."""
-        state = state_of(self.project)
-        exists = (state / "sessions" / self.name).is_dir()
-        until = time.monotonic() + _LOG_SECONDS
-        while True:
-            try:
-                return SessionLog.reopen(state, self.name) if exists else SessionLog.create(state, session_id=self.name)
-            except LogError:
-                exists = (state / "sessions" / self.name).is_dir()
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.05)
+    def _note(self, write: Callable[[HostedLog], object]) -> None:
+        """Write something into the log, or have it wait for the answer."""
+        if self._waiting is None:
+            write(self._opened())
+        else:
+            self._waiting.append(write)
+
+    def _opened(self) -> HostedLog:
+        from rails.session.hosted_log import HostedLog
+
+        if self._log is None:
+            self._log = HostedLog(self.project, self.name, self.host, self.model)
+        return self._log
 
     def _begun(self, status: GitStatus | None) -> _State:
         self._state = _State(start=self._disk.take(status))
         self._save()
         return self._state
 
-    def _publish(self, event: Event) -> None:
-        """Write an event; the log begins with the first one, so that a session in which nothing happened has none."""
-        if self._log is None:
-            self._log = self._open()
-            if self._log.is_new:
-                self._log.append(self._start())
-        self._log.append(event, self.host, self.model)
-
-    def _start(self) -> WorkflowStart:
-        return WorkflowStart(
-            project=str(self.project),
-            tasks=(Task(self.host, self._task),),
-            task=self._task,
-            agents=(self.host,),
-            model=self.model,
-            approve="host",
-            limits=SessionLimits(None, None),
-            versions={"ai-rails": rails.__version__},
-        )
-
     def _turn(self, call: HostCall) -> None:
         """Begin a turn: a call of the host's model is one."""
         self._state.turns += 1
-        arguments = json.dumps(dict(call.input), ensure_ascii=False)
-        native = NativeCall(call.id, call.tool, arguments)
-        answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self.model)
-        self._publish(LlmCall(f"{self.host} asks for {one_line(call.tool, 60)}", 0, self._state.turns))
-        self._publish(LlmResponse.of(f"{self.host}: {one_line(call.tool, 60)}", answer))
-        self._publish(McpRequestFormulated(RawRequest(call.id, call.tool, dict(call.input), dialect="native")))
+        number = self._state.turns
+        self._note(lambda log: log.turn(number, call.id, call.tool, call.input))
 
     def _judged(self, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
         started = time.monotonic()
         verdict = self.gate.judge(changes, agent=self.host)
         spent = round((time.monotonic() - started) * 1000, 3)
-        self._publish(GateVerdict(ids, spent, verdict.proposal.diff(), verdict))
+        self._note(lambda log: log.judged(ids, spent, verdict))
         return verdict
 
     def _judged_once(self, changes: ChangeSet) -> Verdict:
@@ -259,16 +244,8 @@ class HostedSession(Closing):
             self._turn(call or HostCall("", "something else than an edit", {}))
         for start in range(0, len(steps), limits.FILES_PER_CHANGE):
             part = ChangeSet(tuple(steps[start : start + limits.FILES_PER_CHANGE]))
-            title = changes_in_words(part.files())
-            try:
-                applied = record_written(part, self.project, StepFacts(self.name, f"{self.host}: {title}"))
-            except RailsError as error:
-                self._publish(ErrorEvent("What was written is not in the history", str(error)))
+            if not self._opened().written(part):
                 continue
-            said = f"{title}, by {self.host}"
-            self._publish(ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), duration_ms=0.0))
-            words = tuple(str(change.path) for change in part.changes)
-            self._publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, words))
             for change in part.changes:
                 self._state.seen[str(change.path)] = None if change.after is None else self._disk.keep(change.after)
 

@@ -15,7 +15,6 @@ from rails.core.events.session import SessionLimits, Task, WorkflowStart
 from rails.core.text import one_line
 from rails.log.writer import SessionLog
 from rails.session.turn_context import Correction
-from rails.tools.runners.files import project_map
 
 if TYPE_CHECKING:
     from rails.session.escalation import Escalate
@@ -113,5 +112,7 @@ def _limits(job: SessionJob) -> SessionLimits:
 
 def facts_of(project: Path) -> dict[str, str]:
     """Return what every agent gets to know of the project: its name and a map of its files."""
+    from rails.tools.runners.files import project_map
+
     shown = project_map(project, limits.MAP_BYTES).replace("\n", "\n  ")
     return {"project": one_line(project.name, 60), "files": f"\n  {shown}" if shown else "none"}

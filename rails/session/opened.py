@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from rails.agents.acceptance import untrusted_agent_error
 from rails.agents.instructions import instructions_text
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
@@ -99,6 +98,8 @@ class OpenSession:
         assert self.gate is not None, "the session is open"
         agent = named(self.agents, role)
         if not agent.trusted:
+            from rails.agents.acceptance import untrusted_agent_error
+
             raise untrusted_agent_error(agent)
         return TurnContext(
             project=self.job.project,

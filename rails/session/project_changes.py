@@ -20,9 +20,8 @@ from rails.core.errors import Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import sha256
 from rails.gate.support.read_file import read_from_disk
-from rails.git.program import CLEAN, finish_git, run_git, start_git
+from rails.git import listing
 from rails.git.revisions import EMPTY_TREE, contents, repository
-from rails.processes import programs
 
 #: Files that are looked at: without git all of them, with git those that differ.
 _MOST_FILES: Final = 20_000
@@ -30,43 +29,31 @@ _MOST_FILES: Final = 20_000
 _FILE_BYTES: Final = 1_000_000
 _ALL_BYTES: Final = 100_000_000
 _SKIPPED: Final = frozenset({"node_modules", "venv", "__pycache__", "dist", "build", "site-packages"})
-_STATUS: Final = (
-    "status",
-    "--porcelain=v2",
-    "--branch",
-    "--no-ahead-behind",
-    "-z",
-    "--untracked-files=all",
-    "--no-renames",
-    "--ignore-submodules=all",
-    "--",
-    ".",
-)
-#: How many fields stand before the path of an entry, by its kind: changed, unmerged, untracked.
-_FIELDS: Final = {"1": 8, "u": 10, "?": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectSnapshot:
     """How a project was. ``head`` is the commit ("" without git); ``files`` the digests of what is kept.
 
-    A digest is ``None`` for a file that was not there, and "" for one that is too large to be kept.
+    A digest is ``None`` for a file that was not there, and "" for one that is too large to be kept. ``ignores`` are the
+    digests of the files in which the user has git ignore something, by their places.
     """
 
     head: str = ""
     files: Mapping[str, str | None] = field(default_factory=dict)
+    ignores: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the snapshot as a JSON text."""
-        return json.dumps({"head": self.head, "files": dict(self.files)})
+        return json.dumps({"head": self.head, "files": dict(self.files), "ignores": dict(self.ignores)})
 
     @classmethod
     def from_json(cls, text: str) -> ProjectSnapshot:
         """Return the snapshot of a JSON text. Raises ValueError."""
         value = json.loads(text)
         if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
-            raise ValueError("this is no snapshot")
-        return cls(str(value.get("head", "")), value["files"])
+            raise ValueError("this is not a snapshot")
+        return cls(str(value.get("head", "")), value["files"], value.get("ignores") or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,37 +67,26 @@ class Changed:
 class GitStatus:
     """What git says of a project: asked when this is made, so that the caller can do something else meanwhile.
 
-    Raises WorkspaceError where git cannot be started.
+    Raises RailsError where git cannot be asked.
     """
 
     def __init__(self, project: Path) -> None:
-        self._project = project
         has_git = any((folder / ".git").exists() for folder in (project, *project.parents))
-        self._process = start_git(("-C", str(project), *_STATUS), project, CLEAN) if has_git else None
+        self._asked = listing.DiffersNow(project, EMPTY_TREE) if has_git else None
 
     def read(self) -> tuple[str, list[str]]:
-        """Return the last commit (the empty tree before the first one, "" without git) and the files that differ.
-
-        Raises WorkspaceError.
+        """Return the last commit (the empty tree before the first one, "" without git) and the files that differ,
+        whatever the index says of them. Raises RailsError.
         """
-        if self._process is None:
-            return "", []
-        head, names = EMPTY_TREE, []
-        for entry in _output("status", finish_git(self._process)):
-            kind = entry[:1]
-            if entry.startswith("# branch.oid ") and not entry.endswith(")"):
-                head = entry[13:]
-            elif kind in _FIELDS:
-                names.append(entry.split(" ", _FIELDS[kind])[-1])
-        if len(names) > _MOST_FILES:
-            raise WorkspaceError(f"{len(names)} files differ from the last commit; {_MOST_FILES} can be looked at.")
-        inside = self._project.resolve().relative_to(repository(self._project)[0]).as_posix()
-        return head, [name.removeprefix(f"{inside}/") for name in names]
+        head, found = self._asked.read() if self._asked else ("", [])
+        if len(found) > _MOST_FILES:
+            raise WorkspaceError(f"{len(found)} files differ from the last commit; {_MOST_FILES} can be looked at.")
+        return head, found
 
     def close(self) -> None:
         """End git where nobody has read what it says."""
-        if self._process is not None:
-            programs.kill_tool(self._process)
+        if self._asked:
+            self._asked.close()
 
 
 class ProjectChanges:
@@ -134,7 +110,8 @@ class ProjectChanges:
                 kept[name] = self.keep(data)
             else:
                 kept[name] = None if data is None else ""
-        return ProjectSnapshot(head, kept)
+        own = listing.own_ignore_files(self.project) if head else ()
+        return ProjectSnapshot(head, kept, {str(file): self.keep(file.read_bytes()) for file in own if file.is_file()})
 
     def since(self, snapshot: ProjectSnapshot) -> Changed:
         """Return what is different from ``snapshot`` now. Raises RailsError where it cannot be compared."""
@@ -178,14 +155,35 @@ class ProjectChanges:
         if not snapshot.head:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
-        names = dict.fromkeys((*snapshot.files, *GitStatus(self.project).read()[1], *self._moved(snapshot.head)))
+        names = dict.fromkeys(
+            (*snapshot.files, *GitStatus(self.project).read()[1], *self._moved(snapshot.head), *self._hidden(snapshot))
+        )
         yield from (name for name in names if not name.startswith(".rails/"))
 
     def _moved(self, head: str) -> list[str]:
         """Return the files that commits have changed since ``head``."""
-        if head == EMPTY_TREE:
-            return self._git("ls-files", "-z")
-        return self._git("diff", "--name-only", "-z", "--no-renames", "--relative", head, "HEAD", "--")
+        return listing.changed_between(self.project, head, "HEAD") if listing.knows(self.project, "HEAD") else []
+
+    def _hidden(self, snapshot: ProjectSnapshot) -> Iterator[str]:
+        """Yield what git ignores by patterns that were written since the snapshot, installed packages left out."""
+        from rails.sandbox.layer import CACHES, TOOL_CACHES
+
+        usual = {*CACHES, *TOOL_CACHES, *_SKIPPED, ".rails"}
+        paths = [path for path in listing.ignored(self.project) if usual.isdisjoint(path.rstrip("/").split("/"))]
+        sources = listing.ignored_by(self.project, paths) if paths else {}
+        before = {file: self._ignores_before(snapshot, file) for file in {file for file, _ in sources.values()}}
+        for path, (file, pattern) in sources.items():
+            if listing.changed_pattern(pattern, before[file], file.read_bytes()):
+                yield from self._walk(path)
+
+    def _ignores_before(self, snapshot: ProjectSnapshot, file: Path) -> bytes | None:
+        """Return what a file of patterns held at the snapshot, ``None`` where there was none."""
+        name = os.path.relpath(file, self.project)
+        digest = snapshot.ignores.get(str(file)) or snapshot.files.get(name)
+        root, _ = repository(self.project)
+        if digest or name in snapshot.files or not file.is_relative_to(root) or snapshot.head == EMPTY_TREE:
+            return self.kept(digest) if digest else None
+        return contents(root, snapshot.head, [within := file.relative_to(root).as_posix()])[within]
 
     def _before(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> dict[str, bytes | str | None]:
         """Return each file as it was: its bytes, ``None``, or why they are not known."""
@@ -220,24 +218,13 @@ class ProjectChanges:
         except OSError:
             return 0o644
 
-    def _walk(self) -> list[str]:
+    def _walk(self, start: str = "") -> list[str]:
         """Return every file that is neither hidden nor installed. Raises WorkspaceError where there are too many."""
-        found: list[str] = []
-        for folder, folders, files in os.walk(self.project):
+        found: list[str] = [] if start.endswith("/") or not start else [start]
+        for folder, folders, files in os.walk(self.project / start) if not found else ():
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
             inside = Path(folder).relative_to(self.project)
             found += [(inside / name).as_posix() for name in sorted(files)]
             if len(found) > _MOST_FILES:
                 raise WorkspaceError(f"There are more than {_MOST_FILES} files, and no git to say which changed.")
         return found
-
-    def _git(self, *words: str) -> list[str]:
-        return _output(words[0], run_git(("-C", str(self.project), *words), self.project, CLEAN))
-
-
-def _output(what: str, ran: tuple[int, bytes, str]) -> list[str]:
-    """Return the entries that git has printed. Raises WorkspaceError where it failed."""
-    status, out, err = ran
-    if status != 0:
-        raise WorkspaceError(f"git {what} failed: {err.strip()[:300]}")
-    return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]

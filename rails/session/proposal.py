@@ -39,6 +39,11 @@ from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext, ms_since
 
+#: What is said besides of a log that fails after a write.
+_ON_DISK: Final = (
+    "What was approved just before is on the disk, whole ({title}). When the log can be written again, ai-rails undo "
+    "takes it back and ai-rails run --resume {session} goes on."
+)
 _NOT_RECORDED: Final = (
     "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
     "The next change or start of AI-Rails tries again."
@@ -52,8 +57,8 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
-        context.publish(ChangeRefused(ids, refusals))
-        return feedback.edit(ids, refusals)
+        context.publish(ChangeRefused(ids, refusals, planned.edits))
+        return feedback.edit(ids, refusals, planned.edits)
     return carry_out_plan(context, requests, planned, echoes)
 
 
@@ -88,7 +93,7 @@ def carry_out_plan(
     """Judge a planned change, ask about it and write it."""
     ids = tuple(request.id for request in requests)
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
-    context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged))
+    context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
     verdict = _judged(context, ids, planned.changes)
     if verdict.status == "fail":
         return feedback.gate(ids, verdict)
@@ -141,11 +146,12 @@ def _write(
         context.publish(_result(outcome, applied.changes, started))
         return outcome
     notes = (*planned.notes, agreed.account) if agreed.account else planned.notes
-    outcome = faults.attempted(
-        context.publish, ids, "the result was put in words", lambda: _told(context, ids, applied, verdict, notes)
-    )
-    context.publish(_result(outcome, applied.changes, started))
-    _publish_step(context, applied, title)
+    with faults.happened(_ON_DISK.format(title=title, session=context.session_id)):
+        outcome = faults.attempted(
+            context.publish, ids, "the result was put in words", lambda: _told(context, ids, applied, verdict, notes)
+        )
+        context.publish(_result(outcome, applied.changes, started))
+        _publish_step(context, applied, title)
     return outcome
 
 

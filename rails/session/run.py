@@ -18,7 +18,7 @@ from rails.config.prices import Price
 from rails.core.errors import RailsError, UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
-from rails.core.text import one_line, printable, sha256
+from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import recover
 from rails.gate.support.settings import Enforcement
 from rails.log.reader import read_strict
@@ -202,7 +202,7 @@ class Session(OpenSession):
             mode = self.modes.of("input", receiver, "", "blocking")
             if mode == "blocking":
                 raise UsageError(
-                    f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}\n"
+                    f"{files.relative(file)} is not a result of {sender.name}, so it was not handed on:\n{wrong}\n"
                     f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
                 )
             answer = "back" if mode == "retry" else "go"
@@ -221,7 +221,7 @@ class Session(OpenSession):
         self.publish(
             OverseerAlert(
                 *("WARNING", receiver, last.timestamp, "Quality Issue"),
-                f"What {receiver} is handed is no result of {sender.name}.",
+                f"What {receiver} is handed is not a result of {sender.name}.",
                 one_line(wrong, 200),
                 f"Read {self.state.handoffs.relative(file)}.",
                 *(last.seq, ""),
@@ -234,7 +234,7 @@ class Session(OpenSession):
         files = self.state.handoffs
         lines = [line for line in files.read(file).splitlines() if line.strip()]
         shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
-        more = [f"  │ … {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else []
+        more = [f"  │ … {counted(len(lines) - _SHOWN_LINES, 'more line')}"] if len(lines) > _SHOWN_LINES else []
         contract = handoffs.contract_of(sender)
         head = f"── Hand over from {sender.name} to {receiver}? ".ljust(78, "─")
         facts = [f"  {files.relative(file)}", *([f"  It has {one_line(contract, 200)}."] if contract else [])]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.core.builtin_tools import RUN_COMMAND
-from rails.core.changes import ChangedFile
+from rails.core.changes import ChangedFile, EditResult
 from rails.core.conversation import Delta, Message, ModelAnswer, NativeCall, StopReason, TextPart, ToolSpec
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError, Refusal, UsageError
@@ -87,6 +87,7 @@ class AppliedAnswer:
     ``changes`` are the files that were written; ``refusals`` say what could not be read, validated or planned;
     ``verdict`` is the gate's, ``None`` where nothing came so far. ``previous_tool_output`` is what the answer's author
     should read next, empty when everything was done. ``session_id`` names the log: ``ai-rails review SESSION_ID``.
+    ``edits`` are what was sent to change files, one by one.
     """
 
     status: ApplyStatus
@@ -95,6 +96,15 @@ class AppliedAnswer:
     verdict: Verdict | None = None
     previous_tool_output: str = ""
     session_id: str = ""
+    edits: tuple[EditResult, ...] = ()
+
+    @property
+    def edit_status(self) -> str:
+        """All edits in one word: success, feedback (some were left out or failed), error (none), rejected."""
+        if self.status == "denied":
+            return "rejected"
+        made = sum(one.success for one in self.edits)
+        return "success" if self.edits and made == len(self.edits) else "feedback" if made else "error"
 
     def to_json(self) -> dict[str, Json]:
         """Return the result as ``ai-rails apply --json`` prints it."""
@@ -104,6 +114,12 @@ class AppliedAnswer:
         return {
             "status": self.status,
             "changes": to_json(self.changes),
+            "edits": {
+                "status": self.edit_status,
+                "successCount": sum(one.success for one in self.edits),
+                "failureCount": sum(not one.success for one in self.edits),
+                "results": to_json(self.edits),
+            },
             "refusals": [_refusal_to_json(refusal) for refusal in self.refusals],
             "verdict": verdict,
             "previous_tool_output": self.previous_tool_output,
@@ -231,7 +247,7 @@ class Proposals:
         history = History(self.job.project)
         if not in_effect(history.steps(self.log.session_id), undone=False):
             raise UsageError(
-                "Nothing that was changed here is in effect. Other sessions: a person types ai-rails undo."
+                "Nothing that was changed here is in effect. For other sessions, a person types ai-rails undo."
             )
         done = history.undo(self.log.session_id)
         paths = tuple(str(change.path) for change in done.changes.changes)
@@ -305,14 +321,17 @@ class Collector:
     refusals: tuple[Refusal, ...] = ()
     verdict: Verdict | None = None
     denied: bool = False
+    edits: tuple[EditResult, ...] = ()
 
     def __call__(self, record: Record) -> None:
         """Take note of one record."""
         match record.event:
-            case ToolRequestValidationFailed(refusals=refusals) | ChangeRefused(refusals=refusals):
+            case ToolRequestValidationFailed(refusals=refusals):
                 self.refusals += refusals
-            case ChangePlanned(changes=changes):
-                self.planned = changes
+            case ChangeRefused(refusals=refusals, edits=edits):
+                self.refusals, self.edits = (*self.refusals, *refusals), edits
+            case ChangePlanned(changes=changes, edits=edits):
+                self.planned, self.edits = changes, edits
             case GateVerdict(verdict=verdict):
                 self.verdict = verdict
             case ExecutionStarted(changes=started):
@@ -389,7 +408,12 @@ def applied_answer(turn: Turn, collected: Collector, approver: Approver, session
         collected.verdict,
         told or ("" if turn.outcomes else f"{NOTHING_FOUND}. What is read: {_forms()}."),
         session_id,
+        collected.edits if collected.written or status == "applied" else tuple(map(_unwritten, collected.edits)),
     )
+
+
+def _unwritten(edit: EditResult) -> EditResult:
+    return EditResult(edit.path, False, edit.error or "Not written: the change as a whole did not go through.")
 
 
 def _status(collected: Collector, *, dry: bool) -> ApplyStatus:

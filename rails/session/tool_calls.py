@@ -103,15 +103,16 @@ def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
     """
     for signal in signals:
         if isinstance(signal, CallStarted):
-            context.publish(_status(signal.id, signal.tool_name, (signal.path,) if signal.path else ()))
+            context.publish(_status(context, signal.id, signal.tool_name, (signal.path,) if signal.path else ()))
             continue
         found = signal.outcome if isinstance(signal, CallFound) else None
         if isinstance(found, RawRequest) and (paths := _inner_paths(found)):
-            context.publish(_status(signal.id, found.tool_name, paths))
+            context.publish(_status(context, signal.id, found.tool_name, paths))
 
 
-def _status(request_id: str, tool: str, paths: Sequence[str]) -> ToolStatus:
-    words = f"{status_verb(tool)}..."
+def _status(context: TurnContext, request_id: str, tool: str, paths: Sequence[str]) -> ToolStatus:
+    known = context.registry.get(tool)
+    words = f"{status_verb(known.tool_name if known else tool)}..."
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     message, path = (f"{words} {paths[0]}{more}", paths[0]) if paths else (words, "")
     return ToolStatus(message, request_id, "buffering", tool, path, words)

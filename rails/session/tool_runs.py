@@ -19,7 +19,7 @@ from rails.session.ask_approval import (
     may_read,
     may_show_secrets,
 )
-from rails.session.faults import attempted
+from rails.session.faults import attempted, happened
 from rails.session.feedback import RequestResult
 from rails.session.proposal import propose_what_ran
 from rails.session.turn_context import TurnContext
@@ -57,9 +57,10 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
         in_doubt = feedback.in_doubt((request.id,), request.tool_name).text if request.effect == "run" else ""
         result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
     ids, tool, facts, spent = (request.id,), request.tool_name, result.facts, result.duration_ms
-    record = context.publish(
-        ToolExecutionResult(ids=ids, ok=result.ok, text=result.text, tool=tool, facts=facts, duration_ms=spent)
-    )
+    with happened(f"{tool} had run before that." if request.effect == "run" else ""):
+        record = context.publish(
+            ToolExecutionResult(ids=ids, ok=result.ok, text=result.text, tool=tool, facts=facts, duration_ms=spent)
+        )
     logged = record.event if isinstance(record, Record) else None
     decision = may_read(context, request, result.text)
     if decision is not None and decision.answer != "approve":

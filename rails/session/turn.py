@@ -14,14 +14,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from rails.agents.output import check_output
 from rails.approval.decision import Decision
 from rails.core.conversation import Message, ModelAnswer, TextDelta
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
 from rails.core.tool_request import ToolRequest
-from rails.models.in_time import in_time
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback
 from rails.session.answer_reader import AnswerReader
@@ -30,7 +28,6 @@ from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
 from rails.session.proposal import propose_change
 from rails.session.tool_calls import validate_all
-from rails.session.tool_runs import carry_out_tool
 from rails.session.turn_context import TurnContext, ms_since
 
 
@@ -98,7 +95,7 @@ def _carried_out(
 ) -> list[RequestResult]:
     """Look, then change, then run: what fails holds back what comes after it, apart from looking."""
     read, edits, runs = ([r for r in requests if r.effect == effect] for effect in ("read", "edit", "run"))
-    outcomes = [done.get(r.id) or _guarded(context, (r,), partial(carry_out_tool, context, r)) for r in read]
+    outcomes = [done.get(r.id) or _guarded(context, (r,), partial(_carry_out_tool, context, r)) for r in read]
     if edits:
         failed = not _all_ok((*before, *outcomes))
         outcomes.append(done.get(edits[0].id) or _change(context, edits, failed=failed))
@@ -108,6 +105,8 @@ def _carried_out(
 
 def _lacking(context: TurnContext, answer: ModelAnswer) -> RequestResult | None:
     """Return what a final answer lacks of what its role must give, in words for the agent."""
+    from rails.agents.output import check_output  # here and below: an answer that only edits waits for less
+
     lacking = check_output(context.agent, answer.message.text)
     if not lacking or answer.stop_reason == "refusal":
         return None
@@ -125,6 +124,8 @@ def _reply(
 
 def _listen(context: TurnContext, reader: AnswerReader, messages: Sequence[Message]) -> ModelAnswer:
     """Stream the answer through the reader, and on to whoever shows it."""
+    from rails.models.in_time import in_time
+
     stream = context.model.stream(system=context.system, messages=messages, tools=context.tools)
     for delta in in_time(stream, context.model.silence_s, context.time_left):
         if not isinstance(delta, TextDelta):
@@ -160,9 +161,15 @@ def _run_in_order(
             alike = partial(ask_batch, context, runs[number:])
             together = attempted(context.publish, (), "alike runs were asked about", alike)
             decided |= {} if isinstance(together, RequestResult) else together
-        step = partial(carry_out_tool, context, request, decided.get(request.id))
+        step = partial(_carry_out_tool, context, request, decided.get(request.id))
         outcomes.append(_guarded(context, (request,), step))
     return outcomes
+
+
+def _carry_out_tool(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
+    from rails.session.tool_runs import carry_out_tool
+
+    return carry_out_tool(context, request, decision)
 
 
 def _all_ok(outcomes: Sequence[RequestResult]) -> bool:

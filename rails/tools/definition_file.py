@@ -15,7 +15,6 @@ from rails.json_schema.allowed import check_parameters, check_schema, did_you_me
 from rails.tools import aliases
 from rails.tools.definition_fields import NAME, VARIABLE, Fields
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
-from rails.tools.runners.secrets import secret_references
 from rails.tools.transports import TransportReader, filled_texts, placeholders, secret_texts
 
 _LEVELS: Final[Mapping[Json, Access]] = {
@@ -95,7 +94,7 @@ class DefinitionReader(Fields):
             return {}
         schema = self.raw[key]
         self._schema(key, schema, parameters=True)
-        return schema if isinstance(schema, dict) else {}
+        return _addresses_bounded(schema) if isinstance(schema, dict) else {}
 
     def _schema(self, key: str, schema: Json, *, parameters: bool) -> None:
         if not self.checks_schemas:
@@ -243,10 +242,28 @@ class DefinitionReader(Fields):
         declared = self.raw.get("secrets")
         known = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
         for place, text in secret_texts(transport):
+            from rails.tools.runners.secrets import secret_references  # what ships has no secrets
+
             for name in secret_references(text):
                 if name not in known:
                     fix = did_you_mean(name, known, f'Add "secrets": ["{one_line(name)}"].')
                     self.problem(place, f"the secret ${{{one_line(name)}}} is not declared", fix)
+
+
+def _addresses_bounded(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return a schema in which a list of addresses has a bound: ours, where it says none."""
+    properties = schema.get("properties")
+    lists = {
+        name: {**one, "maxItems": limits.ADDRESSES}
+        for name, one in (properties if isinstance(properties, dict) else {}).items()
+        if isinstance(one, dict) and one.get("type") == "array" and "maxItems" not in one and _of_addresses(name, one)
+    }
+    return {**schema, "properties": {**properties, **lists}} if lists and isinstance(properties, dict) else schema
+
+
+def _of_addresses(name: str, schema: Mapping[str, Json]) -> bool:
+    items = schema.get("items")
+    return name == "urls" or (isinstance(items, dict) and items.get("format") in ("uri", "iri"))
 
 
 def parameter_paths(schema: Json, prefix: str = "", depth: int = 0) -> set[str]:

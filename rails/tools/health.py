@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from rails.core.dataclass import dataclass, replace
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.tools.registry import Builtin, Command, Definition, Http, Mcp
 from rails.tools.runners.secrets import Secrets
 
@@ -125,4 +125,4 @@ def _server(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> 
         has = one_line(", ".join(names), 300) or "none"
         fix = f"Write one of its tools into transport.tool: {has}."
         return Reached(False, f"the server answers, but has no tool {transport.tool!r}", fix=fix)
-    return Reached(True, f"the server answers and has {len(tools)} tools")
+    return Reached(True, f"the server answers and has {counted(len(tools), 'tool')}")

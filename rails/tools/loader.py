@@ -19,7 +19,7 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import DefinitionError
 from rails.core.plain_file import read_ordinary
-from rails.core.text import sha256
+from rails.core.text import counted, sha256
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
@@ -87,7 +87,7 @@ def _without(registry: Registry, file: Path, wrong: Sequence[Mistake]) -> Regist
     names = _claimed(file)
     kept = {name: one for name, one in registry.definitions.items() if name.casefold() not in names}
     gone = ", ".join(sorted(registry.definitions.keys() - kept.keys()))
-    more = f" ({len(wrong) - 1} more mistakes: ai-rails tools check)" if len(wrong) > 1 else ""
+    more = f" ({counted(len(wrong) - 1, 'more mistake')}: ai-rails tools check)" if len(wrong) > 1 else ""
     note = f"left out{f', and with it {gone}' if gone else ''}: {wrong[0]}{more}"
     return replace(registry, definitions=kept, notes=(*registry.notes, note))
 
@@ -313,7 +313,7 @@ def _seizure_note(definition: Definition) -> str:
 def _notes(definition: Definition) -> Iterator[str]:
     if not definition.trusted:
         name = definition.tool_name
-        yield f"{name}: no agent is told of it before you accept its definition: ai-rails tools trust {name}"
+        yield f"{name}: no agent may use it before you accept its definition: ai-rails tools trust {name}"
     if not definition.access:
         yield f"{definition.tool_name}: no access_control, so no agent can use it ({definition.source})"
     if isinstance(definition.transport, Http) and not definition.transport.endpoint:

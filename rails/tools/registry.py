@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
@@ -151,7 +150,7 @@ class Definition:
         return ToolSpec(self.tool_name, self.description, schema)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Registry:
     """The tools of a session. ``notes`` are sentences for the user about what was loaded or left out.
 
@@ -161,13 +160,13 @@ class Registry:
 
     definitions: Mapping[str, Definition]
     notes: tuple[str, ...] = ()
-    runners: Mapping[str, BuiltinRunner] = dataclasses.field(default_factory=dict)
+    runners: Mapping[str, BuiltinRunner] = field(default_factory=dict)
     # Every turn asks for the shapes of the same definitions; those made from this registry have the same schemas.
-    _made: dict[str, Mapping[str, Json]] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+    _made: dict[str, Mapping[str, Json]] = field(default_factory=dict, repr=False, compare=False)
 
     def with_runners(self, runners: Mapping[str, BuiltinRunner]) -> Registry:
         """Return the same tools with these runners for built-in tools."""
-        return dataclasses.replace(self, runners=runners)
+        return replace(self, runners=runners)
 
     def names(self) -> tuple[str, ...]:
         """Return the tools' names, sorted."""

@@ -12,8 +12,6 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import did_you_mean, kind_in_words, quoted_json
-from rails.sandbox.functions import FUNCTION, function_argv
-from rails.sandbox.view import HOST
 from rails.tools.definition_fields import VARIABLE, Fields
 from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
 
@@ -113,6 +111,8 @@ class TransportReader:
     def _python(self) -> Command:
         """Read a function of the project: a command that calls it, contained wherever its definition lies."""
         function = self._raw.get("function", "")
+        from rails.sandbox.functions import FUNCTION, function_argv
+
         if not isinstance(function, str) or not FUNCTION.fullmatch(function):
             fix = 'Write "package.module:function".'
             self._fields.problem(("transport", "function"), "is not the name of a function", fix)
@@ -164,6 +164,8 @@ class TransportReader:
         """Return whether it says that it is to be contained, and the hosts it may reach then."""
         hosts = self._words("network")
         for index, host in enumerate(hosts):
+            from rails.sandbox.view import HOST
+
             if not HOST.fullmatch(host):
                 self._fields.problem(("transport", "network", index), "is not the name of a host", 'Use "example.org".')
         return self._flag("contained") or bool(hosts), hosts

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from rails.core import limits, not_offered
 from rails.core.dataclass import dataclass
@@ -27,9 +27,11 @@ from rails.json_schema.allowed import nearest_name, quoted_json
 from rails.json_schema.coerce import BrokenText, Coercion, Conversion, SchemaParts
 from rails.json_schema.explain import SchemaFault, paired, place_in_words
 from rails.json_schema.quick_check import SchemaValue, surely_fits
-from rails.json_schema.validator import IN_PLACE, SchemaValidator, schema_faults, validator_for
 from rails.tools import aliases
 from rails.tools.registry import Definition, Registry
+
+if TYPE_CHECKING:
+    from rails.json_schema.validator import SchemaValidator
 
 #: Faults of one request that are reported; the rest is counted.
 #: Parameters that name a file, whatever the tool.
@@ -82,6 +84,9 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     if definition.effect == "edit":
         usual = {name: value for name, (value, _) in not_offered.OPTIONS.items()}
         parameters = {name: value for name, value in parameters.items() if usual.get(name, ...) is not value}
+        if parameters.get("rollbackOnFailure") is False and "partial" in _properties(definition):
+            rest = {name: value for name, value in parameters.items() if name != "rollbackOnFailure"}
+            parameters = {**rest, "partial": True}
     resolved = aliases.resolve_aliases(parameters, definition.aliases)
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
@@ -96,6 +101,8 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     found += [_broken_text(place, broken) for place, broken in coercion.broken]
     told = {fault.place for fault in found}
     if not surely_fits(schema, values):
+        from rails.json_schema.validator import schema_faults  # what surely fits waits for none of this
+
         found += paired([fault for fault in schema_faults(_validator(definition), values) if fault.place not in told])
     if not found:
         notes += _fill_defaults(values, schema)
@@ -143,6 +150,11 @@ def _forbidden_tool(raw: RawRequest, definition: Definition, registry: Registry,
     return Refusal("forbidden_tool", message, hint, raw.start, raw.end, "tool_name", raw.id)
 
 
+def _properties(definition: Definition) -> Mapping[str, Json]:
+    properties = definition.request_schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
 def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refusal]:
     name = one_line(raw.tool_name, 80)
     for fault in found[:_TOLD]:
@@ -151,7 +163,17 @@ def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refus
             "Please correct your JSON parameters."
         )
         hint = not_offered.reason_of_option(fault.place[-1] if fault.place else "") or fault.hint
-        yield Refusal("schema", message, hint, raw.start, raw.end, place_in_words(fault.place), raw.id)
+        yield Refusal(
+            "schema",
+            message,
+            hint,
+            raw.start,
+            raw.end,
+            place_in_words(fault.place),
+            raw.id,
+            fault.expected,
+            fault.received,
+        )
     if len(found) > _TOLD:
         message = (
             f"Error: Tool request for '{name}' failed schema validation. Details: {len(found) - _TOLD} further "
@@ -257,6 +279,8 @@ def _validator(definition: Definition) -> SchemaValidator:
 
     Parameters that say nothing about themselves are none at all, so they are closed too.
     """
+    from rails.json_schema.validator import IN_PLACE, validator_for
+
     schema = dict(definition.request_schema)
     says_more = IN_PLACE & set(schema) or "$ref" in schema
     return validator_for(schema if says_more else {"properties": {}, **schema}, close=True)

@@ -436,3 +436,22 @@ def test_plain_lines_of_front_matter_mean_what_yaml_says(lines):
         assert found == _plain(yaml.compose(text, Loader=yaml.SafeLoader), "a.md", 0)
     if all(line[0] == "" and line[1] == "name" and line[2:] == (": ", "coder") for line in lines):
         assert (found is not None) == (len(lines) == 1)
+
+
+@pytest.mark.parametrize(("level", "shown"), [(True, True), ("free_access", True), (False, False), (None, False)])
+def test_c10_01_a_tool_that_the_role_may_not_use_is_not_in_its_prompt(level, shown):
+    raw = {
+        "tool_name": "probe", "description": "d", "request_schema": {"type": "object", "properties": {}},
+        "transport": {"type": "command", "command": ["true"]},
+        "access_control": {} if level is None else {"Coder Agent": level},
+    }  # fmt: skip
+    definition, mistakes = read_definition(json.dumps(raw), "probe.json")
+    assert not mistakes
+    prompt = system_prompt(AGENTS["coder"], Registry({"probe": definition}))
+    assert ("### probe\n" in prompt) is shown
+
+
+def test_c11_07_nine_roles_and_a_sample_are_shipped():
+    roles = {"planning", "coder", "unit-tester", "debugger", "documentation", "code-review", "refactor",
+             "n8n-flow-creator", "overseer"}  # fmt: skip
+    assert {"sample"} | roles <= set(AGENTS)

@@ -98,9 +98,9 @@ def test_a_run_says_that_it_is_not_used_and_an_accepted_one_is_in_the_prompt_of_
     recording.write_text(json.dumps({"role": "assistant", "content": "Done."}) + "\n")
     words = ["run", "a task", "--model", f"recorded:{recording}", "--approve", "policy"]
     assert main(words) == 0
-    assert "AGENTS.md is in no prompt" in capsys.readouterr().out
+    assert "AGENTS.md is not given to any agent" in capsys.readouterr().out
     accept(project)
     assert main(words) == 0
-    assert "AGENTS.md is in no prompt" not in capsys.readouterr().out
+    assert "AGENTS.md is not given to any agent" not in capsys.readouterr().out
     kept = [blob.read_text() for blob in (project / ".rails/blobs").rglob("*") if blob.is_file()]
     assert any("Use tabs." in text for text in kept)

@@ -224,3 +224,12 @@ def test_what_a_line_does_not_show_as_it_is_is_asked_about_by_itself(make, targe
     assert alike(plain, run_of(make, "b"))
     assert not alike(plain, run_of(make, target))
     assert not alike(run_of(make, target), plain)
+
+
+def test_a_no_to_all_names_the_batch_as_the_list_did_and_a_view_leaves_nothing_out(make, three):
+    batch = digest_of_all(three)[:16]
+    for typed in ("d no\n", "s\n", "what\n" * 20):
+        assert {decision.batch for decision in ask(three, typed)[0]} == {batch}
+    assert len(batch) == 16
+    long = [run_of(make, [f"line {number}" for number in range(60)], 1), run_of(make, "y", 2)]
+    assert "line 59" in ask(long, "v 1\no\n")[1].partition("Run this tool?")[2]

@@ -73,7 +73,7 @@ def test_parts_can_be_left_out_by_number(ask, make):
 def test_a_number_that_is_none_leaves_everything_as_it_is(ask, make, typed):
     request = make.ask(make.change(before=b"1\n2\n3\n4\n", after=AFTER))
     decision, screen = ask(f"l\n{typed}\na\n", request)
-    assert "Numbers from 1 to 2 are wanted." in screen
+    assert "Type numbers from 1 to 2." in screen
     assert (decision.answer, decision.edited) == ("approve", None)
 
 

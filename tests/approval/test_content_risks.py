@@ -160,7 +160,7 @@ def test_what_a_card_leaves_out_is_told_with_its_count(risks):
     assert found.kind == "hidden"
     assert "lines are left out (v shows everything)." in found.text
     (found,) = risks("x" * 5_000 + "\n")
-    assert found.text == "Not all of a.txt is shown: the middle of 1 long lines is left out (v shows everything)."
+    assert found.text == "Not all of a.txt is shown: the middle of 1 long line is left out (v shows everything)."
     fifty = "".join(f"{number}\n" for number in range(50))
     assert risks(fifty, files=1) == []
     (found,) = risks(fifty, files=100)

@@ -251,7 +251,11 @@ def test_a_question_carries_what_it_was_asked_with(make):
 
 
 def test_a_question_about_a_result_is_one_of_its_own(make):
-    run = replace(make.ask_tool(), notes=("n",), model="m")
+    repaired = replace(
+        make.tool_request("run_tests", "run", repairs=["comma"], coerced=["n: text to number"]), id="t1.a1"
+    )
+    run = request_for_tool("t1.a1", "coder", repaired, ["n"], model="m")
+    assert len(run.notes) == 3
     asked = request_for_result(run, "42\u200b" + "\n" * 100)
     assert (asked.id, asked.agent, asked.model, asked.notes, asked.returned) == (
         "t1.a1.result",

@@ -67,7 +67,7 @@ def test_created_and_deleted_files_show_every_line(make):
 
 def test_what_is_not_text_is_said_with_its_size(make):
     change = make.change(before=b"\x00\x01", after=b"\x00")
-    said = f"Not text: 2 bytes before, 1 bytes after; SHA-256 after: {change.after_sha256}"
+    said = f"This is not text: 2 bytes before, 1 byte after; SHA-256 after: {change.after_sha256}"
     why = "it has NUL bytes and is not UTF-16 or UTF-32."
     assert [line.text for line in file_diff(change).lines] == [said, f"Before: {why}", f"After: {why}"]
 
@@ -137,7 +137,7 @@ def test_a_large_file_is_capped_with_counts_and_its_last_line(make):
     diff = file_diff(make.change(before=None, after=after), max_lines=100)
     assert len(diff.lines) == 101
     assert diff.hidden == 4901
-    assert ("cut", "[… 4901 lines not shown, 4901 of them added, 0 removed …]") in styles(diff)
+    assert ("cut", "[… 4,901 lines not shown, 4901 of them added, 0 removed …]") in styles(diff)
     assert diff.lines[-1].text == "line 4999"
 
 

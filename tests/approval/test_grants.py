@@ -262,6 +262,7 @@ def test_a_rule_of_the_user_outranks_a_grant(make, clock, decision):
         (lambda make: make.ask(status="fail"), "did not pass"),
         (lambda make: make.ask(notes=["JSON repaired"]), "JSON repaired"),
         (lambda make: in_tests(make, before=None, after=b"x\n" * 300), "more than 200 lines"),
+        (lambda make: make.ask(make.change("a.py"), make.change("b.py", None, b"x\n" * 201)), "more than 200 lines"),
     ],
 )
 def test_what_is_dangerous_cannot_be_granted(make, request_of, why):

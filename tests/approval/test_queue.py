@@ -1,9 +1,11 @@
 """One queue for terminal and page: the first valid answer decides, exactly once; what is no answer decides nothing."""
 
+import dataclasses
 import os
 import pty
 import threading
 import time
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +14,12 @@ from msgspec.structs import replace
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.decision import Decision, sign, still_valid
+from rails.approval.options import batch_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.approver import TerminalApprover
+from rails.core.candidates import CandidatePlace, PlaceChoice
+from rails.core.changes import ChangeSet
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events.record import Record
 
@@ -416,3 +421,238 @@ def test_an_odd_answer_is_refused_with_a_reason(value):
 def test_an_answer_is_read_as_it_is_written():
     answer = PageAnswer("edit", "d" * 64, "r", "", 3, 4, {"a": "b"}, {"c": (0, 2)}, False)
     assert read_answer(answer.to_json()) == answer
+
+
+class Ticking:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self):
+        self.now = 1_000.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_question_waits_exactly_as_long_as_was_said(make, monkeypatch):
+    clock, request = Ticking(), make.ask()
+    desk = Desk(patience_s=90, clock=clock)
+    waited = []
+
+    def passes(_seconds):
+        waited.append(clock.now)
+        clock.now += 30
+
+    monkeypatch.setattr("rails.approval.queue.time.sleep", passes)
+    with pytest.raises(UnansweredError, match=r"^Nobody answered within 1\.5 minutes; nothing was changed\.$"):
+        desk.queue.decide(request)
+    assert waited == [1_000.0, 1_030.0, 1_060.0]
+    opened, closed = desk.records
+    left = (datetime.fromisoformat(opened.details["expires"]) - datetime.now(UTC)).total_seconds()
+    assert 20 < left < 92
+    assert (closed.details["id"], closed.details["digest"]) == (request.id, request.digest)
+    assert (closed.details["question"], closed.agent_role) == (1, request.agent)
+    assert not desk.queue.answered_elsewhere()
+    late = Desk(patience_s=90, clock=clock)
+    monkeypatch.setattr("rails.approval.queue.time.sleep", lambda _: late.box.place(1, YES(request)))
+    assert late.queue.decide(request).answer == "approve"
+
+
+def YES(request):
+    return PageAnswer("approve", request.digest).to_json()
+
+
+class Board(Here):
+    """A terminal that answers batches and places; ``None`` while somebody answers elsewhere."""
+
+    attended = True
+
+    def decide_batch(self, requests):
+        self.asked.append([one.id for one in requests])
+        self.wait()
+        return [Decision(self.answer, "", self.by, of=one.digest) for one in requests]
+
+    def choose(self, offer):
+        self.asked.append(offer)
+        self.wait()
+        return "at the terminal"
+
+
+def runs(make):
+    return [dataclasses.replace(make.ask_tool(n=number), id=f"r{number}") for number in (1, 2)]
+
+
+def chosen(choice, digest=None, **more):
+    return lambda record: PageAnswer("choose", digest or record.details["digest"], choice=choice, **more).to_json()
+
+
+def closing(desk):
+    last = desk.records[-1]
+    assert last.event_type == "APPROVAL_CLOSED"
+    return last.message, last.details["state"], last.details["question"]
+
+
+def test_several_runs_are_asked_about_at_the_terminal_and_in_the_page_at_once(make):
+    two = runs(make)
+    desk = Desk(here=(here := Board()))
+    assert [(one.answer, one.by, one.of) for one in desk.queue.decide_batch(two)] == [
+        ("approve", "human", one.digest) for one in two
+    ]
+    assert here.asked == [["r1", "r2"]]
+    assert desk.box.read(1) == {"do": "choose", "digest": desk.records[0].details["digest"]}
+    assert closing(desk) == ("answered: at the terminal", "answered", 1)
+    for place, by in (("page", IN_PAGE), ("review", IN_REVIEW)):
+        desk = Desk(here=Board())
+        desk.on_open = lambda record, desk=desk, place=place: desk.box.place(
+            record.seq, chosen("deny", place=place, reason="no")(record)
+        )
+        found = desk.queue.decide_batch(two)
+        assert [(one.answer, one.reason, one.by, one.of) for one in found] == [
+            ("deny", "no", by, one.digest) for one in two
+        ]
+        assert closing(desk) == ("answered: deny, in the page", "answered", 1)
+
+
+def test_who_is_not_there_is_not_asked_about_several(make):
+    two = runs(make)
+    desk = Desk(here=Here(), page_waits=False)
+    assert desk.queue.decide_batch(two) == [None, None]
+    assert desk.records == []
+    desk = Desk(here=(here := Board("deny")), page_waits=False)
+    assert [one.answer for one in desk.queue.decide_batch(two)] == ["deny", "deny"]
+    assert here.asked == [["r1", "r2"]]
+    queue = ApprovalQueue()
+    queue.here = Board("deny")
+    assert [one.answer for one in queue.decide_batch(two)] == ["deny", "deny"], "without a box the terminal answers"
+    assert ApprovalQueue(page_waits=True).decide_batch(two) == [None, None]
+    assert (queue.attended, Desk(here=Here(), page_waits=False).queue.attended) == (True, False)
+    assert (Desk().queue.attended, ApprovalQueue(page_waits=True).attended) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [
+        lambda record: {},
+        chosen("fly"),
+        chosen("deny", digest="0" * 64),
+        lambda record: PageAnswer("deny", record.details["digest"]).to_json(),
+    ],
+    ids=range(4),
+)
+def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(make, letter, monkeypatch):
+    desk, clock = Desk(patience_s=90, clock=Ticking()), None
+    clock = desk.queue._clock
+    desk.on_open = lambda record: desk.box.place(record.seq, letter(record))
+
+    def passes(_seconds):
+        assert not desk.box.waiting(1), "it was taken away"
+        assert desk.queue.answered_elsewhere() is False
+        clock.now += 90
+
+    monkeypatch.setattr("rails.approval.queue.time.sleep", passes)
+    assert desk.queue.decide_batch(runs(make)) == [None, None]
+    assert closing(desk) == ("Nobody answered.", "expired", 1)
+    assert clock.now == 1_090.0
+
+
+def test_an_answer_that_cannot_be_taken_now_has_the_question_put_again_with_the_reason(make):
+    desk = Desk()
+    desk.on_open = lambda record: desk.box.place(record.seq, chosen("one" if record.seq == 1 else "deny")(record))
+    question = batch_question(runs(make))
+    found = desk.queue.pick(question, None, lambda answer: "not now" if answer.choice == "one" else "")
+    assert found.choice == "deny"
+    assert [(one.details["replaces"], one.details["note"]) for one in desk.records[:2]] == [(0, ""), (1, "not now")]
+    assert closing(desk) == ("answered: deny, in the page", "answered", 2)
+    assert not desk.queue.answered_elsewhere()
+
+
+def test_a_page_that_was_first_wins_over_what_is_picked_at_the_terminal(make):
+    desk = Desk()
+    desk.on_open = lambda record: desk.box.place(record.seq, chosen("deny")(record))
+    asked = []
+    assert desk.queue.pick(batch_question(runs(make)), lambda: asked.append(1) or "mine").choice == "deny"
+    assert asked == [1]
+    alone = Desk(page_waits=False)
+    assert alone.queue.pick(batch_question(runs(make)), None) is None
+    assert alone.records == []
+    assert alone.queue.pick(batch_question(runs(make)), lambda: "mine") == "mine"
+
+
+def offer_of(make):
+    places = tuple(
+        CandidatePlace(handle, line, line + 1, 0.8, ChangeSet((make.change(after=after),)))
+        for handle, line, after in (("h1", 3, b"a = 3\n"), ("h2", 9, b"a = 9\n"))
+    )
+    return PlaceChoice("t1.1", 0, "src/app.py", "It is not in the file.", places)
+
+
+def test_a_place_is_chosen_at_the_terminal_or_in_the_page_whoever_is_first(make):
+    offer = offer_of(make)
+    desk = Desk(here=(here := Board()))
+    assert desk.queue.choose(offer) == "at the terminal"
+    assert here.asked == [offer]
+    assert closing(desk) == ("answered: at the terminal", "answered", 1)
+    for choice, found in (("h2", "h2"), ("fly", "at the terminal")):
+        desk = Desk(here=Board())
+        desk.on_open = lambda record, desk=desk, choice=choice: desk.box.place(record.seq, chosen(choice)(record))
+        assert desk.queue.choose(offer) == found
+    away = Board()
+    away.attended = False
+    desk = Desk(here=away, page_waits=False)
+    assert (desk.queue.choose(offer), away.asked, desk.records) == ("", [], [])
+    desk = Desk(here=away)
+    desk.on_open = lambda record: desk.box.place(record.seq, chosen("h1")(record))
+    assert (desk.queue.choose(offer), away.asked) == ("h1", [])
+    assert ApprovalQueue(page_waits=True).choose(offer) == ""
+    assert (Desk(here=Board(), page_waits=False).queue.attended, Desk(here=away, page_waits=False).queue.attended) == (
+        True,
+        False,
+    )
+
+
+def test_what_a_page_edits_is_the_files_own_text_in_its_own_encoding(make):
+    def edits(before, after, text):
+        desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": text}}), ("approve", {}))
+        decision = desk.queue.decide(make.ask(make.change(before=before, after=after)))
+        note = desk.records[1].details["note"]
+        return (decision.edited.changes.changes[0].after if decision.edited else None), note
+
+    assert edits(b"a\n", b"b\n", "\ufeffc\r\nd\n") == (b"c\nd\n", "")
+    assert edits(b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\n", "\ufeffc\n") == (b"\xef\xbb\xbfc\n", "")
+    assert edits("é\n".encode("utf-16"), "è\n".encode("utf-16"), "ê\n")[0] == "ê\n".encode("utf-16")
+    kept, note = edits(b"a\r", b"b\rc\r", "c\n")
+    assert (kept, note.endswith("would not survive the page. Edit it at the terminal.")) == (None, True)
+    kept, note = edits("é\n".encode("latin-1"), "è\n".encode("latin-1"), "c \u4e16 d\n")
+    assert kept is None
+    assert note.startswith("src/app.py is in ")
+    assert note.endswith(", which does not have '\u4e16'.")
+    assert edits(b"a\n", None, "c\n")[1].startswith("The line ends of src/app.py would not survive")
+
+
+def test_an_edit_that_nobody_could_check_is_not_used(make):
+    desk = Desk().answers(EDIT, ("approve", {}))
+    assert desk.queue.decide(make.ask()).edited is None
+    assert desk.records[1].details["note"] == "Nothing here can check an edit, so none is taken."
+
+
+def test_a_grant_of_another_rule_or_where_none_can_be_given_is_no_answer(make, monkeypatch):
+    rule = as_toml(propose(make.ask()))
+    for grants, text, answer in ((True, rule, "approve"), (True, rule + " ", "deny"), (False, rule, "deny")):
+        desk = Desk()
+        desk.queue.grants = desk.grants if grants else None
+        desk.answers(("grant", {"rule": text, "uses": 3, "minutes": 7}))
+        request = make.ask()
+        no = PageAnswer("deny", request.digest).to_json()
+        monkeypatch.setattr("rails.approval.queue.time.sleep", lambda _, desk=desk, no=no: desk.box.place(1, no))
+        assert desk.queue.decide(request).answer == answer
+        assert desk.records[0].details["grant"] is None or grants
+        assert len(desk.grants.active()) == (answer == "approve")
+
+
+def test_a_terminal_that_goes_away_is_not_asked_again_and_without_a_page_its_word_counts(make):
+    here = Here("deny", by="end of input")
+    desk = Desk(here=here, judge=judge_of(make)).answers(EDIT, ("approve", {}))
+    assert desk.queue.decide(make.ask()).by == IN_PAGE
+    assert (len(here.asked), desk.queue.here) == (1, None)
+    alone = Desk(here=Here("deny", by="end of input"), page_waits=False)
+    assert alone.queue.decide(make.ask()).by == "end of input"
+    assert alone.queue.here is not None

@@ -248,7 +248,7 @@ def test_the_plain_form_has_no_colour_and_no_boxes(make):
 def test_what_is_cut_is_counted_and_can_be_viewed(make):
     long = make.change("long.txt", None, b"".join(b"line %d\n" % n for n in range(2000)))
     decision, screen = piped("v\na\napprove\n", make, make.ask(long))
-    first, _, second = screen.partition("lines are not shown: v shows them.")
+    first, _, second = screen.partition("Not shown: 1,601 lines. Type v to see everything.")
     assert decision.answer == "approve"
     assert "line 1999" in first
     assert "line 1000\n" not in first

@@ -231,3 +231,9 @@ def test_lines_that_a_card_leaves_out_are_a_risk(make):
         assert [risk.kind for risk in make.ask(make.change("a.txt", None, content)).named] == ["hidden"]
     many = make.ask_tool("run_tests", **{f"p{n}": "x" for n in range(60)})
     assert "hidden" in {risk.kind for risk in many.named}
+
+
+def test_what_a_rule_says_is_added_to_the_doubts_that_are_there(make):
+    asked = PolicyApprover(rules(DENY), Human(), decides=False).with_rules(replace(make.ask(), doubts=("a doubt",)))
+    assert (asked.doubts[0], len(asked.doubts)) == ("a doubt", 2)
+    assert asked.doubts[1] == asked.risks[0]

@@ -122,7 +122,7 @@ def test_a_set_is_run_reported_compared_reviewed_and_exported(batch, model, tmp_
         assert server.requests == []
         code, out = batch(*words, "--workers", "2")
         assert code == 0
-        assert "2 run: 1 passed, 1 failed, 0 errors" in out
+        assert "2 jobs run: 1 passed, 1 failed, 0 errors" in out
         asked = len(server.requests)
         code, out = batch(*words)
         assert "2 jobs, 2 of them done before" in out
@@ -174,7 +174,7 @@ def test_answers_are_exported_with_secrets_masked_and_the_licence(batch, model):
         (("run", "none.jsonl", "--store", "r", "--models", "openai:m", "--policy", "edits"), "cannot be read"),
         (("report", "nowhere"), "There is no result"),
         (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--gate", "half"), "--gate takes"),
-        (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--templates", "x.md"), "no agent's file"),
+        (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--templates", "x.md"), "not an agent's file"),
     ],
 )
 def test_a_wrong_use_is_told_and_nothing_is_run(batch, tmp_path, capsys, words, said):

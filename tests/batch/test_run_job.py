@@ -83,7 +83,7 @@ def test_a_fault_of_the_model_or_the_spec_is_an_error_and_no_failure(job, model,
         no_check = run_job(job(server, task="fix", checks=["no-such-program-at-all"], model="recorded:/nowhere"))
     assert refused.ending == "model_failed"
     assert "HTTP 400" in refused.error
-    for result, words in ((unknown, "nobody"), (nowhere, "no git repository"), (relative, "absolutely")):
+    for result, words in ((unknown, "nobody"), (nowhere, "not a git repository"), (relative, "absolutely")):
         assert words in result.error
         assert result.ending == "error"
     assert "cannot be checked out" in missing.error
@@ -105,7 +105,7 @@ def test_a_check_that_crashes_is_a_failure_and_one_that_is_not_there_an_error(jo
 def test_a_hidden_file_has_its_place_in_the_tree(job, model, tmp_path):
     with model(fix=[edit(RIGHT), says("Done.")]) as server:
         for path in ("../out.py", "/tmp/out.py", ""):
-            assert "no path of a hidden file" in run_job(job(server, hidden={path: "x = 1\n"})).error
+            assert "not the path of a hidden file" in run_job(job(server, hidden={path: "x = 1\n"})).error
     assert not [*tmp_path.rglob("out.py")]
 
 
@@ -180,7 +180,7 @@ def test_specs_and_results_are_frozen_picklable_and_json_with_a_schema(job, mode
         assert from_object(facts, kind, "it") == value
         with pytest.raises(AttributeError):
             value.repo = "other"
-    with pytest.raises(UsageError, match=r"it is no JobSpec: .*comit"):
+    with pytest.raises(UsageError, match=r"it is not a JobSpec: .*comit"):
         from_object({"repo": "/a", "comit": "b"}, JobSpec, "it")
 
 

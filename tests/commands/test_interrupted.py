@@ -2,8 +2,6 @@
 
 import json
 import os
-import pty
-import select
 import signal
 import subprocess
 import sys
@@ -12,6 +10,7 @@ import time
 import pytest
 
 from rails.testing import StubServer, says
+from tests.commands.terminal import Terminal
 
 WRITE = '```json\n{"tool": "write_file", "path": "hello.txt", "content": "hello\\n"}\n```\n'
 
@@ -22,45 +21,16 @@ def environment(tmp_path):
     (tmp_path / "project").mkdir()
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     ours = {"AI_RAILS_CONFIG_DIR": str(tmp_path / "config"), "AI_RAILS_LANG": "en", "ANTHROPIC_API_KEY": "k"}
+    ours["OPENAI_API_KEY"] = "k"
     return {**kept, **ours, "TERM": "xterm-256color", "COLUMNS": "100"}
 
 
-class Terminal:
-    """The command on a pseudo-terminal, in a session of its own, so that a typed Ctrl-C reaches it as a signal."""
-
-    def __init__(self, project, environment, *words):
-        self.master, slave = pty.openpty()
-        command = [sys.executable, "-m", "rails", *words]
-        code = "import fcntl, os, signal, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-        code += "signal.signal(signal.SIGHUP, signal.SIG_DFL); "  # the suite itself may run under nohup
-        code += "os.execv(sys.argv[1], sys.argv[1:])"
-        starter = [sys.executable, "-c", code, *command]
-        self.process = subprocess.Popen(starter, cwd=project, env=environment, stdin=slave, stdout=slave, stderr=slave)
-        os.close(slave)
-        self.seen = ""
-
-    def until(self, words, seconds=60):
-        end = time.monotonic() + seconds
-        while words not in self.seen:
-            assert time.monotonic() < end, f"{words!r} did not appear: {self.seen[-800:]!r}"
-            self._read(0.1)
-
-    def _read(self, seconds):
-        if select.select([self.master], [], [], seconds)[0]:
-            try:
-                self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
-            except OSError:  # the other end is closed
-                return False
-        return True
-
-    def end(self):
-        end = time.monotonic() + 60
-        while self.process.poll() is None and time.monotonic() < end:
-            self._read(0.05)
-        while select.select([self.master], [], [], 0)[0] and self._read(0):
-            pass
-        os.close(self.master)
-        return self.process.wait(timeout=60)
+def model_at(stub, anthropic):
+    """Both kinds of clients are stopped; only where it is the subject by the one that takes a second to import."""
+    return (
+        "--model",
+        *(("anthropic:m", "--base-url", stub.url) if anthropic else ("openai:m", "--base-url", f"{stub.url}/v1")),
+    )
 
 
 @pytest.mark.parametrize("moment", ["answering", "asking"])
@@ -69,13 +39,12 @@ def test_control_c_ends_with_a_summary_and_the_command_to_go_on(tmp_path, enviro
     slow = {"chunk_chars": 12, "pause_s": 0.2} if moment == "answering" else {}
     replies = [says(f"I begin.\n\nNow\n{'and then ' * 500 if slow else WRITE}", **slow)]
     with StubServer(replies) as stub:
-        words = ("run", "write hello", "--model", "anthropic:claude-test", "--base-url", stub.url)
-        terminal = Terminal(project, environment, *words)
+        terminal = Terminal(project, environment, "run", "write hello", *model_at(stub, moment == "answering"))
         terminal.until("I begin." if moment == "answering" else "then Enter: ")
-        os.write(terminal.master, b"\x03")
+        terminal.type("\x03")
         assert terminal.end() == 130
     assert "Traceback" not in terminal.seen
-    for words in ("stopped by Ctrl-C", "summary", "go on:", "ai-rails run --resume ", "\x1b[?25h"):
+    for words in ("Stopped by Ctrl-C.", "summary", "go on:", "ai-rails run --resume ", "\x1b[?25h"):
         assert words in terminal.seen, words
     assert "undo it:" not in terminal.seen
     assert not (project / "hello.txt").exists()
@@ -85,13 +54,12 @@ def test_control_c_ends_with_a_summary_and_the_command_to_go_on(tmp_path, enviro
 def test_a_session_that_a_signal_ends_says_how_to_go_on(tmp_path, environment, number):
     project = tmp_path / "project"
     with StubServer([says("I begin.\n\nNow\n" + "and then " * 500, chunk_chars=12, pause_s=0.2)]) as stub:
-        words = ("run", "write hello", "--model", "anthropic:claude-test", "--base-url", stub.url)
-        terminal = Terminal(project, environment, *words)
+        terminal = Terminal(project, environment, "run", "write hello", *model_at(stub, number == signal.SIGTERM))
         terminal.until("I begin.")
         terminal.process.send_signal(number)
         assert terminal.end() == 128 + number
     assert "Traceback" not in terminal.seen
-    for words in (f"stopped by {number.name}", "go on:", "ai-rails run --resume "):
+    for words in (f"Stopped by {number.name}.", "go on:", "ai-rails run --resume "):
         assert words in terminal.seen, words
 
 

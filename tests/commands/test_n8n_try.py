@@ -32,12 +32,12 @@ def folder(tmp_path, monkeypatch):
     [
         ("try", "Write: ai-rails n8n try FLOW.json"),
         ("try nowhere.json", "cannot be read"),
-        ("try sample.json", "no n8n workflow"),
+        ("try sample.json", "not an n8n workflow"),
         ("try broken.json", "not JSON"),
         ("try orders.json --data broken.json", "not JSON"),
         ("try orders.json --start Large", 'Did you mean "Large?"'),
-        ("try orders.json --now soon", "no date"),
-        ("try orders.json --timezone Mars/Base", "no time zone"),
+        ("try orders.json --now soon", "not a date"),
+        ("try orders.json --timezone Mars/Base", "not a time zone"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_to_do(command, said, folder, capsys):

@@ -13,7 +13,7 @@ TABLE = """
 nonsense | there is no 'nonsense'
 reveiw | did you mean review?
 --verison | --version is the nearest
-run | What shall the agent do? For example
+run | What should the agent do? For example
 run x --model nonsense | Unknown model 'nonsense': write it as
 run x --model foo:bar | Unknown model 'foo:bar'
 run x --model anthropic: | has no name: write it as
@@ -54,7 +54,7 @@ run x --correction all | choose from
 run x --escalate up | choose from
 run x --handoff maybe | choose from
 run x --modle y | --model is the nearest
-run x y z | It takes no y z
+run x y z | It does not take y z
 run --resume | There is no session in
 run --resume nope | There is no session in
 apply missing.md | missing.md is not a file. Name a saved answer
@@ -83,7 +83,7 @@ takeover | required
 takeover missing x | is not a folder, so there is nothing to take over
 undo nope | There is nothing to undo in session 'nope'
 undo | There is nothing to undo in
-undo x y z | It takes no y z
+undo x y z | It does not take y z
 undo --project missing | missing is not a folder
 redo | There is nothing to redo in
 redo nope | There is nothing to redo in session 'nope'
@@ -98,17 +98,17 @@ review --by month | choose from
 review --port x --web | a port is a whole number from 0 to 65535
 review --port 99999 --web | a port is a whole number from 0 to 65535, not '99999'
 review --verify nope | There is no session here
-review --filter is:wrong | is:wrong is nothing a session can be
+review --filter is:wrong | is:wrong is not a state of a session
 log | required
 log nonsense | choose from
-log search | What shall be searched? For example
+log search | What should be searched for? For example
 log search x | There is no session here
 log verify nope | There is no session here
 log export nope --format xml | There is no session here
 serve --port 80000 | a port is a whole number from 0 to 65535, not '80000'
 serve --port -1 | a port is a whole number from 0 to 65535
 serve --port x | a port is a whole number from 0 to 65535
-serve --host 0.0.0.0 | It takes no --host 0.0.0.0
+serve --host 0.0.0.0 | It does not take --host 0.0.0.0
 serve | There is no session here. Start one with ai-rails run
 why | required
 why ok.py | Name a file and a line, for example src/app.py:12
@@ -132,19 +132,19 @@ tools import bad.json | bad.json:1: the file is not JSON
 tools import folder | folder is not a file
 n8n nonsense | choose from
 n8n draw missing.json | missing.json cannot be read
-n8n draw bad.json | is no n8n workflow in JSON
+n8n draw bad.json | is not an n8n workflow in JSON
 n8n diff missing.json | Write: ai-rails n8n diff OLD.json NEW.json
 grants nope | choose from
 grants revoke | Which grant? For example
 grants revoke x | No run in this project has a grant 'x'
-policy nope | It takes no nope
+policy nope | It does not take nope
 config nope | choose from
 agents nope | There is no agent 'nope'. Known agents
 hook | required
 hook nope | choose from
 completion | required
 completion csh | choose from
-completion bash extra | It takes no extra
+completion bash extra | It does not take extra
 batch run t.jsonl | batch run needs --store and --models. Nothing was run
 batch run missing.jsonl --store s --models x --policy edits | The tasks in missing.jsonl cannot be read
 batch run ok.py --store s --models x --policy gone.toml | There is no policy in gone.toml
@@ -158,13 +158,13 @@ mcp --agent nobody | There is no agent 'nobody'. Known agents
 mcp --answer-within 0 | a number above 0 is wanted
 mcp | starts ai-rails mcp and talks to it over standard input
 acp --agent coder | An editor starts ai-rails acp and talks to it over standard input
-acp extra | It takes no extra
+acp extra | It does not take extra
 sandbox | the following arguments are required: COMMAND
 sandbox --timeout 0 -- true | a number above 0 is wanted, not '0'
 sandbox --timeout soon -- true | a number above 0 is wanted, not 'soon'
 hook install | the following arguments are required: host
 hook install claude-code --user --project | --project or --user, not both
-hook claude-code --wrong | It takes no --wrong
+hook claude-code --wrong | It does not take --wrong
 chat --resume nope | There is no session
 chat --agent nobody x | There is no agent 'nobody'
 run x --candidates 0 | a whole number from 1 is wanted

@@ -1,11 +1,13 @@
 """``ai-rails config`` shows each value and where it comes from; a schema goes to editors as it is."""
 
 import json
+import os
 import re
 
 import pytest
 
 from rails.cli import main
+from rails.commands import user_env
 from rails.config.settings_file import SCHEMAS, schema_text
 from rails.gate.support import executed_config
 
@@ -41,7 +43,9 @@ def rows(out):
 def test_without_a_file_everything_is_the_default(own, project, capsys):
     code, out, err = config(project, capsys)
     assert (code, err) == (0, "")
-    assert "command line, environment, your file, the project's file (which may only tighten), default" in out
+    assert (
+        "command line, environment, your .env, your file, the project's file (which may only tighten), default" in out
+    )
     assert {source for _, _, source in rows(out) if source != "environment"} == {"default"}
     assert ("AI_RAILS_MODEL", "what --model says", "default") in rows(out)
 
@@ -125,3 +129,23 @@ def test_an_unknown_schema_names_those_that_are_there(own, project, capsys):
     code, _, err = config(project, capsys, "schema", "polcy")
     assert code == 2
     assert "There are rails, config, gate, policy, prices." in err
+
+
+def test_c14_08_the_users_own_env_file_counts_after_the_environment_and_a_projects_sets_nothing(
+    own, project, capsys, monkeypatch
+):
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    monkeypatch.setattr(user_env, "TAKEN", set())
+    monkeypatch.setenv("AI_RAILS_LANG", "en")
+    (project / ".env").write_text("ANTHROPIC_BASE_URL=http://localhost:9/\n")
+    (own / ".env").write_text("# mine\nexport AI_RAILS_MODEL='claude-y'\nAI_RAILS_LANG=ja\n")
+    (own / ".env").chmod(0o600)
+    _, out, _ = config(project, capsys)
+    assert {("AI_RAILS_MODEL", '"claude-y"', str(own / ".env")), ("AI_RAILS_LANG", '"en"', "environment")} <= set(
+        rows(out)
+    )
+    assert "localhost:9" not in out
+    (own / ".env").chmod(0o666)
+    code, _, err = config(project, capsys)
+    assert code == 2
+    assert "Others can write" in err

@@ -32,7 +32,7 @@ COMMAND = {"name": "n", "run": ["a"], "reads": "sarif", "pattern": "p", "report"
 COMMAND |= {"ok_codes": [0, 1], "mode": "advisory", "timeout": 3, "environment": {"A": "b"}}
 COMMAND |= {"changed": True, "coverage": 80, "function": "m.n:f"}
 GATE = {
-    "mode": [{"mode": "retry", "path": "p", "agent": ["a"], "rule": "r", "attempts": 2}],
+    "mode": [{"mode": "retry", "check": "output", "path": "p", "agent": ["a"], "rule": "r", "attempts": 2}],
     "schema": [{"path": ["p"], "url": "u", "schema": "s"}],
     "headings": [{"path": "p", "headings": ["h"]}],
     "command": [COMMAND],
@@ -184,7 +184,7 @@ def test_every_mistake_is_told_with_its_place():
         parse_settings(text.encode(), ".rails.toml", "rails").tables(tables.ProjectTables)
     assert error.value.mistakes == (
         ".rails.toml:4:1: gate.mode 1: `mod` is not known. Did you mean `mode`? "
-        "Allowed: `mode`, `path`, `agent`, `rule`, `attempts`.",
+        "Allowed: `mode`, `check`, `path`, `agent`, `rule`, `attempts`.",
         ".rails.toml:5:1: gate.mode 1: `attempts` is 5000; it must be at most 3600. "
         "With retry: how often it goes back to the agent.",
         ".rails.toml:6:2: `police` is not known. Did you mean `policy`? Allowed: `gate`, `policy`, `n8n`, `run`.",
@@ -195,8 +195,8 @@ def test_every_mistake_is_told_with_its_place():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"\xff", "x.toml:1: it is not valid TOML: byte 0xff is no UTF-8."),
-        (b"a = 1\nb = \xff", "x.toml:2: it is not valid TOML: byte 0xff is no UTF-8."),
+        (b"\xff", "x.toml:1: it is not valid TOML: byte 0xff is not UTF-8."),
+        (b"a = 1\nb = \xff", "x.toml:2: it is not valid TOML: byte 0xff is not UTF-8."),
         (b"a = 1\na = 2\n", "x.toml:2:6: it is not valid TOML: Cannot overwrite a value."),
         (b"a = [", "x.toml: it is not valid TOML: Invalid value."),
     ],

@@ -1,6 +1,5 @@
 """Every record of real logs gives one event that says the same, and no details, however odd, stop a reader."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from rails.core.events.record import BY_TYPE, EVENTS, event_of
 from rails.core.events.values import StoredText
 from rails.core.text import one_line
 from rails.log import event_codec
-from rails.log.reader import full, read_lenient, read_strict
+from rails.log.reader import full, read_lenient
 
 TESTS = Path(__file__).parent.parent
 MESSAGE_CHARS = 1_000
@@ -23,33 +22,6 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-
-
-def scenarios():
-    spec = importlib.util.spec_from_file_location("scenarios_of_sessions", TESTS / "test_scenarios.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SCENARIOS = scenarios()
-
-
-def assert_read_back(record):
-    event = event_of(record.event_type, record.message, record.details)
-    assert not isinstance(event, UnknownEvent)
-    assert event.type == record.event_type
-    assert event_codec.dumps(event.to_json()) == event_codec.dumps(record.details), record.event_type
-    assert one_line(event.message, MESSAGE_CHARS) == record.message
-
-
-@pytest.mark.parametrize("case", SCENARIOS.cases(), ids=lambda path: path.name)
-def test_every_record_of_a_scenario_is_read_back_as_it_was_written(case, tmp_path, monkeypatch):
-    language = json.loads((case / "scenario.json").read_text("utf-8")).get("lang", "en")
-    monkeypatch.setenv("AI_RAILS_LANG", language)
-    _, _, log, _ = SCENARIOS.run_scenario(case, SCENARIOS.fresh_project(case, tmp_path))
-    for record in (*read_strict(log), *read_lenient(log)[0]):
-        assert_read_back(record)
 
 
 def test_there_is_one_class_for_each_type():

@@ -292,3 +292,19 @@ def test_a_name_is_folded_as_the_most_forgiving_system_does(part, folded):
 
 def test_paths_sort_and_compare_by_their_text():
     assert sorted(map(WorkspacePath, ("b", "a/b", "a"))) == list(map(WorkspacePath, ("a", "a/b", "b")))
+
+
+def test_a_kept_text_is_named_by_its_digest_and_nothing_else_is_one():
+    digest = "0123456789abcdef" * 4
+    assert paths.kept_file(digest) == f".rails/blobs/01/{digest}"
+    for text, kept in (
+        (paths.kept_file(digest), True),
+        (f".rails/blobs/02/{digest}", False),
+        (digest, False),
+        (f"x/.rails/blobs/01/{digest}", False),
+        (paths.kept_file(digest[1:]), False),
+        (paths.kept_file(f"{digest}0"), False),
+        (paths.kept_file(digest.upper()), False),
+        (paths.kept_file("notes.txt"), False),
+    ):
+        assert paths.is_kept_file(parse_path(text)) is kept, text

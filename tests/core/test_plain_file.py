@@ -1,4 +1,4 @@
-"""What is no ordinary file is an error at once, wherever a project's own files are read."""
+"""What is not an ordinary file is an error at once, wherever a project's own files are read."""
 
 import os
 
@@ -37,9 +37,9 @@ def test_a_file_is_read_within_its_bound_and_a_link_where_it_may(tmp_path):
 def test_a_pipe_and_a_folder_and_a_device_are_errors(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(OSError, match=r"no ordinary file|directory"):
+        with pytest.raises(OSError, match=r"not an ordinary file|directory"):
             read_ordinary(place, 9)
-    with pytest.raises(OSError, match="no ordinary file"):
+    with pytest.raises(OSError, match="not an ordinary file"):
         read_ordinary("/dev/zero", 9)
 
 

@@ -88,6 +88,13 @@ def test_what_each_kind_of_pattern_matches(lines, path, restricted):
     assert bool(Restrictions.parsed(lines.encode()).reason(path)) is restricted
 
 
+def test_there_are_restrictions_where_a_pattern_or_a_fault_is_and_a_pattern_of_nothing_is_none():
+    some = [Restrictions.parsed(data) for data in (b"a\n", b"!a\n", b"\xff")]
+    none = [Restrictions.parsed(data) for data in (b"", b"# a\n\n  \n", b"./\n/\n!\n!/\n")]
+    assert ([bool(one) for one in some], [bool(one) for one in none]) == ([True] * 3, [False] * 3)
+    assert [one.reason("folder/") for one in none] == [""] * 3
+
+
 def test_the_reason_names_the_pattern_that_decided():
     found = Restrictions.parsed(b"a\n*.txt\n!b.txt\n/c/\n")
     assert found.reason("x.txt") == ".agent-restrictions has *.txt"

@@ -121,8 +121,8 @@ def test_texts_without_backslashes_that_differ_look_different(one, other):
 @pytest.mark.parametrize("alphabet", ["a", "\x1b", "\u0301", "\u202e", "é"])
 def test_long_texts_take_linear_time(alphabet):
     started = time.process_time()
-    printable(alphabet * 1_000_000)
-    assert time.process_time() - started < 10
+    printable(alphabet * 200_000)
+    assert time.process_time() - started < 2
 
 
 def test_one_line_is_one_line_and_counts_what_it_cut():

@@ -12,6 +12,7 @@ from rails.core import limits
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
+from rails.edits import safe_files
 from rails.edits.apply import apply, read_file, record_written, recover, write
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
@@ -556,3 +557,82 @@ def test_a_step_that_is_recorded_already_is_not_recorded_again(tmp_path, monkeyp
     (said,) = recover(tmp_path)
     assert said.endswith("It is step 1 of session s1 and can be undone.")
     assert [one.step for one in History(tmp_path).steps()] == [1]
+
+
+def test_a_file_in_a_folder_that_is_not_there_is_none_of_another_folder(tmp_path, monkeypatch):
+    save(tmp_path, "here/b.txt", "not the project's")
+    monkeypatch.chdir(tmp_path / "here")
+    assert read_file(tmp_path, at("no/b.txt")) is None
+    with opened(tmp_path) as workspace:
+        assert workspace.names(("no",)) == []
+
+
+@pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])
+def test_a_system_without_the_call_that_exchanges_has_none(monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("rails.edits.safe_files.ctypes.CDLL", fail)
+    assert safe_files._renameat2.__wrapped__() is None
+    monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: None)
+    assert Disk().exchange("a", "b", 0) is False
+
+
+def test_every_call_that_changes_the_disk_is_made_in_the_folder_that_is_held(tmp_path, monkeypatch):
+    calls, disk = [], Disk()
+
+    class System:
+        O_RDONLY = 0
+
+        def __getattr__(self, name):
+            return lambda *words, **named: calls.append((name, words, named)) or 7
+
+    monkeypatch.setattr(safe_files, "os", System())
+    assert disk.create("new", 3) == 7
+    disk.set_owner(4, (11, 12))
+    disk.set_mode(4, 0o640)
+    disk.sync(4)
+    disk.rename("one", "two", 3)
+    disk.link("one", "two", 3)
+    disk.unlink("one", 3)
+    disk.make_folder("one", 3)
+    disk.remove_folder("one", 3)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    within = {"src_dir_fd": 3, "dst_dir_fd": 3}
+    assert calls == [
+        ("open", ("new", flags, 0o600), {"dir_fd": 3}),
+        ("fchown", (4, 11, 12), {}),
+        ("fchmod", (4, 0o640), {}),
+        ("fsync", (4,), {}),
+        ("rename", ("one", "two"), within),
+        ("link", ("one", "two"), {**within, "follow_symlinks": False}),
+        ("unlink", ("one",), {"dir_fd": 3}),
+        ("mkdir", ("one", 0o777), {"dir_fd": 3}),
+        ("rmdir", ("one",), {"dir_fd": 3}),
+    ]
+
+
+def test_two_names_are_exchanged_in_the_folder_that_is_held(monkeypatch):
+    calls = []
+    monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: lambda *words: calls.append(words) or 0)
+    assert Disk().exchange("one", "two", 3) is True
+    assert calls == [(3, b"one", 3, b"two", 2)]
+
+
+def test_folders_and_files_are_opened_without_following_a_link_or_waiting(tmp_path):
+    always = os.O_NOFOLLOW | os.O_CLOEXEC
+    assert os.O_RDONLY | os.O_DIRECTORY | always == safe_files._FOLDER
+    assert os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | always == safe_files._READ
+    with opened(tmp_path) as workspace:
+        assert not os.get_inheritable(workspace.folder(()))
+
+
+def test_a_folder_that_vanishes_while_it_is_made_is_named(tmp_path):
+    class Forgetful(Disk):
+        def make_folder(self, name, folder):
+            if name != "y":
+                super().make_folder(name, folder)
+
+    with opened(tmp_path, Forgetful()) as workspace, pytest.raises(UnsafeFileError) as raised:
+        workspace.make_folder(("x", "y"))
+    assert str(raised.value) == "x/y vanished while it was being made."

@@ -204,6 +204,10 @@ def test_a_session_is_taken_back_from_its_last_step_on_and_stops_at_what_was_cha
     save(tmp_path, "0.txt", "by hand")
     with pytest.raises(WorkspaceError, match=r"was not done again: the same lines of 0\.txt were changed since"):
         history.redo("s1", 1)
+    (tmp_path / "0.txt").unlink()
+    assert [one.step for one in history.redo_session("s1")] == [1, 2, 3]
+    assert set(tree(tmp_path)) == {"0.txt", "1.txt", "2.txt", "other.txt"}
+    assert (history.redo_session("s1"), history.undo_session("nobody")) == ((), ())
 
 
 def test_what_somebody_removed_already_needs_no_undo_and_what_somebody_made_again_no_redo(tmp_path):

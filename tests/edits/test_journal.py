@@ -11,7 +11,16 @@ from rails.edits import rollback
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
-from rails.edits.journal import Entry, decode_journal, encode_journal, for_changes, next_id
+from rails.edits.journal import (
+    Entry,
+    close_journal,
+    decode_journal,
+    encode_journal,
+    for_changes,
+    mark_applied,
+    next_id,
+)
+from rails.edits.safe_files import Disk, opened
 
 from .helpers import at, change, save, tree
 
@@ -227,3 +236,91 @@ def test_a_change_is_complete_where_all_of_it_was_in_place_and_something_still_s
     entry = Entry(at("a.txt"), 0o644, b"b", "b", "a", ".slot", 0o644)
     found = [rollback._State(entry, 3, now, 0o644, slot) for now, slot in files]
     assert rollback.is_complete(found) is complete
+
+
+def test_only_a_change_that_waits_for_its_step_is_marked_and_where_that_fails_it_stays_as_it_was(tmp_path):
+    class Full(Disk):
+        def rename(self, old, new, folder):
+            raise OSError(28, "No space left on device")
+
+    waiting, folder = journal(), tmp_path / ".rails/journal"
+    for one, disk, name in (
+        (replace(waiting, step=None), Disk(), f"{ID}.journal"),
+        (waiting, Full(), f"{ID}.journal"),
+        (waiting, Disk(), f"{ID}.applied"),
+        (replace(waiting, applied=True), Full(), f"{ID}.applied"),
+    ):
+        synced = []
+        save(tmp_path, f".rails/journal/{one.file_name}", "x")
+        with opened(tmp_path, disk) as workspace:
+            marked = mark_applied(workspace, one)
+            assert marked == replace(one, applied=name.endswith("applied"))
+            assert [place.name for place in folder.iterdir()] == [name]
+            workspace.disk.sync = synced.append
+            close_journal(workspace, marked)
+            assert synced == [workspace.folder((".rails", "journal"))]
+            close_journal(workspace, marked)
+        assert list(folder.iterdir()) == []
+
+
+def put_back(before, after, now, slot):
+    """What is in the file's place once an interrupted change was taken back."""
+    if now != after:
+        return now  # the old bytes, or somebody else's
+    if slot not in (None, "", before, after):
+        return slot  # somebody else's, over which ours were put
+    return before
+
+
+@pytest.mark.parametrize(("before", "after", "now", "slot", "expected"), STATES)
+def test_what_is_taken_back_is_as_it_was_and_what_is_somebody_elses_stays(
+    tmp_path, quick_disk, before, after, now, slot, expected
+):
+    bytes_of = lambda text: None if text is None else text.encode()  # noqa: E731
+    changes = ChangeSet((change("d/a.txt", bytes_of(before), bytes_of(after), 0o755), change("d/other", None, b"o")))
+    planned = for_changes(ID, changes, {at("d/a.txt"): 0o640}, (("d",),))
+    for name, text in (("a.txt", now), (planned.entries[0].slot, slot or None)):
+        if text is not None:
+            save(tmp_path, f"d/{name}", text).chmod(0o600)
+    (tmp_path / "d").mkdir(exist_ok=True)
+    is_after, is_foreign, *_ = expected
+    synced = []
+    disk = Disk()
+    disk.sync = synced.append
+    with opened(tmp_path, disk) as workspace:
+        said = rollback.roll_back(workspace, planned)
+        folder = workspace.folder(("d",)) if (tmp_path / "d").exists() else None
+        assert folder is None or folder in synced
+    left = put_back(before, after, now, slot)
+    written = now == after != before and slot in ("", None, after) and before is not None
+    assert tree(tmp_path) == ({} if left is None else {"d/a.txt": (left.encode(), 0o640 if written else 0o600)})
+    assert (tmp_path / "d").exists() is (left is not None), "a folder that was made for the change goes if it is empty"
+    kept = slot == before and before is not None
+    others = "d/a.txt was changed by someone else meanwhile and is left as it is."
+    others += f" What it was before is in .rails/recovered/{ID}-a.txt." if kept else ""
+    back = ["An interrupted change was taken back: d/a.txt, d/other."]
+    assert said == back * is_after + [others] * is_foreign
+    place = tmp_path / ".rails/recovered" / f"{ID}-a.txt"
+    assert (place.read_bytes() if place.exists() else None) == (bytes_of(before) if kept and is_foreign else None)
+
+
+@pytest.mark.parametrize(("now", "mode"), [(0o755, 0o640), (0o640, 0o640), (0o600, 0o600)])
+def test_a_mode_that_was_changed_alone_is_taken_back_with_the_bytes_as_they_are(tmp_path, quick_disk, now, mode):
+    planned = for_changes(ID, ChangeSet((change("a.txt", b"b", b"b", 0o755),)), {at("a.txt"): 0o640}, ())
+    save(tmp_path, "a.txt", "b").chmod(now)
+    with opened(tmp_path) as workspace:
+        said = rollback.roll_back(workspace, planned)
+    assert tree(tmp_path) == {"a.txt": (b"b", mode)}
+    assert said == ["An interrupted change was taken back: a.txt."] * (now == 0o755)
+
+
+def test_a_folder_that_became_a_link_is_not_gone_through_when_a_change_is_taken_back(tmp_path, quick_disk):
+    planned = for_changes(ID, ChangeSet((change("d/a.txt", b"b", b"a"), change("e.txt", b"b", b"a"))), {}, ())
+    save(tmp_path, "elsewhere/a.txt", "a")
+    save(tmp_path, "e.txt", "a")
+    (tmp_path / "d").symlink_to("elsewhere")
+    with opened(tmp_path) as workspace:
+        said = rollback.roll_back(workspace, planned)
+    assert tree(tmp_path) == {"elsewhere/a.txt": (b"a", 0o644), "e.txt": (b"b", 0o644)}
+    left = "d/a.txt was changed by someone else meanwhile and is left as it is."
+    assert said == ["An interrupted change was taken back: d/a.txt, e.txt.", left]

@@ -557,3 +557,30 @@ def test_planning_writes_nothing(tmp_path):
     save(tmp_path, "a.txt", "one")
     one(tmp_path, edit("a.txt", "one", "two"), request("write_file", 2, file_path="x/y.txt", content="z"))
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["a.txt"]
+
+
+def test_c3_14_a_link_that_leads_out_of_the_project_is_refused(tmp_path):
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    project.mkdir()
+    outside.mkdir()
+    (outside / "a.txt").write_text("one", "utf-8")
+    (project / "out").symlink_to(outside)
+    (project / "a.txt").symlink_to(outside / "a.txt")
+    for name in ("out/a.txt", "out/new.txt", "a.txt"):
+        assert codes(project, request("write_file", file_path=name, content="x")) == ["path"]
+    assert (outside / "a.txt").read_text("utf-8") == "one"
+
+
+def test_c6_08_a_file_of_more_than_ten_megabytes_is_neither_read_nor_written(tmp_path):
+    save(tmp_path, "a.txt", b"x" * 10_000_001)
+    refused = (
+        plan([edit("a.txt", "x", "y")], tmp_path).refusals
+        + plan([request("write_file", file_path="b.txt", content="x" * 10_000_001)], tmp_path).refusals
+    )
+    assert len(refused) == 2
+    assert all("10000000" in one.message for one in refused), refused
+
+
+def test_c7_07_a_file_in_another_encoding_keeps_it(tmp_path):
+    save(tmp_path, "a.txt", "caf\u00e9 one\n".encode("latin-1"))
+    assert after(tmp_path, "a.txt", edit("a.txt", "one", "two")) == "caf\u00e9 two\n".encode("latin-1")

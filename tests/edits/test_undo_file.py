@@ -106,3 +106,19 @@ def test_where_nothing_is_left_to_take_back_is_said(history, tmp_path, words, wh
         history.undo_file(*words)
     assert str(raised.value) == f"Nothing that {where} is left to undo. Nothing was changed."
     assert (tree(tmp_path), len(history.steps())) == (before, 2)
+
+
+@pytest.mark.parametrize("back", ["undo_file", "undo"])
+def test_the_way_back_is_from_what_was_done_last_and_not_from_what_was_done_first(tmp_path, back):
+    texts = [
+        f"{first}\n" + "same\n" * 7 + f"{last}\n" for first, last in (("0", "8"), ("1", "8"), ("0", "9"), ("1", "9"))
+    ]
+    save(tmp_path, "a.txt", texts[0])
+    step(tmp_path, change("a.txt", texts[0].encode(), texts[1].encode()))
+    history = History(tmp_path)
+    history.undo()
+    save(tmp_path, "a.txt", texts[2])
+    assert [str(path) for path in history.redo().merged] == ["a.txt"]
+    assert tree(tmp_path)["a.txt"][0] == texts[3].encode()
+    done = history.undo_file("a.txt") if back == "undo_file" else history.undo()
+    assert (done.merged, tree(tmp_path)["a.txt"][0]) == ((), texts[2].encode())

@@ -30,9 +30,9 @@ def test_operations_become_one_exact_edit_of_the_whole_file():
     ("data", "message"),
     [
         (None, "flow.json does not exist."),
-        (b"not JSON", "flow.json is no workflow in JSON."),
-        (b"[]", "flow.json is no workflow in JSON."),
-        (b"[" * 100_000, "flow.json is no workflow in JSON."),
+        (b"not JSON", "flow.json is not a workflow in JSON."),
+        (b"[]", "flow.json is not a workflow in JSON."),
+        (b"[" * 100_000, "flow.json is not a workflow in JSON."),
         (json.dumps(FLOW).encode("utf-16"), "flow.json is not UTF-8 text."),
     ],
 )

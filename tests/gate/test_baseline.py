@@ -226,6 +226,24 @@ def test_first_and_last_lines_that_were_touched_keep_their_findings_once():
     assert sorted(new_of(texts, doubled, found, after)) == [False, False, True, True]
 
 
+@pytest.mark.parametrize(("was", "now", "line"), [([0, 2], [1, 0], 1), ([2, 0], [0, 1], 2), ([0, 2, 0], [1, 0, 0], 1)])
+def test_a_line_beyond_one_that_stayed_is_another(was, now, line):
+    texts = ["keep", "value = first_calls(1)", "value = first_call(1)"]
+    old, new = [texts[one] for one in was], [texts[one] for one in now]
+    assert new_of(old, new, [finding(was.index(2) + 1, "E501", "long")], [finding(line, "E501", "long")]) == [True]
+
+
+def test_how_far_lines_are_compared_is_bounded():
+    assert (baseline._TOUCHED, baseline._TRIES, baseline._COMPARED) == (0.6, 2_000, 300)
+
+
+def test_at_the_end_of_a_file_is_beyond_its_last_line():
+    touched = ["keep", "value = first_call(1)"], ["keep", "value = first_calls(1)"]
+    for line in (2, 3, 9):
+        assert new_of(*touched, [finding(2, "E501", "long")], [finding(line, "E501", "long")]) == [line > 2]
+        assert new_of(*touched, [], [finding(line, "E501", "long")]) == [True]
+
+
 def test_of_two_touched_lines_the_like_one_is_taken():
     old = ["alpha = compute(first, second)", "omega = print(other, things, here)"]
     new = ["omega = print(other, things, there)", "alpha = compute(first, seconds)"]

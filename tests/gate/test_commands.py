@@ -2,12 +2,13 @@
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rails.gate.gate import Gate
-from rails.gate.support.check_command import CheckCommand, mypy
+from rails.gate.support.check_command import CheckCommand, bandit, mypy
 from rails.gate.support.check_command import pytest as suite_of
 
 LINTER = """
@@ -158,3 +159,10 @@ def test_mypy_is_shipped_as_an_example(commanded):
     verdict = commanded([mypy(sys.executable)], ("calc.py", "def f(n: int) -> str:\n    return n\n"))
     assert not verdict.not_checked
     assert [(f.rule, f.path, f.line, f.tool) for f in verdict.findings] == [("return-value", "calc.py", 2, "mypy")]
+
+
+def test_bandits_lines_become_findings(commanded):
+    said = "./calc.py:2:4: B307 Use of possibly insecure function.\\n"
+    command = replace(bandit(sys.executable), argv=(sys.executable, "-c", f"print('{said}')"))
+    (finding,) = commanded([command], ("calc.py", "def f(n):\n    return n\n")).findings
+    assert (finding.path, finding.line, finding.column, finding.rule) == ("calc.py", 2, 4, "B307")

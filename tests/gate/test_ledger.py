@@ -1,17 +1,22 @@
 """Every path that git or the disk holds stands in the ledger once: chosen, gone, or missed with its reason."""
 
+import hashlib
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from rails.core.verdict import NotChecked
 from rails.gate import ledger as ledgers
 from rails.gate.ledger import read_ledger
+from rails.git import blobs, listing
+from rails.git.listing import Tracked
 
 LINK = "it is a link; links are not followed"
 PIPE = "it is a pipe, a socket or a device"
 OWN = "it is a repository of its own"
+OWN_PATTERN = "git ignores it by your own patterns, which no commit holds; name the file to have it checked"
 IGNORED = "it is ignored; name the file itself to have it checked"
 #: A name with a line break: no tool is given it.
 NAME = "its name is refused: it has control or invisible characters."
@@ -99,7 +104,7 @@ def test_against_a_base_what_came_and_cannot_be_read_is_required(project, put, g
 
 @pytest.mark.parametrize("words", [(), ("--object-format=sha256",)])
 def test_what_the_base_has_the_same_is_left_out_whatever_its_kind(project, put, git, words, monkeypatch):
-    monkeypatch.setattr(ledgers, "_CHUNK", 1)
+    monkeypatch.setattr(blobs, "_CHUNK", 1)
     odd_things(project, put)
     os.unlink(project / "pipe")
     for name in ("bad\nname.py", "own/.git/HEAD"):
@@ -221,8 +226,51 @@ def test_a_pattern_that_came_with_the_change_hides_nothing_and_one_that_was_ther
     put("gen/.gitignore", "*\n")
     chosen, _, missed = told(read_ledger(project, (), base="HEAD"))
     assert chosen == ["evil.py", "gen/.gitignore", "gen/evil.py", "lib/.gitignore", "lib/evil.py"]
-    assert missed == {}
+    assert missed == {("own.txt", "git", OWN_PATTERN): False}
     assert told(read_ledger(project, ()))[0] == [".gitignore", "evil.py", "lib/.gitignore"]
+
+
+def test_what_a_users_own_patterns_hide_is_noted_by_name(project, put, git, monkeypatch, tmp_path):
+    put("a.py")
+    put(".gitignore", "*.log\n")
+    commit(git)
+    for name in ("a.log", "secret.py", "mine/b.py", "mine/c.py", "pkg/everywhere.py"):
+        put(name)
+    assert told(read_ledger(project, ()))[2] == {}
+    put(".git/info/exclude", "# mine\n secret*\nsecret.*\n/mine/\n")
+    (tmp_path / "config/git").mkdir(parents=True)
+    (tmp_path / "config/git/ignore").write_text("everywhere.py\n")
+    monkeypatch.setattr(listing, "_own_ignores", lambda: str(tmp_path / "config/git/ignore"))
+    noted = {(name, "git", OWN_PATTERN): False for name in ("secret.py", "mine", "pkg/everywhere.py")}
+    assert told(read_ledger(project, ())) == ([".gitignore", "a.py"], [], noted)
+    assert told(read_ledger(project, (), base="HEAD")) == ([], [], noted)
+    assert told(read_ledger(project, ("secret.py",))) == (["secret.py"], [], {})
+    assert told(read_ledger(project, ("mine/b.py",)))[0] == ["mine/b.py"]
+    git("worktree", "add", "-q", "../further")
+    further = project.parent / "further"
+    (further / "secret.py").write_text("x\n")
+    assert told(read_ledger(further, (), base="HEAD")) == ([], [], {("secret.py", "git", OWN_PATTERN): False})
+
+
+def test_a_line_added_to_an_ignore_file_hides_what_it_adds_and_not_what_the_others_hid(project, put, git):
+    put(".gitignore", "*.log\n!kept.log\n/env/\n")
+    commit(git)
+    for name in ("a.log", "kept.log", "env/lib.py", "evil.py"):
+        put(name)
+    put(".gitignore", "*.log\n!kept.log\n/env/\nevil.py\n")
+    assert told(read_ledger(project, (), base="HEAD")) == ([".gitignore", "evil.py", "kept.log"], [], {})
+    put(".gitignore", "*.log\n/env/\n")
+    assert "kept.log" in told(read_ledger(project, (), base="HEAD"))[0]
+
+
+def test_patterns_above_the_project_hide_what_they_hid_before(project, put, git):
+    put("sub/a.py")
+    put(".gitignore", "*.log\n")
+    commit(git)
+    put("sub/x.log")
+    put("sub/evil.py")
+    put(".gitignore", "*.log\nevil.py\n")
+    assert told(read_ledger(project / "sub", (), base="HEAD")) == (["evil.py"], [], {})
 
 
 def test_what_git_is_told_to_overlook_is_looked_at(project, put, git):
@@ -236,10 +284,38 @@ def test_what_git_is_told_to_overlook_is_looked_at(project, put, git):
     assert told(read_ledger(project, (), base="HEAD")) == (["a.py", "b.py"], [], {})
     (project / "b.py").unlink()
     assert told(read_ledger(project, (), base="HEAD")) == (["a.py"], [], {}), "a sparse checkout need not hold it"
+    put("pkg/new.py")
+    git("add", "pkg/new.py")
     put("pkg/.git", "")
     put("pkg/c.py", "y\n")
     chosen, deleted, missed = told(read_ledger(project, (), base="HEAD"))
-    assert (chosen, deleted, missed) == (["a.py", "pkg/c.py"], [], {("pkg", "read", OWN): True})
+    assert (chosen, deleted, missed) == (["a.py", "pkg/c.py", "pkg/new.py"], [], {("pkg", "read", OWN): True})
+
+
+def test_what_is_no_ordinary_file_is_never_the_same_as_an_empty_one(project, put):
+    os.mkfifo(project / "pipe")
+    (project / "link").symlink_to(put("empty.py", ""))
+    empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert blobs.has_content(project, project / "empty.py", empty)
+    assert not blobs.has_content(project, project / "pipe", empty)
+    assert not blobs.has_content(project / "sub", project / "empty.py", empty), "not one of the project"
+    for name, kind in (("pipe", "file"), ("link", "file"), ("nowhere", "file"), ("empty.py", "special")):
+        base = {name: Tracked("100644", empty)}
+        reader = ledgers._Reader(project, (), base, {})
+        assert not ledgers._is_unchanged(reader, ledgers._Entry(name, kind)), (name, kind)
+
+
+def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_required(project, put, git):
+    put("a.py")
+    (project / "away").symlink_to(project.parent)
+    git("init", "-q")
+    git("add", "-A")
+    text = "it is a link; a link has no text of its own"
+    assert told(read_ledger(project, (), staged=True)) == (["a.py"], [], {("away", "read", text): False})
+    git("commit", "-qm", "base")
+    (project / "away2").symlink_to(project.parent)
+    git("add", "-A")
+    assert told(read_ledger(project, (), base="HEAD", staged=True)) == ([], [], {("away2", "read", text): True})
 
 
 def test_what_only_the_index_or_only_the_base_has_is_gone_or_nothing(project, put, git):
@@ -296,3 +372,28 @@ def test_a_project_within_a_repository_is_read_from_its_own_folder(project, put,
     assert "evil.py" in told(read_ledger(project / "sub", (), base="HEAD"))[0]
     assert told(read_ledger(project / "sub", ())) == ([".gitignore", "a.py"], [], {})
     assert told(read_ledger(project / "sub", ("x.log",)))[0] == ["x.log"]
+
+
+@pytest.mark.parametrize(
+    ("name", "committed"),
+    [
+        *((".gitignore", True), ("sub/deep/.gitignore", True), ("sub/exclude", False), (".gitignore/x", False)),
+        *((".git/info/exclude", False), (".git/.gitignore", False), ("sub/.git/.gitignore", False)),
+        *(("../.gitignore", False), ("../project2/.gitignore", False)),
+    ],
+)
+def test_which_ignore_files_a_commit_can_hold(project, name, committed):
+    assert ledgers._is_committed(Path(os.path.normpath(project / name)), project) is committed
+
+
+@pytest.mark.parametrize("chunk", [1, 1 << 20], ids=["in pieces", "at once"])
+@pytest.mark.parametrize("kind", [hashlib.sha1, hashlib.sha256])
+def test_a_content_is_the_one_that_git_names_in_either_kind_of_hash(project, put, monkeypatch, kind, chunk):
+    monkeypatch.setattr(blobs, "_CHUNK", chunk)
+    some = (b"", b"a\nb\n" * 40, b"a\r\nb\n" * 40)
+    texts = {text: kind(b"blob %d\0" % len(text) + text).hexdigest() for text in some}
+    for text, name in texts.items():
+        place = put("file", text)
+        assert blobs.name_of(text, name) == name
+        same = {text} | ({some[1]} if text == some[2] and chunk > 1 else set())  # up to line ends, unless it is large
+        assert {other for other, its in texts.items() if blobs.has_content(project, place, its)} == same

@@ -260,3 +260,24 @@ def test_c12_11_a_long_list_of_findings_is_told_in_order_each_once_and_cut(world
     assert lines == sorted(lines)
     assert len(lines) == limits.FINDINGS_TOLD
     assert f"and {len(verdict.blocking) - limits.FINDINGS_TOLD} more" in told
+
+
+@pytest.mark.parametrize("name", ["setup.cfg", "tox.ini", ".flake8"])
+def test_c12_08_flake8_reads_the_projects_own_file(world, name):
+    line = "value = 'a text of more than forty characters, so it is long'\n"
+    assert world.judge(("a.py", line)).status == "pass"
+    world.put(name, "[flake8]\nmax-line-length = 40\n")
+    found = world.judge(("b.py", line)).findings
+    assert ("E501", "flake8") in [(one.rule, one.tool) for one in found]
+
+
+def test_c12_02_a_file_is_as_black_itself_would_write_it(world, tmp_path):
+    import subprocess
+    import sys
+
+    text = "def f( a,b ):\n    return { 'x':a , 'y':[ b ] }\n\nclass  C :\n  def g(self): return f(1,\n   2)\n"
+    (tmp_path / "black.py").mkdir()
+    file = tmp_path / "black.py" / "mine.py"
+    file.write_text(after(world.judge(("a.py", text))), "utf-8")
+    words = [sys.executable, "-m", "black", "--check", "-q", "--config", "/dev/null", str(file)]
+    assert subprocess.run(words, check=False, timeout=60).returncode == 0

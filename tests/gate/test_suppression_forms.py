@@ -133,6 +133,13 @@ def test_a_comment_of_a_script_is_told_at_its_place(ending, comment):
     assert new_ones("a.css", b"", f"/* {comment} */\n".encode()) == [] or "prettier" in comment
 
 
+def test_where_a_comment_begins_with_other_words_the_suppression_is_the_place():
+    (found,) = new_ones("a.py", b"", b"x = 1  # why  # noqa: E501 so\n")
+    assert (found.column, found.end_column, found.message[-17:]) == (15, 30, ": # noqa: E501 so")
+    (found,) = new_ones("a.js", b"", b"a() /* why eslint-disable-line x */\n")
+    assert (found.column, found.end_column) == (12, 33)
+
+
 def test_what_only_sounds_like_one_is_none():
     for text in ("# notype: x", "# a comment", "# noqaX", "# types: ignored", "x = 'noqa'", '"""# noqa"""'):
         assert new_ones("a.py", b"", f"{text}\n".encode()) == [], text

@@ -159,6 +159,15 @@ def test_a_bound_on_complexity_that_is_taken_away_is_weaker():
 
 
 @pytest.mark.parametrize("keys", [STRICT, LENIENT])
+def test_a_switch_that_is_off_may_be_said_to_be_off(keys):
+    for key in keys.split():
+        for before, after in (("", "false"), ("true", "true # why")):
+            lines = [f"[tool.mypy]\n{key} = {value}\n" if value else "[tool.mypy]\n" for value in (before, after)]
+            rules = [rule for rule, _, _ in told("pyproject.toml", *lines)]
+            assert rules == ["gate-config-changed"] * (before != "true"), (key, after)
+
+
+@pytest.mark.parametrize("keys", [STRICT, LENIENT])
 def test_a_switch_is_weaker_in_one_direction_only(keys):
     for key in keys.split():
         on, off = f"[tool.mypy]\n{key} = true\n", f"[tool.mypy]\n{key} = false\n"
@@ -243,6 +252,9 @@ def test_an_ignore_file_is_weaker_where_it_takes_files_out(name):
     for before, after in (("dist\na\n", "dist\n"), ("dist\n", "dist\n!dist/a\n")):
         assert told(name, before, after) == [("gate-config-changed", 1, "It changes which files are checked.")]
     assert told(name, "dist\n", "\n# x\n  dist  \n") == []
+    assert told(name, None, "dist\n") == told(name, "", "dist\n")
+    assert told(name, "!dist/a\n", None)[0][2] == "It takes files out of the checks: !dist/a"
+    assert told(name, None, "# none\n") == told(name, "\n", None) == []
 
 
 def test_our_own_settings_are_weaker_where_a_check_goes_or_an_excuse_comes():
@@ -262,6 +274,8 @@ def test_our_own_settings_are_weaker_where_a_check_goes_or_an_excuse_comes():
     assert told(".rails.toml", mode % "advisory", command) == [("gate-config-changed", 1, tighter)]
     assert told(".rails.toml", command, f"{command}\n[other]\na = 1\n") == []
     assert told(".rails.toml", command, "[[") == []
+    dated = told(".rails.toml", command, command + "[[gate.mode]]\nmode = 'advisory'\nuntil = 2030-01-02\n")
+    assert dated[0][2].endswith('{"mode": "advisory", "until": "2030-01-02"}')
 
 
 def test_a_new_file_is_weaker_where_it_excludes_and_else_only_told():
@@ -319,3 +333,18 @@ def test_the_two_limits_are_quoted_up_to_a_bound(extra, cut):
     assert told("setup.cfg", f"[flake8]\nmax-x = {old}\n", f"[flake8]\nmax-x = {new}\n") == [
         ("gate-config-weakened", 2, f"flake8.max-x allows more: {new[:20]}{cut} instead of {old[:20]}{cut}")
     ]
+
+
+def test_each_option_that_is_weaker_is_told_in_the_order_of_the_file_and_any_other_is_not():
+    old = "line-length = 88\nother = 1\nselect = ['E', 'F']\nskip = []\n[lint]\nstrict = true\n"
+    new = "line-length = 99\nother = 2\nselect = ['E']\nskip = ['x']\n[lint]\nstrict = false\n"
+    weaker = [
+        (1, "ruff.line-length allows more: 99 instead of 88"),
+        (3, "ruff.select asks for less: without F"),
+        (4, "ruff.skip lets more through: x"),
+        (6, "ruff.lint.strict was on and is off"),
+    ]
+    assert told("ruff.toml", old, new) == [("gate-config-weakened", line, words) for line, words in weaker]
+    tools = "[tool.mypy]\na = 1\n[tool.ruff]\nb = 1\nc = ['a']\n"
+    gone = "{} is no longer configured, so it may no longer run"
+    assert [words for *_, words in told("pyproject.toml", tools, None)] == [gone.format("mypy"), gone.format("ruff")]

@@ -245,7 +245,7 @@ def test_what_there_is_not_is_an_error_of_the_protocol_and_so_is_a_model_that_fa
         async with started(Editor(), model.url) as agent:
             made = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
             for wrong, words in (
-                (agent.new_session(cwd="nowhere", mcp_servers=[]), "no folder"),
+                (agent.new_session(cwd="nowhere", mcp_servers=[]), "not a folder"),
                 (said(agent, "x", "do it"), "no such session"),
                 (agent.set_session_mode(session_id=made, mode_id="nobody"), "no agent nobody"),
                 (agent.load_session(cwd=str(project), session_id="none", mcp_servers=[]), "no session"),

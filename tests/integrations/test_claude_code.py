@@ -1,6 +1,7 @@
 """What Claude Code is told: before a write on the proposed bytes, after one, and at the end of an answer."""
 
 import json
+import os
 
 import pytest
 
@@ -10,6 +11,7 @@ from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.verdict import NotChecked, Verdict
 from rails.edits.checkpoints import History
 from rails.integrations.hooks import claude_code
+from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
 from rails.log.reader import read_lenient
 from tests.integrations.conftest import git
 
@@ -320,3 +322,118 @@ def test_a_file_that_no_check_can_read_is_let_through_and_told(claude):
     said = edit(claude, "l.py", "x", "y")
     assert "could not judge" in said["additionalContext"]
     assert "permissionDecision" not in said
+
+
+def judge_first(claude, content, **head):
+    """The answer to the first call of a gate, which is not settled yet."""
+    data = example("claude-code", claude.project, content, file="c.py")
+    return claude.warm.answer({**claude.head, **head}, data)
+
+
+def test_the_first_answer_of_a_gate_comes_before_its_log_and_the_log_right_after(claude):
+    assert "F821" in judge_first(claude, MISTAKE).out
+    assert not (claude.project / ".rails/sessions").exists()
+    claude.warm.settle()
+    types = [one.event_type for one in records(claude, "example")]
+    assert [one for one in ("LLM_CALL", "CHANGE_PLANNED", "GATE_VERDICT", "FEEDBACK_SENT") if one not in types] == []
+
+
+def test_where_everything_unjudged_is_denied_the_log_comes_first(claude):
+    assert "F821" in judge_first(claude, MISTAKE, strict=True).out
+    assert "GATE_VERDICT" in [one.event_type for one in records(claude, "example")]
+
+
+def test_a_first_call_that_could_not_be_written_down_is_told_by_the_next_one_and_judged_again(claude):
+    (claude.project / ".rails").mkdir()
+    (claude.project / ".rails/sessions").write_text("no folder")
+    assert judge_first(claude, CLEAN).out == ""
+    claude.warm.settle()
+    (claude.project / "c.py").write_text(CLEAN)
+    end = {"session": "example", "stop_hook_active": False}
+    assert "could not judge" in claude.call("Stop", **end)["reason"]
+    (claude.project / ".rails/sessions").unlink()
+    assert claude.call("Stop", **end) is None
+    assert "GATE_VERDICT" in [one.event_type for one in records(claude, "example")]
+
+
+def test_what_a_gate_judged_that_died_before_its_log_is_judged_again(claude, hooks_of):
+    assert judge_first(claude, CLEAN).out == ""
+    (claude.project / "c.py").write_text(CLEAN)
+    claude.warm._sessions.clear()
+    other = hooks_of("claude-code")
+    assert other.call("Stop", session="example", stop_hook_active=False) is None
+    assert "GATE_VERDICT" in [one.event_type for one in records(other, "example")]
+
+
+def _excluded(folder):
+    (folder / ".git/info").mkdir(exist_ok=True)
+    (folder / ".git/info/exclude").write_text("/c.py\n")
+
+
+def _ignored(folder):
+    (folder / ".gitignore").write_text("c.py\n")
+
+
+def _ignored_with_its_folder(folder):
+    (folder / "new").mkdir()
+    (folder / "new/.gitignore").write_text("*\n")
+    (folder / "new/c.py").write_text(BAD)
+
+
+def _flagged(flag):
+    def flagged(folder):
+        (folder / "a.py").write_text(f"a = 1\nb = 2\n{BAD}")
+        git(folder, "update-index", flag, "a.py")
+
+    return flagged
+
+
+def _filtered(folder):
+    (folder / ".git/clean").write_text("a = 1\nb = 2\n")
+    git(folder, "config", "filter.x.clean", "cat > /dev/null; cat .git/clean")
+    (folder / ".git/info").mkdir(exist_ok=True)
+    (folder / ".git/info/attributes").write_text("*.py filter=x\n")
+    (folder / "a.py").write_text(f"a = 1\nb = 2\n{BAD}")
+
+
+def _timed(folder):
+    place = folder / "a.py"
+    facts = place.stat()
+    git(folder, "config", "core.trustctime", "false")
+    git(folder, "config", "core.checkStat", "minimal")
+    place.write_text("a = u\nb = 2\n")
+    os.utime(place, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+def _elsewhere(folder):
+    git(folder, "config", "core.worktree", str(folder.parent))
+    (folder / "a.py").write_text(BAD)
+
+
+BAD = "print(undefined)\n"
+HIDINGS = [
+    *(_excluded, _ignored, _ignored_with_its_folder, _flagged("--assume-unchanged"), _flagged("--skip-worktree")),
+    *(_filtered, _timed, _elsewhere),
+]
+
+
+@pytest.mark.parametrize("hide", HIDINGS)
+def test_what_bash_wrote_and_hid_from_git_holds_up_the_end(claude, hide):
+    claude.call("SessionStart", source="startup")
+    if hide in HIDINGS[:2]:
+        (claude.project / "c.py").write_text(BAD)
+    hide(claude.project)
+    assert "F821" in claude.call("Stop", stop_hook_active=False)["reason"]
+
+
+def test_what_was_hidden_from_git_before_and_what_tools_install_is_nobody_s_change(claude):
+    _excluded(claude.project)
+    (claude.project / ".gitignore").write_text("*.log\n")
+    claude.call("SessionStart", source="startup")
+    (claude.project / ".gitignore").write_text("*.log\nnode_modules/\n")
+    for name in ("c.py", "x.log", "node_modules/m/b.py", "__pycache__/c.py"):
+        (claude.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (claude.project / name).write_text(BAD)
+    git(claude.project, "config", "--add", "core.excludesFile", "/nowhere")
+    (claude.project / "__pycache__/.gitignore").write_text("*\n")
+    assert claude.call("Stop", stop_hook_active=False) is None

@@ -140,7 +140,7 @@ def test_the_gate_judges_files_and_what_is_new_since_a_revision(project):
         ("write_file", {"file_path": "b", "content": ""}, "use propose_changes"),
         ("read_file", {"file_pth": "a.py"}, "file_path"),
         ("raed_file", {}, "is not defined or accessible"),
-        ("n8n_check", {}, "one of them"),
+        ("n8n_check", {}, "either path or workflow"),
         ("undo", {}, "Nothing that was changed here"),
     ],
 )

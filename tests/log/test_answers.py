@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from rails.approval import pending
 from rails.approval.pending import PendingAnswers, answer_key, is_being_written
 from rails.core import limits
 from rails.core.errors import LogError
@@ -137,8 +138,9 @@ def test_a_key_that_cannot_be_kept_is_said(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "../x", "x" * 200])
 def test_what_is_no_session_has_no_answers(tmp_path, name):
-    with pytest.raises(LogError, match="is not the name of a session"):
+    with pytest.raises(LogError) as told:
         PendingAnswers(tmp_path, name, KEY)
+    assert str(told.value) == f"{name[:80]!r} is not the name of a session"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -180,3 +182,60 @@ def test_asking_whether_a_run_is_alive_and_making_the_key_leave_no_descriptor_op
     work()
     assert len(os.listdir("/proc/self/fd")) == before
     assert not box.waiting(7)
+
+
+def test_words_are_heard_once_and_only_those_of_now(box, monkeypatch):
+    assert box.heard(0.0) == ""
+    monkeypatch.setattr("rails.approval.pending.time.time", lambda: 50.0)
+    assert box.say("first")
+    assert not box.say("second"), "the first were not heard yet"
+    assert (box.heard(49.9), box.heard(49.9)) == ("first", "")
+    assert box.say("late")
+    assert (box.heard(50.0), box.heard(49.9)) == ("", ""), "what is older was said already, and is gone"
+
+
+@pytest.mark.parametrize("letter", [{}, {"words": "x"}, {"words": "x", "at": "9"}, {"words": 1, "at": 9.0}])
+def test_words_of_another_form_are_none(box, letter):
+    assert box.place(pending._WORDS, letter)
+    assert box.heard(1.0) == ""
+
+
+def test_the_run_says_when_it_hears(box, log):
+    assert not box.hearing
+    box.hear(on=True)
+    assert box.hearing
+    box.hear(on=False)
+    box.hear(on=False)
+    assert not box.hearing
+    with pytest.raises(LogError, match=r"Words cannot be taken in .*answers: No such file or directory$"):
+        PendingAnswers(log.state, "none", KEY).hear(on=True)
+
+
+def test_an_error_without_words_of_its_own_is_still_told(box, tmp_path, monkeypatch):
+    def odd(*_, **__):
+        raise OSError("odd")
+
+    monkeypatch.setattr("rails.approval.pending.files.folder", odd)
+    with pytest.raises(LogError, match=r"cannot be left in .*: odd$"):
+        box.place(7, YES)
+    monkeypatch.setattr("pathlib.Path.touch", odd)
+    with pytest.raises(LogError, match=r"Words cannot be taken in .*: odd$"):
+        box.hear(on=True)
+    monkeypatch.setattr("rails.approval.pending.atomic_file.create", odd)
+    with pytest.raises(LogError, match=r"The key for answers cannot be kept in .*: odd$"):
+        answer_key(tmp_path / "other")
+
+
+def test_nobody_is_heard_by_a_run_that_has_ended_or_whose_log_cannot_be_asked(box, log, monkeypatch):
+    box.hear(on=True)
+    with monkeypatch.context() as broken:
+
+        def failing(*_, **__):
+            raise OSError("odd")
+
+        broken.setattr("rails.approval.pending.lock.acquire", failing)
+        assert (box.listening, box.hearing) == (False, False)
+        assert is_being_written(log.state, log.session_id) is False
+    assert (box.listening, box.hearing) == (True, True)
+    log.close()
+    assert (box.listening, box.hearing) == (False, False)

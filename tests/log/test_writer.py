@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.core import atomic_file, limits
+from rails.core import atomic_file, limits, lock
 from rails.core.errors import LogError
 from rails.core.events.base import UnknownEvent
 from rails.core.events.record import DURABLE
@@ -567,3 +567,94 @@ def test_closing_puts_what_was_written_on_the_disk(state, monkeypatch):
         monkeypatch.setattr(os, name, synced.append)
     log.close()
     assert synced
+
+
+@pytest.mark.parametrize("length", [60, 80, 81, 200])
+def test_what_stands_in_a_message_is_cut_at_eighty_characters(state, length, monkeypatch):
+    monkeypatch.setattr(limits, "LOCK_SECONDS", 0.01)
+    name = "!" * length
+    shown = repr(name[:80])
+    with pytest.raises(LogError, match=f"^{re.escape(shown)} cannot name a session: use letters, digits, dots and"):
+        SessionLog.create(state, session_id=name)
+    with pytest.raises(LogError, match=f"^{re.escape(shown)} is not the name of a session$"):
+        SessionLog.reopen(state, name)
+    with SessionLog.create(state, session_id="s") as log:
+        (log.path.parent / "writer").write_bytes(b"w" * length)
+        with pytest.raises(LogError) as told:
+            SessionLog.reopen(state, "s")
+    holder = "w" * length if length <= 80 else f"{'w' * 80}… (+{length - 80} characters)"
+    assert str(told.value) == f"The session s is being written by {holder}."
+
+
+def test_why_a_log_cannot_be_made_or_opened_is_said_in_words(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for error, words in ((OSError("odd"), "odd"), (OSError(errno.EIO, "Input/output error"), "Input/output error")):
+
+        def failing(*_, error=error, **__):
+            raise error
+
+        with monkeypatch.context() as broken:
+            broken.setattr("rails.log.writer.files.folder", failing)
+            with pytest.raises(LogError) as told:
+                SessionLog.create(tmp_path)
+            assert str(told.value) == f"The session log cannot be created in {tmp_path}: {words}"
+            with pytest.raises(LogError) as told:
+                SessionLog.reopen(tmp_path, "s")
+            where = tmp_path / "sessions" / "s"
+            assert str(told.value) == f"The session log in {where} cannot be opened: {words}"
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_whole_record_that_was_changed_is_damage_and_not_a_torn_line_also_the_last(state, at):
+    with SessionLog.create(state, session_id="s") as log:
+        for words in ("one", "two", "three"):
+            log.append(note(words))
+    words = (b"one", b"two", b"three")[at]
+    changed = log.path.read_bytes().replace(words, b"X" * len(words))
+    log.path.write_bytes(changed)
+    with pytest.raises(LogError, match=rf"is damaged at line {at + 1} .*Nothing was changed\. Review it"):
+        SessionLog.reopen(state, "s")
+    assert log.path.read_bytes() == changed
+
+
+def test_what_an_agent_may_read_of_a_text_is_without_what_is_certainly_a_secret(state):
+    secret = "registered-value-9f8e7d6c5b"
+    with SessionLog.create(state, secrets=[secret]) as log:
+        text = f"a {secret} b; Authorization: Bearer abcdef1234567890; Authorization: Bearer my_token_name"
+        shown, kept = log.masked(text), log.as_kept(text)
+        assert shown.startswith("a «secret:registered:")
+        assert "abcdef1234567890" not in shown
+        assert "my_token_name" in shown
+        assert "my_token_name" not in kept
+        assert log.as_kept("\ud800 x") == "? x"
+        key = log.blob(secret.encode())
+        assert secret.encode() not in blobs.load_blob(state, key)
+
+
+def test_a_log_begins_when_no_session_is_being_deleted(state, monkeypatch):
+    monkeypatch.setattr(limits, "COLLECTING_SECONDS", 0.01)
+    SessionLog.create(state, session_id="a").close()
+    left = state / "collecting.lock"
+    left.write_bytes(b"")
+    SessionLog.create(state, session_id="b").close()
+    with lock.held(left, 1) as held:
+        assert held
+        for call in (lambda: SessionLog.create(state, session_id="c"), lambda: SessionLog.reopen(state, "a")):
+            with pytest.raises(LogError) as told:
+                call()
+            assert str(told.value) == f"Sessions are being deleted in {state}. Try again when that is done."
+    SessionLog.reopen(state, "a").close()
+
+
+def test_a_group_ends_exactly_when_its_time_is_over(state, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("rails.log.writer.time.monotonic", lambda: clock[0])
+    log = SessionLog.create(state)
+    log.group_s = 2.0
+    disk = Disk(monkeypatch)
+    for now, synced in ((101.0, 0), (101.9, 0), (102.0, 1), (103.9, 1), (104.0, 2), (104.5, 2)):
+        clock[0] = now
+        log.append(note())
+        assert disk.synced == synced
+    log.close()
+    assert disk.synced == 3

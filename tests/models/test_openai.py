@@ -7,6 +7,7 @@ import pytest
 from rails.core import limits
 from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, TextPart, ToolSpec
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, UsageError
+from rails.models.model import ModelOptions
 from rails.models.openai import OpenAIModel
 from rails.models.providers import open_model
 from rails.testing import Reply, StubServer, call, says
@@ -219,12 +220,12 @@ def test_one_call_works_over_both_wire_formats():
         assert answer.message.calls == (NativeCall("c9", "t", '{"a": 1}'),)
 
 
-def test_a_steady_model_asks_for_temperature_0_and_the_others_ask_for_none():
+def test_a_steady_model_asks_for_temperature_0_1_and_the_others_ask_for_none():
     with StubServer([says("one"), says("two")]) as stub:
         model = OpenAIModel("local-model", api_key="", base_url=f"{stub.url}/v1")
         for one in (model, model.steady()):
             list(one.stream(system="", messages=HELLO, tools=[]))
-        assert [request.body.get("temperature") for request in stub.requests] == [None, 0.0]
+        assert [request.body.get("temperature") for request in stub.requests] == [None, 0.1]
 
 
 def test_a_server_that_answers_with_the_whole_message_is_understood():
@@ -262,3 +263,18 @@ def test_a_prompt_that_is_too_long_is_told_with_the_limit(said, limit):
     with StubServer([Reply(status=400, message=said)]) as stub, pytest.raises(ModelTooLongError) as caught:
         answer_of(stub)
     assert caught.value.limit == limit
+
+
+def test_c14_13_ollama_and_openrouter_are_named_and_ask_with_their_own_key_and_address(monkeypatch):
+    with StubServer([says("one"), says("two")]) as stub:
+        environment = {"OLLAMA_BASE_URL": stub.url, "OPENAI_API_KEY": "not for them", "OPENROUTER_API_KEY": "theirs"}
+        options = ModelOptions(environment=environment)
+        ollama = open_model("ollama:qwen2.5-coder:32b", options=options)
+        openrouter = open_model("openrouter:vendor/model", base_url=f"{stub.url}/v1", options=options)
+        for model in (ollama, openrouter):
+            list(model.stream(system="", messages=HELLO, tools=[]))
+    assert [request.body["model"] for request in stub.requests] == ["qwen2.5-coder:32b", "vendor/model"]
+    assert [request.path for request in stub.requests] == ["/v1/chat/completions"] * 2
+    assert [request.headers.get("authorization") for request in stub.requests] == [None, "Bearer theirs"]
+    with pytest.raises(ModelError, match="OPENROUTER_API_KEY is not set"):
+        open_model("openrouter:vendor/model", options=ModelOptions(environment={}))

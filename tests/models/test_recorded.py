@@ -87,7 +87,7 @@ def test_an_answer_written_as_a_line_is_replayed_as_it_was(tmp_path):
 
 def test_the_end_of_a_recording_is_a_clear_error(tmp_path):
     model = open_model(recording(tmp_path, says("one", agent="coder"))).for_agent("coder")
-    with pytest.raises(ModelError, match=r"has 1 answers for the agent 'coder', and answer 2 was asked for"):
+    with pytest.raises(ModelError, match=r"has 1 answer for the agent 'coder', and answer 2 was asked for"):
         ask(model, 1)
 
 

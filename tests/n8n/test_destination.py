@@ -8,7 +8,7 @@ from n8n_workflows import chain, errors, findings, node, rules, the_one, to, wor
 from rails.core.errors import UsageError
 from rails.gate.checks.n8n import check_workflow
 from rails.n8n.model import Issue
-from rails.n8n.rules.destination import PROFILES, weigh
+from rails.n8n.rules.destination import PROFILES, check, weigh
 
 PLAIN = {"nodes": [], "connections": {}}
 
@@ -245,3 +245,12 @@ def test_a_profile_raises_the_warnings_that_stop_it_and_no_others():
     assert weighed["import"] == weighed["api"] == ["warning", "info"] * 3
     assert weighed["publish"] == ["error", "info", "error", "info", "warning", "info"]
     assert weighed["strict"] == ["error", "info"] * 3
+
+
+@pytest.mark.parametrize("nodes", [None, 5, True, "x", {}, [None, 3]])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_no_list_of_nodes_is_said_once_and_looked_at_no_further(nodes, profile):
+    value = {"name": "x", "nodes": nodes, "connections": {}, "settings": {}, "pinData": {"A": []}}
+    assert [one.rule for one in check(value, profile)] == ["N8N104"]
+    value["onError"] = 1
+    assert [one.path for one in check(value, profile)][1:] == ([("onError",)] if profile == "api" else [])

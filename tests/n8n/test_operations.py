@@ -125,7 +125,7 @@ def test_what_cannot_be_done_is_refused_with_what_is_there(operation, message, h
 
 @pytest.mark.parametrize("broken", [{"nodes": {}, "connections": {}}, {"nodes": [], "connections": []}])
 def test_what_is_no_workflow_is_refused(broken):
-    assert "no workflow" in refused(broken, {"op": "remove_node", "name": "A"}).message
+    assert "not a workflow" in refused(broken, {"op": "remove_node", "name": "A"}).message
 
 
 def test_broken_neighbours_do_no_harm():

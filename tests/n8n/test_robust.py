@@ -164,10 +164,8 @@ def loop(count):
 )
 def test_five_thousand_nodes_take_time_in_proportion(make, cpu_seconds):
     fewer, more = (json.dumps(make(count)).encode() for count in (500, 5_000))
-    once = cpu_seconds(lambda: list(check_workflow(fewer, "x.json")))
-    large = cpu_seconds(lambda: list(check_workflow(more, "x.json")), rounds=2)
-    assert large < 40 * once + 0.5
-    assert large < 60
+    bound = min(60, 40 * cpu_seconds(lambda: list(check_workflow(fewer, "x.json"))) + 0.5)
+    assert cpu_seconds(lambda: list(check_workflow(more, "x.json")), rounds=2, enough=bound) < bound
 
 
 @pytest.mark.parametrize(
@@ -223,3 +221,16 @@ def test_every_rule_has_a_reason_and_an_example():
     table = rules_table()
     assert [row[0] for row in table] == sorted({row[0] for row in table})
     assert all(all(row) for row in table)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"nodes": [], "connections": {"Start": None}},
+        {"nodes": ["Start", 5, None], "connections": {}},
+        {"nodes": [{"name": "A", "type": "x", "position": [0, 0]}], "connections": {"A": {"main": [["B"]]}}},
+    ],
+)
+def test_c13_05_an_odd_shape_is_an_issue(value):
+    found = check_workflow(json.dumps(value).encode(), "x.json", "import")
+    assert [one.severity for one in found].count("error") >= 1

@@ -331,3 +331,10 @@ def test_each_kind_of_required_input_has_an_example_that_has_such_an_output(kind
     if description is not None:
         found = ports.outputs(description, {"mode": "retrieve"}, max(description.versions))
         assert found is None or kind in [port.type for port in found]
+
+
+@with_catalogue
+def test_a_wire_that_changes_its_type_is_told_as_that_and_not_as_a_missing_port():
+    value = wired(SET, node("B", "n8n-nodes-base.set"), Set={"main": [[to("B", "ai_tool")]]})
+    assert not {"N8N032", "N8N033", "N8N034"} & set(rules(value))
+    assert rules(value)

@@ -47,8 +47,9 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_time_grows_with_the_size_and_not_faster(kind, cpu_seconds):
     small, large = HOSTILE[kind](40_000), HOSTILE[kind](160_000)
-    once = cpu_seconds(lambda: parse(small, SHAPES))
-    assert cpu_seconds(lambda: parse(large, SHAPES)) < 12 * max(once, 0.004)
+    once = cpu_seconds(lambda: parse(small, SHAPES), enough=0.004)
+    bound = 12 * max(once, 0.004)
+    assert cpu_seconds(lambda: parse(large, SHAPES), enough=bound) < bound
 
 
 @pytest.mark.parametrize("kind", ["fence lines in a string", "quotation marks", "prose", "open tags"])
@@ -73,7 +74,7 @@ def test_c1_12_ten_megabytes_are_read_in_seconds(cpu_seconds):
 
 def test_a_hundred_thousand_brackets_are_refused_quickly(cpu_seconds):
     text = f'{F}json\n{{"tool": "run_code", "arguments": ' + "[" * 100_000 + f"\n{F}\n"
-    assert cpu_seconds(lambda: parse(text, SHAPES)) < 0.5
+    assert cpu_seconds(lambda: parse(text, SHAPES), enough=0.5) < 0.5
     found = parse(text, SHAPES)
     assert len(found.refusals) == 1
     assert not found.requests

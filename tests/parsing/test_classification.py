@@ -63,6 +63,9 @@ def test_c2_04_broken_json_without_a_tool_key_is_ignored(tools, body):
 def test_c2_05_good_calls_and_errors_stand_side_by_side(tools):
     good = fenced({"tool": "run_code", "arguments": {"code": "1"}})
     bad = fenced('{"tool": "run_code", "arguments": {"code": oops}}')
+    for text, counts in ((good, (1, 0)), (bad, (0, 1)), (fenced({"data": 1}), (0, 0))):
+        alone = parse(text, tools)
+        assert (len(alone.requests), len(alone.refusals)) == counts
     found = parse(good + "text\n" + bad + fenced({"data": 1}) + good, tools)
     assert [r.id for r in found.requests] == ["r1", "r3"]
     assert [r.request_id for r in found.refusals] == ["r2"]
@@ -154,6 +157,8 @@ def test_c2_11_the_error_says_line_column_excerpt_and_balance_outside_strings(to
     assert "oops" in refusal.message
     assert "1 closing } missing" in refusal.message
     assert fenced(body)[refusal.start :].startswith("oops")
+    (lists,) = parse(fenced('{"tool": "run_code", "arguments": {"code": ["]]", oops}}'), tools).refusals
+    assert "1 closing ] missing" in lists.message
 
 
 def test_c2_11_the_error_hints_at_an_unterminated_string(tools):

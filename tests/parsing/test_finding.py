@@ -38,6 +38,7 @@ def test_c1_02_several_blocks_come_in_order_with_positions(tools):
         assert text[request.start : request.end] == request.raw
         assert request.raw.startswith(F)
         assert request.raw.endswith(F)
+    assert [text.count("\n", 0, request.start) + 1 for request in (first, second)] == [2, 6]
 
 
 @pytest.mark.parametrize(
@@ -195,3 +196,10 @@ def test_native_calls_never_run_after_another_stop_reason(tools, finish):
     found = parse("", tools, finish=finish, calls=[NativeCall("a", "run_code", '{"code": "1"}')])
     assert not found.requests
     assert finish in found.refusals[0].message
+
+
+def test_c7_13_a_native_call_that_comes_twice_under_one_id_is_one(tools):
+    call = NativeCall("a", "run_code", '{"code": "1"}')
+    found = parse("", tools, calls=[call, call, NativeCall("b", "run_code", '{"code": "1"}')])
+    assert [request.id for request in found.requests] == ["r1", "r2"]
+    assert list(found.native_ids.values()) == ["a", "b"]

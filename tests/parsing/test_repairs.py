@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rails.core import limits
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
+from rails.parsing import readings
 from rails.parsing.lenient_tokens import CONFIDENCE
 from rails.parsing.parse import parse
 from rails.parsing.repairs import repair
@@ -310,3 +311,36 @@ def test_a_block_beyond_the_bound_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "BLOCK_CHARS", 50)
     assert parse_strict('"' + "x" * 60 + '"').code == "too_long"
     assert repair("{'" + "x" * 60 + "'}").code == "too_long"
+
+
+def test_c4_06_a_block_whose_repairs_leave_too_much_doubt_is_refused(tools, monkeypatch):
+    block = '{"tool": "write_file"\n "path": "a", "content": "\\d",}\nThis does it.'
+    found = readings.read_repaired(block, known=frozenset, closers=False)
+    assert readings.LEAST_CONFIDENCE == 0.5 < readings.confidence(found.repairs) < 0.85
+    assert parse(fenced(block), tools).requests
+    monkeypatch.setattr(readings, "LEAST_CONFIDENCE", 0.85)
+    doubted = readings.read_repaired(block, known=frozenset, closers=False)
+    assert doubted.code == "uncertain"
+    assert "missing_comma" in doubted.message
+    assert not parse(fenced(block), tools).requests
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ('{\n "tool": "create_file",\n "path": "test.txt",\n "content": "hello"\n}', ("create_file", None)),
+        ('{\n "tool": "write_file",\n "path": "test.txt"\n}', ("write_file", {"path": "test.txt"})),
+        (
+            '{\n "tool": "write_file",\n "path": "test.txt",\n "content": "Line 1\nLine 2"\n}',
+            ("write_file", {"path": "test.txt", "content": "Line 1\nLine 2"}),
+        ),
+        (
+            '{\n "tool": "edit_file",\n "path": "App.tsx",\n "old": "hello",\n "new": "world"\n}',
+            ("edit_file", {"path": "App.tsx", "old": "hello", "new": "world"}),
+        ),
+    ],
+)
+def test_c4_09_the_four_examples_of_the_guide_are_read_without_an_invented_value(tools, body, wanted):
+    (request,) = parse(fenced(body), tools).requests
+    assert request.tool_name == wanted[0]
+    assert wanted[1] is None or dict(request.parameters) == wanted[1]

@@ -65,10 +65,13 @@ BY_LINE = {
     "c3_03 no tool": ({"path": "a"}, 'Missing "tool" field'),
     "c3_04 the known tools are listed": ({**WRITE, "tool": "rm"}, "Must be write_file, delete_file, or edit_file"),
     "c3_05 a blank path": ({**WRITE, "path": " "}, 'Missing or invalid "path" field'),
+    "c3_05 an empty path": ({**WRITE, "path": ""}, 'Missing or invalid "path" field'),
+    "c3_05 a path of another type": ({**WRITE, "path": ["a"]}, 'Missing or invalid "path" field'),
     "c3_06 no content": ({"tool": "write_file", "path": "a"}, 'write_file tool requires "content" field'),
     "c3_06 content of a wrong type": ({**WRITE, "content": None}, 'write_file tool requires "content" field'),
     "c3_07 further fields": ({"tool": "delete_file", "path": "a", "reason": "x"}, ""),
     "c3_08 a text for the pair": ({**EDIT, "search_replace": "x"}, 'edit_file tool requires "search_replace" field'),
+    "c3_08 a number for a text": ({**EDIT, "search_replace": {"old_string": "x", "new_string": 5}}, "search_replace"),
     "c3_09 empty content": ({**WRITE, "content": ""}, ""),
     "c3_10 nothing instead": ({**EDIT, "search_replace": {"old_string": "x", "new_string": ""}}, ""),
     "c3_10 instead of nothing": ({**EDIT, "search_replace": {"old_string": "", "new_string": "y"}}, "search_replace"),
@@ -91,6 +94,7 @@ def test_c3_01_without_a_fence_there_is_no_block():
 def test_c3_02_a_syntax_error_is_told():
     found = check('{"tool": }')
     assert found["errors"][0].startswith("JSON parsing error: ")
+    assert "line 1, column 10" in found["errors"][0]
     assert found["parsedJson"] is None
 
 

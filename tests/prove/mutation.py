@@ -23,6 +23,8 @@ COUNTED = {
 SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list", "reversed": "list"}
 #: Keywords that only assert what holds, or only show: nobody could see them change.
 UNSEEN = ("strict", "repr")
+#: Calls whose arguments may stand in any order.
+UNORDERED = ("min", "max", "suppress")
 LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 
 
@@ -154,7 +156,8 @@ def _changes(node):  # a table of kinds
         case ast.Call(func=function, args=arguments, keywords=keywords):
             if isinstance(function, ast.Name) and function.id in SWAPPED:
                 yield with_field("func", ast.Name(SWAPPED[function.id], ast.Load()))
-            if len(arguments) > 1 and ast.dump(arguments[0]) != ast.dump(arguments[1]):
+            ordered = getattr(function, "id", "") not in UNORDERED
+            if len(arguments) > 1 and ordered and ast.dump(arguments[0]) != ast.dump(arguments[1]):
                 yield with_field("args", [arguments[1], arguments[0], *arguments[2:]])
             for number in (n for n, keyword in enumerate(keywords) if keyword.arg not in UNSEEN):
                 yield with_field("keywords", keywords[:number] + keywords[number + 1 :])

@@ -2,22 +2,20 @@
 
 import json
 import threading
-from pathlib import Path
 
-from rails.agents.template import load_agents
 from rails.approval.pending import PendingAnswers
 from rails.approval.policy.grants import Grants
 from rails.approval.policy.policy import PolicyApprover
 from rails.approval.policy.rules import Policy
 from rails.approval.queue import ApprovalQueue
-from rails.core.app_dirs import builtin_folder
 from rails.gate.gate import Gate
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.session.job import SessionJob, log_session_start
 from rails.session.run import Session, where
 from rails.testing import ScriptedModel
-from rails.tools.loader import load_definitions
+
+from ..shipped import registry_with, shipped_agents
 
 KEY = b"k" * 32
 
@@ -38,10 +36,8 @@ class Run:
         self.queue = ApprovalQueue(judge=gate.judge, grants=self.grants, page_waits=page, patience_s=patience_s)
         if here is not None:
             self.queue.here = here(self.queue.answered_elsewhere)
-        registry = load_definitions(
-            [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
-        )
-        agents = dict(load_agents([builtin_folder("agent_templates")]))
+        registry = registry_with(project / "mcp_definitions")
+        agents = shipped_agents()
         model = ScriptedModel([*answers, "Done."])
         job = SessionJob(project, (("coder", "the task"),))
         if session is None:

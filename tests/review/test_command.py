@@ -31,14 +31,14 @@ def test_the_list_and_its_filter(review):
     assert "✕✕✕✕✕✕·■·✓" in out
     assert EASY not in review("--filter", "is:denied")[1]
     assert [card["session_id"] for card in json.loads(review("--filter", "is:denied", "--json")[1])] == [HARD]
-    assert "No session is like that." in review("--filter", "rule:E999")[1]
+    assert "No session matches that." in review("--filter", "rule:E999")[1]
 
 
 def test_a_session_is_named_by_its_end_too(review):
     assert "Session 20261118-091500-aa01" in review("aa01")[1]
     code, _, err = review("2026")
     assert code == 2
-    assert "2 sessions are called so" in err
+    assert "2 sessions fit" in err
     assert review("nobody")[0] == 2
 
 
@@ -99,5 +99,10 @@ def test_the_session_file_shows_attempts_drift_and_decisions(review, tmp_path):
     file = tmp_path / "session.html"
     review("aa01", "--html", str(file))
     page = file.read_text()
-    for words in ("the very same answer again", "it goes in circles", "and changed a value:", "Who decided what (2)"):
+    for words in (
+        "the same answer again, word for word",
+        "it goes in circles",
+        "and changed a value:",
+        "Who decided what (2)",
+    ):
         assert words in page

@@ -86,5 +86,5 @@ def test_a_rule_is_told_in_one_sentence_before_it_is_given(session):
     assert rule_in_words(ALLOW_APP, [session(), session()]) == (
         "In 2 past sessions it would have answered 2 of 2 questions, none of which was denied."
     )
-    assert rule_in_words(DENY_APP, [session()]) == "In 1 past sessions it would have answered 0 of 1 questions."
+    assert rule_in_words(DENY_APP, [session()]) == "In 1 past session it would have answered 0 of 1 question."
     assert "1 of them were denied:\n  2026" in rule_in_words(ALLOW_APP, [session("deny", "no")])

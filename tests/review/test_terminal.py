@@ -32,7 +32,7 @@ def test_a_session_is_told_turn_by_turn(log):
         "           │      url: 1 → 2",
         "  decision │ approve by human after 4.5 s",
         "  written  │ modify app.py",
-        "  why      │ coder failed 3 times (turn 1, 2, 3): schema, F401, denied",
+        "  why      │ coder failed 3 times (turns 1, 2, 3): schema, F401, denied",
         " turns, 4 requests, 1 repaired, 1 refused, 3 retries, ",
         "  time     │ model 7.5 s, gate 0.8 s, human 9.0 s, write 0.0 s",
         "  outcome  │ done: All done.",

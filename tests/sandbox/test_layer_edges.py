@@ -70,13 +70,13 @@ def test_each_way_in_which_something_of_the_project_goes_is_told_file_by_file(pr
     with OverlayLayer(project) as layer:
         for name in ("pack", "tool.sh", "linked", "pipe", "never", "src/a.py", "away"):
             whiteout(layer.upper / name)
-        fill(layer.upper, {"other": b"a file now", "src/b.py/new": b"in a folder now", "src/__pycache__/c": b""})
+        fill(layer.upper, {"other": b"a file now", "src/b.py/d/new": b"in a folder now", "src/__pycache__/c": b""})
         gone = "it was a link or no file, and is gone"
         assert walked(layer) == {
             **{"pack/m.py": None, "pack/sub/x": None, "pack/inner": None, "tool.sh": None, "src/a.py": None},
             **{"linked": gone, "pipe": gone, "away": gone},
             **{"other": b"a file now", "other/o": None},
-            **{"src/b.py": None, "src/b.py/new": b"in a folder now"},
+            **{"src/b.py": None, "src/b.py/d/new": b"in a folder now"},
         }
         assert {one.path: one.mode for one in layer._walk()}["other"] == 0o644
 
@@ -91,12 +91,24 @@ def test_a_folder_over_a_link_of_the_project_shows_nothing_of_where_it_led(proje
 
 
 def test_of_a_folder_made_anew_what_is_not_in_it_is_gone_at_any_depth(project, opaque):
-    fill(project, {f"pack/{name}": b"old" for name in ("m.py", "kept", "sub/x", "sub/deep/y", "gone/z", "sub/deep/w")})
+    fill(
+        project,
+        {
+            f"pack/{name}": b"old"
+            for name in ("m.py", "kept", "sub/x", "sub/deep/y", "gone/z", "sub/deep/w", "gone/kept", "gone/sub/v")
+        },
+    )
     with OverlayLayer(project) as layer:
         fill(layer.upper, {"pack/kept": b"new", "pack/sub/deep/y": b"new", "src/new": b"n"})
         marks = opaque(layer.upper / "pack")
         expected = {"pack/m.py": None, "pack/kept": b"new", "pack/sub/x": None, "pack/sub/deep/y": b"new"}
-        expected |= {"pack/sub/deep/w": None, "pack/gone/z": None, "src/new": b"n"}
+        expected |= {
+            "pack/sub/deep/w": None,
+            "pack/gone/z": None,
+            "pack/gone/kept": None,
+            "pack/gone/sub/v": None,
+            "src/new": b"n",
+        }
         assert walked(layer) == expected
         # Letting one of its files show through again lets the folder show through: it is no longer made anew.
         layer._bases["pack/sub/deep/y"] = "digest"
@@ -380,6 +392,65 @@ def test_so_much_may_be_hidden_from_a_command(project, monkeypatch):
         assert str(raised.value) == words
 
 
+def test_how_long_and_how_far_is_looked_for_what_is_hidden(project, monkeypatch):
+    assert (layers._MOST_LOOKED_AT, layers._LOOK_SECONDS) == (500_000, 20.0)
+    said = "What .agent-restrictions hides was not found within {}: the project is too large to be looked through. "
+    said += "Restrict its large folders as a whole. Nothing was run."
+
+    class Clock:
+        def __init__(self, *times):
+            self.times = [*times, times[-1]]
+
+        def monotonic(self):
+            return self.times.pop(0) if len(self.times) > 1 else self.times[0]
+
+    fill(project, {"src/a.key": b""})
+    with Layer(project, restrictions=Restrictions.parsed(b"*.key\n")) as layer:
+        for most, words in ((5, ""), (4, "4 files, or 20 s")):  # src, tool.sh; three files in src
+            monkeypatch.setattr(layers, "_MOST_LOOKED_AT", most)
+            if words:
+                with pytest.raises(CheckError) as raised:
+                    layer.hidden()
+                assert str(raised.value) == said.format(words)
+            else:
+                assert list(layer.hidden()) == [("src/a.key", False)]
+        monkeypatch.setattr(layers, "_MOST_LOOKED_AT", 1_000)
+        monkeypatch.setattr(layers, "time", Clock(7.0, 26.0, 27.0))
+        assert list(layer.hidden()) == [("src/a.key", False)]
+        monkeypatch.setattr(layers, "time", Clock(7.0, 26.0, 27.5))
+        with pytest.raises(CheckError) as raised:
+            layer.hidden()
+        assert str(raised.value) == said.format("1,000 files, or 20 s")
+
+
+@pytest.mark.parametrize("kind", [OverlayLayer, CopyLayer])
+def test_a_link_to_a_folder_is_a_link_and_nothing_behind_it_is_looked_at(project, tmp_path, kind):
+    fill(tmp_path, {"outside/secret": b"s"})
+    with kind(project) as layer:
+        (layer.upper / "away").symlink_to(tmp_path / "outside")
+        (layer.upper / "round").symlink_to(".")
+        assert walked(layer) == {"away": "it is a link", "round": "it is a link"}
+
+
+def test_a_folder_that_nobody_can_list_may_hide_anything_and_is_an_error(project, monkeypatch):
+    real = os.scandir
+
+    def scandir(place):
+        if str(place).endswith("src"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(place))
+        return real(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with Layer(project, restrictions=Restrictions.parsed(b"*.key\n")) as layer, pytest.raises(CheckError) as raised:
+        layer.hidden()
+    said = f"{layers.one_line(str(project / 'src'), 200)} cannot be read (Permission denied), so nobody knows what "
+    said += ".agent-restrictions hides there. Make it readable, or restrict it as a whole. Nothing was run."
+    assert str(raised.value) == said
+    place = OSError(errno.EIO, "no", "p" * 201)
+    with pytest.raises(CheckError, match=r"^p{200}… \(\+1 characters\) cannot be read \(no\)"):
+        layers._not_looked_at(place)
+
+
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), RecursionError()])
 def test_a_layer_that_cannot_be_read_says_why_and_that_nothing_was_taken(project, monkeypatch, error):
     def fail(_):
@@ -471,22 +542,30 @@ def test_kinds_bits_and_sizes_that_no_change_may_hold(tmp_path, monkeypatch):
     assert entry(0o644) == LayerChange("name", fault="it has more than 0 MB")
 
 
-def test_what_a_command_sees_as_etc_is_a_few_copies_and_mount_points(project):
+def test_what_a_command_sees_as_etc_is_a_few_copies_and_mount_points(project, tmp_path, monkeypatch):
+    folders = {"ld.so.conf.d", "alternatives", "ssl/certs", "pki"}
+    etc = tmp_path / "etc"
+    fill(
+        etc,
+        {name: name.encode() for name in (*ETC, "shadow", "ssl/private", "hosts", "hostname") if name not in folders},
+    )
+    fill(etc, {f"{name}/inner": b"" for name in folders})
+    monkeypatch.setattr(
+        layers, "Path", lambda first, *rest: etc.joinpath(*rest) if first == "/etc" else Path(first, *rest)
+    )
     with Layer(project) as layer:
+        there = {str(one.relative_to(layer.etc)): one for one in layer.etc.rglob("*")}
+        assert there.keys() == {*ETC, "ssl", "passwd", "group", "hosts"}
         for name in ETC:
-            source, place = Path("/etc", name), layer.etc / name
-            assert place.is_dir() == source.is_dir(), name
-            assert place.is_file() == source.is_file(), name
-            if source.is_file():
-                assert place.read_bytes() == source.read_bytes()
-            if source.is_dir():
-                assert list(place.iterdir()) == []
-        there = {str(one.relative_to(layer.etc)) for one in layer.etc.rglob("*")}
-        assert there <= {*ETC, "ssl", "passwd", "group", "hosts"}
-        assert (layer.etc / "hosts").read_text() == "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 sandbox\n"
+            assert there[name].is_dir() == (name in folders), name
+            assert list(there[name].iterdir()) == [] if name in folders else there[name].read_bytes() == name.encode()
+        assert there["hosts"].read_text() == "127.0.0.1 localhost\n::1 localhost\n127.0.0.1 sandbox\n"
         assert layer.empty.read_bytes() == b""
         made = {"etc": layer.etc, "output": layer.output, "tmp": layer.temporary}
         assert {name: layer.folder / name for name in made} == made
+    (etc / "timezone").unlink()
+    with Layer(project) as layer:
+        assert not (layer.etc / "timezone").exists()
 
 
 def test_what_is_no_layer_of_ours_or_has_an_owner_stays(project, tmp_path, monkeypatch):
@@ -509,6 +588,7 @@ def test_what_is_no_layer_of_ours_or_has_an_owner_stays(project, tmp_path, monke
         assert not abandoned.exists()
         assert all(other.exists() for other in (*others, lured, layer.folder))
         assert not os.get_inheritable(layer._lock)
+    assert layer._lock == -1, "to be closed once only: its number may be another file's by then"
     held = {str(link.readlink()) for link in Path("/proc/self/fd").glob("*") if link.is_symlink()}
     assert not [place for place in held if place.startswith(str(tmp_path / "temporary"))], "no lock is kept open"
 
@@ -552,6 +632,26 @@ def test_a_removal_that_is_refused_opens_the_folder_around_and_goes_on(tmp_path)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
     force_removal(os.rmdir, str(tmp_path / "a"), None)
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("name", ["shut", "shut/inner"])
+def test_a_folder_that_cannot_be_listed_is_opened_before_it_is_removed(tmp_path, monkeypatch, name):
+    fill(tmp_path, {"shut/inner/x": b""})
+    opened, ours = [], os.chmod
+    monkeypatch.setattr(os, "chmod", lambda place, mode: opened.append((str(place), mode)) or ours(place, mode))
+    force_removal(os.scandir, str(tmp_path / name), None)
+    assert opened[:2] == [(str((tmp_path / name).parent), 0o700), (str(tmp_path / name), 0o700)]
+    assert not (tmp_path / name).exists()
+
+
+def test_every_folder_on_the_way_to_a_place_is_opened(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(layers, "open_folder", opened.append)
+    fill(tmp_path, {"one/two/x": b""})
+    for name, folders in (("one/two/x", ["one", "one/two"]), ("new/deep/x", ["new", "new/deep"]), ("x", [])):
+        layers.real_place(tmp_path, name)
+        assert opened == [tmp_path / folder for folder in folders]
+        opened.clear()
 
 
 def test_a_folder_is_opened_only_where_it_is_shut(tmp_path, monkeypatch):

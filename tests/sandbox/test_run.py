@@ -14,7 +14,9 @@ import pytest
 
 from rails.core.errors import CheckError
 from rails.core.restrictions import Restrictions
+from rails.sandbox import layer as layers
 from rails.sandbox import probe, process
+from rails.sandbox.layer import Layer
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.process import ended_within
 from rails.sandbox.run import layer_for, run, start
@@ -354,6 +356,42 @@ def test_more_to_hide_than_can_be_hidden_is_refused(project):
         pytest.raises(CheckError, match="more than 500 files and folders; name a folder"),
     ):
         run(("/bin/true",), SandboxView(project, layer), label=label_of(3))
+
+
+def test_a_project_too_large_to_be_looked_through_for_what_is_hidden_is_refused(project, monkeypatch):
+    def refusal(restrictions=b"*.key\n"):
+        with layer_for(project, label=label_of(3), restrictions=Restrictions.parsed(restrictions)) as layer:
+            try:
+                run(("/bin/true",), SandboxView(project, layer), label=label_of(3))
+            except CheckError as error:
+                return str(error)
+            return ""
+
+    (project / "large").mkdir()
+    for number in range(50):
+        (project / "large" / str(number)).touch()
+    assert refusal() == ""
+    monkeypatch.setattr(layers, "_MOST_LOOKED_AT", 40)
+    assert "within 40 files, or 20 s: the project is too large" in refusal()
+    assert refusal(b"*.key\n/large/\n") == ""
+    monkeypatch.setattr(layers, "_MOST_LOOKED_AT", 500_000)
+    monkeypatch.setattr(layers, "_LOOK_SECONDS", -1)
+    assert refusal().endswith("Restrict its large folders as a whole. Nothing was run.")
+
+
+def test_a_folder_that_cannot_be_looked_into_may_hold_what_is_hidden(project, monkeypatch):
+    def scandir(folder):
+        if str(folder).endswith("shut"):
+            raise PermissionError(13, "Permission denied", folder)
+        return real(folder)
+
+    real = os.scandir
+    (project / "shut").mkdir()
+    layer = Layer(project, restrictions=Restrictions.parsed(b"*.key\n"))
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(CheckError, match=r"shut cannot be read \(Permission denied\), so nobody knows"):
+        layer.hidden()
+    layer.close()
 
 
 def test_what_tools_make_again_is_not_proposed_wherever_it_lies(box):

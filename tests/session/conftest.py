@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
-from rails.core.app_dirs import builtin_folder
 from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
 from rails.session.job import Ending, SessionJob, log_session_start
 from rails.session.run import Session, where
 from rails.testing import ScriptedModel
-from rails.tools.loader import load_definitions
+
+from ..shipped import registry_with, shipped_agents
 
 
 @dataclass
@@ -46,11 +45,8 @@ def work(tmp_path, monkeypatch):
     ):
         model = ScriptedModel(list(answers))
         own = tmp_path / "own"
-        registry = load_definitions(
-            [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [own, project / "mcp_definitions"])],
-            trusted_folders=[own],
-        ).with_runners(BUILTIN_RUNNERS)
-        agents = dict(load_agents([builtin_folder("agent_templates")]))
+        registry = registry_with(own, project / "mcp_definitions", trusted_folders=[own]).with_runners(BUILTIN_RUNNERS)
+        agents = shipped_agents()
         task = SessionJob(project, **{"tasks": (("coder", "the task"),), **job})
         with open_log(task, model) as log:
             standing = where(project, log) if open_log is reopened else None

@@ -4,21 +4,9 @@ import json
 
 import pytest
 
-WORKFLOW = {
-    "name": "Hello",
-    "nodes": [
-        {
-            "id": "1",
-            "name": "Start",
-            "type": "n8n-nodes-base.manualTrigger",
-            "typeVersion": 1,
-            "position": [0, 0],
-            "parameters": {},
-        }
-    ],
-    "connections": {},
-    "settings": {},
-}
+from tests.session.workflows import node, workflow
+
+WORKFLOW = workflow("Hello", node(1, "Start", "manualTrigger"))
 CODE = '"""A module."""\n\nVALUE = 1\n'
 
 

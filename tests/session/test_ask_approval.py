@@ -11,6 +11,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
+from rails.edits.plan_result import Plan
 from rails.session import ask_approval
 from rails.session.feedback import RequestResult
 
@@ -276,3 +277,55 @@ def test_what_a_rule_says_something_about_is_asked_by_itself():
     context = asked_by(human := Both("deny", "deny"))
     assert ask_approval.ask_batch(context, [run_of(1), run_of(2)]) == {}
     assert human.asked == []
+
+
+def test_a_question_says_that_a_program_runs_unless_a_sandbox_holds_this_very_tool():
+    for holds, contained, risky in ((True, True, False), (True, False, True), (False, True, True)):
+        context = asked_by(Human())
+        context.contained.holds = lambda definition, holds=holds: holds and definition == "it"
+        context.contained.label = SimpleNamespace(contained=contained)
+        asked = ask_approval.approval_request_for(context, run_of(1))
+        assert bool(asked.risks) is risky
+        assert asked.notes == ("runs it",)
+        assert (asked.id, asked.agent, asked.model, asked.doubts) == ("t1.r1", "coder", "m", ())
+        context.echo = lambda request: "an echo"
+        assert ask_approval.approval_request_for(context, run_of(1)).doubts == ("an echo",)
+        assert ask_approval.approval_request_for(context, run_of(1), alone=False).notes == ()
+
+
+def test_keys_are_shown_to_an_agent_only_where_a_rule_book_says_so():
+    assert ask_approval.may_show_secrets(asked_by(Human()), "read_file", "a.txt") is False
+    for tool, path, shown in (("read_file", "a.txt", True), ("read_file", "b", False), ("grep", "a.txt", False)):
+        assert ask_approval.may_show_secrets(asked_by(Rules()), tool, path) is shown
+
+
+def test_two_are_enough_to_be_asked_about_at_once():
+    context = asked_by(human := Together("approve", "deny"))
+    assert list(ask_approval.ask_batch(context, [run_of(1), run_of(2)])) == ["t1.r1", "t1.r2"]
+    assert len(human.asked) == 1
+    context = asked_by(human := Together("approve"))
+    context.echo = None
+    assert ask_approval.ask_batch(context, [run_of(1)]) == {}, "one is not even looked at"
+
+
+def test_places_are_offered_until_one_is_not_taken_and_ten_times_at_most(monkeypatch):
+    places = (SimpleNamespace(handle="h1", first_line=1, last_line=2, likeness=0.8),)
+    offer = SimpleNamespace(places=places, path="a.py", request_id="t1.r1", message="not there")
+    bad = Plan(ChangeSet(), refusals=("no",))
+    monkeypatch.setattr("rails.edits.choices.with_choice", lambda edits, offered, handle: [*edits, handle])
+    for offers, takes, asked in (([offer], 99, 10), ([offer], 3, 4), ([offer], 0, 1), ([], 99, 0)):
+        monkeypatch.setattr("rails.edits.choices.place_choices", lambda *_, offers=offers: offers)
+        monkeypatch.setattr(ask_approval, "_plan", lambda *_: bad)
+        context = asked_by(human := Human())
+        context.project = None
+        human.attended, answers, offered = True, ["h1"] * takes, []
+        human.choose = lambda one, answers=answers, offered=offered: (
+            offered.append(one),
+            answers.pop() if answers else "",
+        )[1]
+        edits, planned = ask_approval.plan_with_choices(context, [])
+        assert len(offered) == asked
+        assert edits == ["h1"] * min(takes, asked)
+        assert planned is bad
+        told = [(one.id, one.path, one.refusal, one.handle, one.first_line, one.last_line) for one in context.said]
+        assert told == [("t1.r1", "a.py", "not there", "h1", 1, 2)] * min(takes, asked)

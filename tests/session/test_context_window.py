@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
-from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import (
     Message,
     ModelAnswer,
@@ -31,7 +29,8 @@ from rails.session.feedback import HEADER
 from rails.session.job import SessionJob, log_session_start
 from rails.session.run import Session, where
 from rails.testing import ScriptedModel
-from rails.tools.loader import load_definitions
+
+from ..shipped import registry_with, shipped_agents
 
 
 def result_of(tool, body):
@@ -280,8 +279,8 @@ def test_a_session_killed_after_any_record_sends_the_same_prompts_as_one_that_wa
     monkeypatch.setattr("os.fsync", lambda _: None)
     long = "I think about it. " * 300
     answers = [f"{long}\n{ask('read_file', file_path='big.txt', offset=n + 1)}" for n in range(6)] + ["Done."]
-    registry = load_definitions([builtin_folder("mcp_definitions")])
-    agents = dict(load_agents([builtin_folder("agent_templates")]))
+    registry = registry_with()
+    agents = shipped_agents()
 
     def run(project, prompts, kill_after=None, resume=False):
         seen, state, job = [], project / ".rails", SessionJob(project, (("coder", "the task"),))

@@ -25,13 +25,18 @@ def test_c4_01_the_question_holds_the_block_the_errors_and_the_expected_form(wor
     assert '"create_file"' in asked
     assert "write_file" in asked
     assert "ONLY the corrected JSON code block" in asked
+    assert "VALIDATION ERRORS FOUND:\n- Error: Requested tool 'create_file' is not defined" in asked
+    assert "EXPECTED FORMAT:" in asked
+    assert "RULES:\n- Keep the tool, the path and every value exactly as they are" in asked
 
 
 def test_c4_02_a_correct_answer_is_validated_and_used(work):
     done = work(UNKNOWN, block(), "Done.", approvals=["approve"], correction="model")
     assert (done.project / "a.txt").read_text("utf-8") == "hello\n"
-    assert [facts["verdict"] for facts in done.events("TOOL_BLOCK")] == ["corrected"]
-    assert done.events("CORRECTION")[0]["drift"] == []
+    (facts,) = done.events("TOOL_BLOCK")
+    assert (facts["verdict"], facts["validationPassed"], facts["corrected"]) == ("corrected", False, True)
+    assert done.events("CORRECTION")[0]["drift"] == ["tool = 'write_file'"], "c4_07: a change is reported"
+    assert any("tool = 'write_file'" in note for note in done.events("APPROVAL_REQUESTED")[0]["notes"])
 
 
 def test_c4_03_an_answer_that_is_still_invalid_is_never_executed(work):
@@ -39,6 +44,28 @@ def test_c4_03_an_answer_that_is_still_invalid_is_never_executed(work):
     assert not (done.project / "a.txt").exists()
     assert done.events("CORRECTION")[0]["taken"] is False
     assert "create_file" in done.told[0]
+    assert done.events("TOOL_BLOCK")[0]["verdict"] == "failed"
+
+
+def test_c4_04_the_syntax_is_repaired_first_and_no_model_is_asked_for_it(work):
+    trailing = '```json\n{"tool": "write_file", "path": "a.txt", "content": "x",}\n```\n'
+    done = work(trailing, "Done.", approvals=["approve"], correction="model")
+    assert (done.project / "a.txt").read_text("utf-8") == "x"
+    assert done.events("CORRECTION") == []
+    assert len(done.model.asked) == 2
+
+
+def test_c4_09_the_guides_examples_end_as_the_guide_says_and_a_missing_content_is_asked_for(work):
+    (work.project / "App.tsx").write_text("hello\n", "utf-8")
+    broken = '```json\n{"tool": "write_file", "path": "test.txt", "content": "Line 1\nLine 2"}\n```\n'
+    edit = '```json\n{"tool": "edit_file", "path": "App.tsx", "old": "hello", "new": "world"}\n```\n'
+    bare = '```json\n{"tool": "write_file", "path": "bare.txt"}\n```\n'
+    fixed = "```json\n" + '{"tool": "edit_file", "path": "App.tsx", "old_string": "hello", "new_string": "world"}\n```'
+    answers = (broken, edit, fixed, "x", bare, bare)
+    done = work(*answers, approvals=["approve"] * 3, correction="model", max_turns=3)
+    assert (done.project / "test.txt").read_text("utf-8") == "Line 1\nLine 2"
+    assert (done.project / "App.tsx").read_text("utf-8") == "world\n"
+    assert not (done.project / "bare.txt").exists()
 
 
 def test_c4_07_another_file_is_not_a_correction(work):

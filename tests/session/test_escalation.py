@@ -43,6 +43,26 @@ def saved(done, name):
     return next(done.project.glob(f".rails/handoffs/*/{name}")).read_text("utf-8")
 
 
+def test_c8_11_a_fresh_start_sends_the_agent_to_the_users_own_search_tool(started):
+    started.own.mkdir()
+    tool = {
+        "tool_name": "BraveSearchMCP", "description": "Search.", "access_control": {"coder": "free_access"},
+        "transport": {"type": "command", "command": ["true"]},
+        "request_schema": {"type": "object", "properties": {}, "additionalProperties": False},
+    }  # fmt: skip
+    (started.own / "search.json").write_text(json.dumps(tool))
+    search = request("BraveSearchMCP", {})
+    done = started(*THREE, search, edit("one", "two"), "Done.", approvals=["approve"] * 2, escalate="squash")
+    assert "search for what failed with BraveSearchMCP" in done.model.asked[3].messages[0].text
+    assert "searches first with BraveSearchMCP" in "".join(r.message for r in done.records)
+    assert done.ending.outcome == "done"
+
+
+def test_c8_11_without_one_no_search_is_spoken_of(started):
+    done = started(*THREE, edit("one", "two"), "Done.", approvals=["approve"], escalate="squash")
+    assert "search for" not in done.model.asked[3].messages[0].text
+
+
 def test_c8_11_off_stops_after_the_attempts_with_one_final_error_and_leaves_everything_at_hand(started):
     done = started(*THREE, "never asked")
     assert done.ending.outcome == "gave_up"

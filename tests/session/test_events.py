@@ -61,8 +61,22 @@ def test_c5_03_a_repaired_block_did_not_pass_and_was_corrected(work):
 
 def test_c5_05_states_follow_one_another(events):
     first = of(events, "json-tool-status")[0]["toolId"]
-    states = [event["status"] for event in of(events, "json-tool-status") if event["toolId"] == first]
-    assert states == ["buffering", "executing", "completed"]
+    assert [event["status"] for event in of(events, "json-tool-status") if event["toolId"] == first] == [
+        *("buffering", "executing", "completed")
+    ]
+    calls = dict.fromkeys(event["toolId"] for event in events if "toolId" in event)
+    states = [[event["state"] for event in events if event.get("toolId") == call] for call in calls]
+    done, refused = ["detected", "processing", "executing", "completed"], ["detected", "processing", "failed"]
+    assert states == [done, refused, done]
+
+
+def test_c5_05_a_call_that_is_denied_or_fails_ends_as_failed(work):
+    read = '```json\n{"tool": "read_file", "path": "none.txt"}\n```\n'
+    text = stream_of(work, WRITE, read, "Then not.", approvals=["deny: no"])
+    events = [json.loads(line) for line in text.splitlines()]
+    ends = {event["toolId"]: event["state"] for event in events if "toolId" in event}
+    assert list(ends.values()) == ["failed", "failed"]
+    assert "executing" not in [event["state"] for event in events if event.get("toolId") == next(iter(ends))]
 
 
 def test_c5_04_the_success_line_names_the_file(events):
@@ -74,6 +88,7 @@ def test_c5_04_the_success_line_names_the_file(events):
     ("call", "word"),
     [
         ({"tool": "write_file", "path": "a.txt", "content": "x"}, "Creating..."),
+        ({"tool": "pilotwrite", "path": "a.txt", "content": "x"}, "Creating..."),
         ({"tool": "delete_file", "path": "b.txt"}, "Deleting..."),
         (
             {"tool": "edit_file", "path": "b.txt", "search_replace": {"old_string": "a", "new_string": "b"}},
@@ -96,14 +111,21 @@ def test_c5_10_the_terminal_shows_the_same_states(work):
     shown = out.getvalue()
     assert "Creating" in shown
     assert "Created a.txt" in shown
+    assert shown.index("Creating") < shown.index("Created a.txt") < shown.index("refused")
 
 
 def test_c5_07_server_sent_events_end_with_done(work):
-    text = stream_of(work, "Nothing to do.", form="sse")
+    text = stream_of(work, WRITE, "Nothing to do.", form="sse", approvals=["approve"])
+    assert text.count('"type": "json-tool-block"') == 1
+    assert text.index('"json-tool-block"') < text.index("[DONE]")
     assert text.startswith("data: {")
     assert text.endswith("data: [DONE]\n\n")
     for part in text.strip().split("\n\n")[:-1]:
         json.loads(part.removeprefix("data: "))
+
+
+def test_c5_08_the_bounds_are_the_originals():
+    assert (live_text.PARTIAL_CHARS, live_text.PARTIAL_S) == (50, 0.15)
 
 
 def test_c5_08_a_block_that_grows_is_told_once_and_not_at_every_piece(work):
@@ -151,12 +173,13 @@ def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(wor
     for debug in (False, True):
         out = io.StringIO()
         work(
-            BROKEN.replace('"content": ', f'"content": "{key}" '),
+            BROKEN.replace('"content": ', f'"content": "{key}", oops '),
             "Done.",
             watch=ProgressScreen(out, colour=False, debug=debug),
         )
         shown[debug] = out.getvalue()
     assert "Invalid JSON" not in shown[False]
+    assert "Invalid JSON" in shown[True]
     assert len(shown[True]) > len(shown[False])
     assert key not in shown[False] + shown[True]
 

@@ -2,29 +2,9 @@
 
 import json
 
-FLOW = {
-    "name": "Digest",
-    "nodes": [
-        {
-            "id": "1",
-            "name": "Start",
-            "type": "n8n-nodes-base.manualTrigger",
-            "typeVersion": 1,
-            "position": [0, 0],
-            "parameters": {},
-        },
-        {
-            "id": "2",
-            "name": "Slack",
-            "type": "n8n-nodes-base.noOp",
-            "typeVersion": 1,
-            "position": [200, 0],
-            "parameters": {},
-        },
-    ],
-    "connections": {"Start": {"main": [[{"node": "Slack", "type": "main", "index": 0}]]}},
-    "settings": {},
-}
+from tests.session.workflows import node, workflow
+
+FLOW = workflow("Digest", node(1, "Start", "manualTrigger"), node(2, "Slack", "noOp"))
 CREATOR = {"tasks": (("n8n-flow-creator", "change the flow"),)}
 
 

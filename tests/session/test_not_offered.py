@@ -41,17 +41,9 @@ def test_c6_09_an_unknown_xml_element_is_an_error_that_names_the_tools_there_are
 EDIT = {"tool": "edit_file", "path": "a.txt", "search_replace": {"old_string": "one", "new_string": "two"}}
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [("dryRun", True, "a person sees the whole change"), ("rollbackOnFailure", False, "a part is never written")],
-)
-def test_an_option_that_would_break_a_promise_is_refused_by_name_and_its_usual_value_is_fine(
-    work, option, value, words
-):
+def test_an_option_that_would_break_a_promise_is_refused_by_name_and_its_usual_value_is_fine(work):
     (work.project / "a.txt").write_text("one\n")
-    worked = work(
-        fence(**EDIT, **{option: value}), fence(**EDIT, **{option: not value}), "Done.", approvals=["approve"]
-    )
-    assert f"`{option}` is not a parameter" in told(worked)
-    assert words in told(worked)
+    worked = work(fence(**EDIT, dryRun=True), fence(**EDIT, dryRun=False), "Done.", approvals=["approve"])
+    assert "`dryRun` is not a parameter" in told(worked)
+    assert "a person sees the whole change" in told(worked)
     assert (work.project / "a.txt").read_text() == "two\n"

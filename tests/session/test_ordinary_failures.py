@@ -8,9 +8,12 @@ import shutil
 import pytest
 
 from rails.approval.decision import Decision
+from rails.cli import main
+from rails.core.errors import LogError
 from rails.core.events.session import ErrorEvent
 from rails.edits import safe_files
-from rails.log.reader import verify
+from rails.log.reader import sessions, verify
+from rails.log.writer import SessionLog
 
 
 def write(path, content="new\n"):
@@ -140,3 +143,51 @@ def test_a_path_that_is_a_folder_or_lies_below_a_file_is_refused(project, path):
     done = project(write(path), read(path), "I see.", approvals=["approve"])
     assert done.ending.outcome == "nothing_done"
     assert (project.project / "sub/a.txt").read_text("utf-8") == "one\n"
+
+
+def log_fails_when(happened, monkeypatch):
+    """Let the disk of the session's log be full from the moment that something has happened."""
+    real = SessionLog._write
+
+    def write(self, line):
+        if happened():
+            self._fail(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        real(self, line)
+
+    monkeypatch.setattr(SessionLog, "_write", write)
+
+
+def test_a_log_that_fails_right_after_a_write_says_what_is_on_the_disk_and_how_it_is_taken_back(
+    project, monkeypatch, capsys
+):
+    place = project.project / "sub/a.txt"
+    with monkeypatch.context() as full:
+        log_fails_when(lambda: place.read_text("utf-8") == "new\n", full)
+        with pytest.raises(LogError) as told:
+            project(write("sub/a.txt"), "I see.", approvals=["approve"])
+    said = " ".join(str(told.value).split())
+    assert "No space left on device" in said
+    assert "What was approved just before is on the disk, whole (" in said
+    assert "ai-rails undo takes it back" in said
+    (session,) = sessions(project.project / ".rails")
+    assert f"ai-rails run --resume {session.session_id} goes on" in said
+    assert main(["undo", "--project", str(project.project)]) == 0
+    assert place.read_text("utf-8") == "one\n"
+    assert project.resume("I see.").ending.outcome in ("done", "nothing_done")
+
+
+def test_a_log_that_fails_right_after_a_command_says_that_it_ran(project, monkeypatch):
+    ran = project.project / "ran"
+    project.own.mkdir()
+    count = {
+        "tool_name": "count",
+        "description": "Note that this ran.",
+        "request_schema": {"type": "object", "properties": {}, "additionalProperties": False},
+        "transport": {"type": "command", "command": ["touch", str(ran)]},
+        "access_control": {"coder": "permissioned_access"},
+    }
+    (project.own / "count.json").write_text(json.dumps(count), "utf-8")
+    log_fails_when(ran.exists, monkeypatch)
+    body = {"type": "tool_request", "tool_name": "count", "parameters": {}, "explanation": "because"}
+    with pytest.raises(LogError, match=r"No tool runs without it\. count had run before that\.$"):
+        project(f"```json\n{json.dumps(body)}\n```\n", approvals=["approve"])

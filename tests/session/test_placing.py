@@ -104,3 +104,11 @@ def test_a_grant_that_is_given_and_revoked_is_in_the_log(work):
     given, revoked = done.events("GRANT")
     assert (given["what"], revoked["what"]) == ("given", "revoked")
     assert given["rule"]["path"] == ["notes/*"]
+
+
+def test_where_nobody_could_choose_nothing_is_offered(work):
+    human = Human(takes=True)
+    human.attended = False
+    done = session(work, human)
+    assert human.offers == []
+    assert done.events("CHANGE_REFUSED")[0]["refusals"][0]["code"] == "not_found"

@@ -4,15 +4,14 @@ import json
 
 import pytest
 
-from rails.agents.template import load_agents
 from rails.approval.decision import Decision
-from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.session.job import SessionJob, log_session_start
 from rails.session.run import Session, where
-from rails.tools.loader import load_definitions
+
+from ..shipped import registry_with, shipped_agents
 
 GREET = "Hello, you\n"
 COUNT = {
@@ -72,8 +71,8 @@ def run(tmp_path):
 
     def go(project, *, kill_after=None, resume=False):
         own = project / "mcp_definitions"  # as the user's own: what it starts is not contained
-        registry = load_definitions([builtin_folder("mcp_definitions"), own], trusted_folders=[own])
-        agents = dict(load_agents([builtin_folder("agent_templates")]))
+        registry = registry_with(own, trusted_folders=[own])
+        agents = shipped_agents()
         model = open_model(f"recorded:{tmp_path / 'answers.jsonl'}")
         job = SessionJob(project, (("coder", "the task"),))
         seen = []

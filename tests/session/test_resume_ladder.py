@@ -4,16 +4,15 @@ import json
 
 import pytest
 
-from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
-from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.session.job import SessionJob, log_session_start
 from rails.session.run import Session, where
 from rails.testing import ScriptedHuman
-from rails.tools.loader import load_definitions
+
+from ..shipped import registry_with, shipped_agents
 
 #: Records that begin or end something which a resumed session must not do twice, or must not leave out.
 STEPS = {
@@ -41,8 +40,8 @@ STRONG = [("coder", edit("one", "two")), ("coder", "Done.")]
 
 @pytest.fixture
 def chain(tmp_path):
-    registry = load_definitions([builtin_folder("mcp_definitions")])
-    agents = dict(load_agents([builtin_folder("agent_templates")]))
+    registry = registry_with()
+    agents = shipped_agents()
 
     def recording(name, lines):
         text = "".join(json.dumps({"agent": who, "role": "assistant", "content": said}) + "\n" for who, said in lines)

@@ -1,7 +1,7 @@
 """One turn and a session: the results of an answer, and the model's feedback."""
 
-import inspect
 import json
+import traceback
 
 import pytest
 
@@ -77,7 +77,7 @@ def test_c8_12_many_failures_are_a_loop_and_no_recursion(work):
 
     def watch(record):
         if record.event_type == "LLM_CALL":
-            depths.append(len(inspect.stack(0)))
+            depths.append(sum(1 for _ in traceback.walk_stack(None)))
 
     answers = [request("write_file", {"file_path": "b.txt", f"unknown{number}": 1}) for number in range(100)]
     done = work(*answers, max_turns=100, max_attempts=2000, watch=watch)
@@ -328,3 +328,74 @@ def test_c8_04_and_c8_09_feedback_has_the_error_and_the_agents_own_text_in_the_u
     assert message.role == "user"
     assert "Error: Tool call JSON is malformed" in message.text
     assert '"path": "a.txt", "content": }' in message.text
+
+
+def test_c8_03_a_good_part_does_not_reset_a_bad_one_and_each_agents_counter_is_its_own(work):
+    (work.project / "a.txt").write_text("one\n", "utf-8")
+    good = request("read_file", {"file_path": "a.txt"})
+    bad = [good + request("write_file", {"file_path": "b.txt", f"unknown{number}": 1}) for number in range(4)]
+    done = work(*bad, max_attempts=3)
+    assert (done.ending.outcome, len(done.model.asked)) == ("gave_up", 3)
+    two = {"tasks": (("coder", "a"), ("refactor", "b")), "max_attempts": 3}
+    again = work(bad[0], bad[1], "Nothing to do.", bad[2], bad[3], "Nothing to do.", **two)
+    assert again.ending.outcome == "done", "the second agent begins at none"
+
+
+def test_c9_05_a_request_that_fails_validation_is_an_event_is_told_and_never_runs(work):
+    done = work(request("write_file", {"file_path": "a.txt"}), "I see.")
+    (failed,) = done.events("TOOL_REQUEST_VALIDATION_FAILED")
+    assert [(one["path"], one["expected"]) for one in failed["refusals"]] == [("content", "string")]
+    assert done.events("TOOL_REQUEST_VALIDATED") == done.events("EXECUTION_STARTED") == []
+    words = "Human/System Feedback: Tool request validation failed: Error: Tool request for 'write_file' failed schema"
+    assert words in done.told[0]
+
+
+def test_c9_06_a_request_that_passes_is_an_event(work):
+    done = work(write("a.txt", "x"), "Done.", approvals=["approve"])
+    assert len(done.events("TOOL_REQUEST_VALIDATED")) == 1
+    assert done.events("TOOL_REQUEST_VALIDATION_FAILED") == []
+
+
+def test_c10_10_a_decision_is_logged_with_who_when_and_what(work):
+    done = work(write("a.txt", "x"), request("delete_file", {"file_path": "a.txt"}), "I see.",
+                approvals=["approve", "deny: keep it"])  # fmt: skip
+    said = [record for record in done.records if record.event_type == "HUMAN_DECISION"]
+    assert [(one.details["answer"], one.details["by"]) for one in said] == [("approve", "script"), ("deny", "script")]
+    assert said[1].details["reason"] == "keep it"
+    asked = done.events("APPROVAL_REQUESTED")
+    assert [one.details["digest"] for one in said] == [one["digest"] for one in asked]
+    assert all(one.timestamp for one in said)
+
+
+def test_c11_01_the_block_of_previous_output_carries_result_denial_and_validation(work):
+    (work.project / "a.txt").write_text("the content\n", "utf-8")
+    read = request("read_file", {"file_path": "a.txt"})
+    done = work(read, write("b.txt", "x"), request("write_file", {"file_path": "c.txt"}), "I see.",
+                approvals=["deny: not this"])  # fmt: skip
+    for told, words in zip(done.told, ("the content", "Human Feedback: not this", "`content` is missing"), strict=True):
+        assert told.startswith("--- PREVIOUS TOOL OUTPUT ---\n")
+        assert words in told
+
+
+def test_c12_04_findings_go_back_in_the_known_words_with_their_places_and_the_agent_tries_again(work):
+    done = work(write("a.py", "print(undefined_name)\n"), write("a.py", "x = 1\n"), "Done.", approvals=["approve"])
+    told = done.told[0]
+    assert "Human/System Feedback: Your code failed linting with errors F821 Undefined name `undefined_name`" in told
+    assert "a.py:1:7 F821 Undefined name `undefined_name`" in told
+    assert (done.project / "a.py").read_text("utf-8") == "x = 1\n"
+
+
+def test_c12_07_a_check_that_breaks_is_no_fault_of_the_agents(work, monkeypatch):
+    from rails.processes import programs
+
+    monkeypatch.setattr(programs, "find_ruff", lambda: None)
+    done = work(write("a.py", "x = 1\n"), "I see.", approvals=["deny: later"])
+    assert done.events("GATE_VERDICT")[0]["status"] == "error"
+    assert "failed linting" not in done.told[0]
+    assert len(done.events("APPROVAL_REQUESTED")) == 1, "the human decides about what could not be checked"
+
+
+def test_c8_08_denials_have_a_budget_in_the_same_loop(work):
+    done = work(*(write(f"{number}.txt", "x") for number in range(4)), approvals=["deny: no"] * 3, max_attempts=3)
+    assert (done.ending.outcome, len(done.model.asked)) == ("gave_up", 3)
+    assert "3 failed attempts (denied)" in done.ending.message

@@ -133,9 +133,16 @@ def test_c3_11_a_blank_path_is_told_with_all_other_errors(registry):
 
 def test_c6_10_an_error_has_its_code_its_place_what_was_expected_and_what_came(registry):
     (refusal,) = ask(registry, "write_file", {"file_path": "a", "content": 5})
-    assert (refusal.code, refusal.path) == ("schema", "content")
-    assert "string" in str(refusal)
-    assert "5" in refusal.message
+    assert (refusal.code, refusal.path, refusal.expected, refusal.received) == (
+        *("schema", "content", "string", "an integer"),
+    )
+    assert "`content` is an integer (5); it must be a string" in refusal.message
+    issues = ask(registry, "edit_file", {"file_path": "a", "old_string": "", "occurence": 0})
+    assert {(issue.path, issue.expected, issue.received) for issue in issues} == {
+        ("old_string", "minLength 1", "a string"),
+        ("new_string", "string", "nothing"),
+        ("occurence", "nothing", "a value"),
+    }
 
 
 def test_feedback_has_the_wording_of_the_original(registry):
@@ -262,6 +269,7 @@ def test_text_stays_text_where_the_schema_allows_text(schema, sent):
         ({"type": "integer", "exclusiveMaximum": 5}, 5, "it must be less than 5"),
         ({"type": "string", "pattern": "^[a-z]+$"}, "ab\n", "does not match ^[a-z]+$"),
         ({"type": "string", "format": "date"}, "2026-13-01", "is not a valid date"),
+        ({"type": "string", "format": "date-time"}, "2026-01-02 25:00", "is not a valid date-time"),
         ({"type": "string", "format": "email"}, "nobody", "is not a valid email"),
         ({"type": "string", "format": "uri"}, "not a uri", "is not a valid uri"),
         ({"type": "array", "uniqueItems": True}, [{"a": 1}, {"a": 1}], "lists an item twice"),
@@ -352,9 +360,34 @@ def test_many_faults_are_counted_not_listed(registry):
 def test_c6_08_no_more_than_fifty_edits_and_ten_thousand_characters_each(registry):
     edit = {"file_path": "a", "old_string": "x" * 10_001, "new_string": "y"}
     (long,) = ask(registry, "multi_edit", {"edits": [edit]})
-    assert "`edits[0].old_string` has 10001 characters; at most 10000" in long.message
+    assert "`edits[0].old_string` has 10,001 characters; at most 10,000" in long.message
     (many,) = ask(registry, "multi_edit", {"edits": [{**edit, "old_string": "x"}] * 51})
     assert "`edits` has 51 items; at most 50 items allowed" in many.message
+
+
+@pytest.mark.parametrize(
+    "urls", [{"type": "array", "items": {"type": "string"}}, {"type": "array", "items": {"format": "uri"}}]
+)
+def test_c6_08_a_tool_that_takes_addresses_takes_ten_at_once_unless_it_says_another_bound(urls):
+    name = "urls" if "type" in urls["items"] else "pages"
+    sent = [f"https://localhost/{number}" for number in range(11)]
+    (fault,) = examine(define(request_schema=properties(**{name: urls})), {name: sent}).faults
+    assert f"`{name}` has 11 items; at most 10 items allowed" in fault.detail
+    assert not examine(define(request_schema=properties(**{name: urls})), {name: sent[:10]}).faults
+    assert not examine(define(request_schema=properties(**{name: {**urls, "maxItems": 20}})), {name: sent}).faults
+
+
+@pytest.mark.parametrize(
+    ("operation", "missing"),
+    [
+        ({"op": "rename_node", "name": "A"}, ["operations[0].new_name"]),
+        ({"op": "connect"}, ["operations[0].source", "operations[0].target"]),
+        ({"op": "set_workflow", "values": {}}, []),
+    ],
+)
+def test_c9_16_what_an_operation_needs_is_in_the_schema_of_a_shipped_tool(registry, operation, missing):
+    found = ask(registry, "edit_workflow", {"file_path": "a.json", "operations": [operation]}, "n8n-flow-creator")
+    assert sorted(refusal.path for refusal in (found if isinstance(found, tuple) else ())) == missing
 
 
 def test_a_template_that_lists_fewer_tools_is_enforced(registry):
@@ -373,3 +406,14 @@ def test_c3_17_shapes_have_every_name_and_every_alias_of_a_parameter(registry):
     assert "oldString" in shapes["fast_editor"]["properties"]["edits"]["items"]["properties"]
     assert "write_file" not in registry.shapes("overseer")
     assert registry.shapes()["write_file"] is shapes["write_file"]  # made once, asked for at every turn
+
+
+def test_c3_17_a_definition_of_ones_own_has_the_aliases_that_it_lists():
+    definition = define(
+        request_schema=properties(file_path={"type": "string"}),
+        tool_aliases=["pilotprobe"],
+        parameter_aliases={"where": "file_path"},
+        effect="read",
+    )
+    found = ask(Registry({"probe": definition}), "pilotprobe", {"where": "a"})
+    assert (found.tool_name, found.parameters) == ("probe", {"file_path": "a"})

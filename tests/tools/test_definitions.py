@@ -92,10 +92,10 @@ def test_a_broken_file_unloads_itself_only_and_says_so(tmp_path):
     write(tmp_path, "c.json", tool_name="whole")
     registry = load_definitions([tmp_path])
     assert registry.names() == ("whole",)
-    first, second = (note for note in registry.notes if "no agent is told" not in note)
+    first, second = (note for note in registry.notes if "no agent may use" not in note)
     assert first.startswith("left out: ")
     assert "a.json" in first
-    assert first.endswith("(1 more mistakes: ai-rails tools check)")
+    assert first.endswith("(1 more mistake: ai-rails tools check)")
     assert "b.json" in second
     assert len(check_folder([tmp_path])) == 3
 
@@ -175,7 +175,7 @@ def test_an_original_file_without_endpoint_and_access_loads_with_notes(tmp_path)
     registry = load_definitions([tmp_path])
     assert registry.for_role("coder") == ()
     assert [note.partition(":")[2].split(",")[0] for note in registry.notes] == [
-        " no agent is told of it before you accept its definition: ai-rails tools trust count_lines",
+        " no agent may use it before you accept its definition: ai-rails tools trust count_lines",
         " no access_control",
         " no api_endpoint",
     ]

@@ -64,7 +64,7 @@ def test_a_server_must_have_the_tool(serving, tmp_path):
 
     with serving(answer) as server:
         transport = {"type": "mcp-http", "url": server.url}
-        assert "has 1 tools" in reach(define(transport), tmp_path).text
+        assert "has 1 tool" in reach(define(transport), tmp_path).text
         assert not reach(define({**transport, "tool": "other"}), tmp_path).ok
 
 

@@ -130,7 +130,7 @@ def _dangerous_files(record: Record, parameters: Mapping[str, Json]) -> Iterator
             record,
             "WARNING",
             "Security Risk",
-            description=f"A file that something else runs shall hold a command that {found[0]}.",
+            description=f"A file that something else runs would get a command that {found[0]}.",
             evidence=f"{path}: {found[1]}",
             recommendation="Read the whole file before you agree.",
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TIME: Final = lazy(r"([01]\d|2[0-3]):[0-5]\d")
 #: A rule on "anthropic:*" would never match, and a deny that never matches is worse than none.
-_PROVIDERS: Final = ("anthropic:", "openai:")
+_PROVIDERS: Final = ("anthropic:", "openai:", "ollama:", "openrouter:")
 #: Keys that only make sense with some decisions, and why.
 _ONLY_ALLOW: Final = {
     "max_bytes": "larger changes are asked about anyway",

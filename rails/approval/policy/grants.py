@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, Protocol, runtime_checkable
+from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.rules import Circumstances, Policy, PolicyRule, items_of
@@ -69,7 +69,7 @@ class GrantsFile:
 
 def posted_grants(folder: Path) -> Iterator[PostedGrant]:
     """Yield the grants of every process that still runs."""
-    names = sorted(path.name for path in folder.glob("*.json")) if folder.is_dir() else []
+    names = sorted(path.name for path in folder.glob("*.json"))
     for name in [name for name in names if _LIVE.fullmatch(name)][:_BOARDS]:
         process = int(name.removesuffix(".json"))
         if _runs(process):
@@ -137,15 +137,6 @@ class Change:
     grant: Grant
 
 
-@runtime_checkable
-class Granter(Protocol):
-    """An approver to whom grants can be given."""
-
-    def changes(self) -> tuple[Change, ...]:
-        """Return which grants were given or revoked since this was last asked."""
-        ...
-
-
 class Grants:
     """The grants in force. With a ``board``, other processes can see and revoke them."""
 
@@ -194,8 +185,6 @@ class Grants:
         active = {grant.rule: grant for grant in self.active()}
         judgement = Policy((*rules, *active)).judge(request, around or Circumstances())
         used = tuple(active[rule] for rule in judgement.rules if rule in active)
-        if not used:  # a judgement that does not allow names no grant
-            return ()
         spent = tuple(replace(grant, uses=grant.uses - 1) for grant in used)
         self._grants.update((grant.number, grant) for grant in spent)
         self._post()

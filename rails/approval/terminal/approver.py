@@ -24,15 +24,16 @@ from rails.approval.edit import (
 from rails.approval.policy.grants import EVERY, MINUTES, USES, Grants, as_toml, propose
 from rails.approval.policy.rules import PolicyRule
 from rails.approval.terminal.batch import decide_batch
-from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer, Pasted
+from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer, Pasted, key_line
 from rails.approval.terminal.screen import Look
 from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.render.blocks import show
-from rails.render.lines import draw, styled, wrap
+from rails.render.lines import draw, styled
+from rails.render.terminal import wrap
 
 #: Nobody has to sit and wait: after this long the agent is asked to correct itself, as without a human.
 WAIT_S: Final = 60.0
@@ -85,6 +86,7 @@ def _lines(offer: PlaceChoice, place: CandidatePlace, number: int, look: Look) -
 
 #: Lines of a piece that are shown when the human chooses among pieces.
 _LINES: Final = 6
+_BAR: Final = "   | "
 
 
 def without_pieces(console: Console, request: ApprovalRequest) -> Contents | None:
@@ -97,7 +99,7 @@ def without_pieces(console: Console, request: ApprovalRequest) -> Contents | Non
     if words == [_BACK]:
         return None
     if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= len(pieces) for word in words):
-        console.put(f"Numbers from 1 to {len(pieces)} are wanted.\n")
+        console.put(f"Type numbers from 1 to {len(pieces)}.\n")
         return None
     dropped: dict[WorkspacePath, set[int]] = {}
     for change, n in (pieces[int(word) - 1] for word in words):
@@ -112,10 +114,11 @@ def _list(console: Console, request: ApprovalRequest) -> None:
         for old, new in hunks(change):
             number += 1
             lines = [*(f"- {show(line[:-1])}" for line in old), *(f"+ {show(line[:-1])}" for line in new)]
-            cut = [f"[… {len(lines) - _LINES} more lines …]"] if len(lines) > _LINES else []
+            cut = [f"[… {counted(len(lines) - _LINES, 'more line')} …]"] if len(lines) > _LINES else []
             console.put(f"{number}: {change.path}\n", "title")
+            width = console.look().width - len(_BAR)
             for line in (*lines[:_LINES], *cut):
-                console.put("".join(f"   | {piece}\n" for piece in wrap(line.expandtabs(4), 90)))
+                console.put("".join(f"{_BAR}{piece}\n" for piece in wrap(line.expandtabs(4), width)))
 
 
 def grants_in_words(grants: Grants | None) -> list[str]:
@@ -308,9 +311,9 @@ class _Question:
     def _answered(self) -> _Answered | None:
         """Ask once; ``None``: that decided nothing yet."""
         if self._hidden:
-            self._console.put(f"{self._hidden} lines are not shown: v shows them.\n", "risk")
+            self._console.put(f"Not shown: {counted(self._hidden, 'line')}. Type v to see everything.\n", "risk")
         keys = tuple(self._keys())
-        self._console.put("  ".join(key.label for key in keys if key.label) + ", then Enter: ")
+        self._console.put(key_line(*(key.label for key in keys if key.label)))
         word, _, rest = self._console.line().partition(" ")
         key = next((key for key in keys if word.casefold() in (key.letter, key.word)), None)
         if key and key.letter == "a" and self.request.risks and word.casefold() == "a":
@@ -330,8 +333,7 @@ class _Question:
         del rest
         for key in self._keys():
             typed = key.word if key.letter == "a" and self.request.risks else f"{key.letter} or {key.word}"
-            for piece in wrap(f"  {typed:<14} {key.meaning}.", self._console.look().width):
-                self._console.put(f"{piece}\n")
+            self._console.put(f"  {typed:<14} {key.meaning}.\n")
         self._console.put("  Everything else, an empty line too, decides nothing; Ctrl-C pauses the session.\n")
 
     def _back(self, rest: str) -> None:
@@ -341,7 +343,7 @@ class _Question:
 
     def _yes(self, rest: str) -> _Answered | None:
         if rest:
-            self._console.put("That decides nothing. Nothing stands behind an approval.\n")
+            self._console.put("That decides nothing. An approval takes no further words.\n")
             return None
         return "approve", "", "once", self.request
 
@@ -376,7 +378,7 @@ class _Question:
         del rest
         try:
             if self._choices.revalidate is None:
-                raise HumanEditError("There is nothing here that could check an edit.")
+                raise HumanEditError("Nothing here can check an edit, so none is taken.")
             text = parameters_in_editor(self.request, self._choices.editor)
             self.request = edited_run(self.request, text, self._choices.revalidate)
         except RailsError as error:
@@ -395,7 +397,7 @@ class _Question:
     def _replace(self, contents: Contents) -> None:
         """Have the edited proposal checked, and show it: from now on it is what is asked about."""
         if self._choices.judge is None:
-            raise HumanEditError("There is nothing here that could check an edit.")
+            raise HumanEditError("Nothing here can check an edit, so none is taken.")
         self._console.put("Checking your version.\n")
         self.request = edited(self.request, contents, self._choices.judge, self._choices.from_project)
         self._hidden = self._console.show(self.request, full=False)

@@ -13,17 +13,25 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest, Decision
-from rails.approval.terminal.console import Console, NoAnswer, Pasted
+from rails.approval.terminal.console import Console, NoAnswer, Pasted, key_line
 from rails.approval.terminal.screen import Look
 from rails.core.dataclass import replace
 from rails.core.text import one_line
 from rails.render.blocks import Facts, Risks
-from rails.render.lines import wrap
+from rails.render.terminal import wrap
 
 #: Runs in one question: a list that a person reads to its end.
 MOST: Final = 20
 _TRIES: Final = 20
 _LINE: Final = 200
+_KEYS: Final = (
+    'type "approve" for all or "approve 1 3" for some (the others are asked one by one)',
+    "[o]ne by one",
+    "[d]eny all with a reason",
+    "[s]top the session",
+    "[v]iew N in full",
+    "[?]",
+)
 _HELP: Final = (
     ("approve", "run all of them, exactly as they are listed"),
     ("approve 1 3", "run these; the others are asked about one by one"),
@@ -113,10 +121,7 @@ class _Batch:
         self._console.arm()
 
     def _prompt(self) -> str:
-        self._console.put(
-            'type "approve" for all or "approve 1 3" for some (the others are asked one by one)  [o]ne by one  '
-            "[d]eny all with a reason  [s]top the session  [v]iew N in full  [?], then Enter: "
-        )
+        self._console.put(key_line(*_KEYS))
         return self._console.line()
 
     def _answer(self, word: str, rest: str) -> list[Decision | None] | None:
@@ -151,7 +156,7 @@ class _Batch:
     def _approved(self, rest: str) -> list[Decision | None] | None:
         chosen = self._numbers(rest) if rest else set(range(len(self._requests)))
         if not chosen:
-            self._console.put(f"Numbers from 1 to {len(self._requests)} are wanted.\n")
+            self._console.put(f"Type numbers from 1 to {len(self._requests)}.\n")
             return None
         yes = Decision("approve", "", "human", batch=self._batch)
         return [replace(yes, of=one.digest) if n in chosen else None for n, one in enumerate(self._requests)]

@@ -13,10 +13,13 @@ from rails.approval.decision import ApprovalRequest
 from rails.approval.terminal.screen import Look, draw_request
 from rails.core.errors import RailsError
 from rails.render.lines import styled
+from rails.render.terminal import columns, fitted, unbroken
 
 #: Longer lines are no answer.
 MAX_LINE: int = 4_096
 _POLL_S: Final = 0.05
+#: A card needs that many columns.
+_NARROWEST: Final = 40
 #: After Enter, nobody types the next line within this time.
 _TYPING_S: Final = 0.05
 #: What a terminal puts around a paste when it is told to (mode 2004, "bracketed paste").
@@ -214,10 +217,7 @@ class Console:
 
     def look(self) -> Look:
         """Return how to draw on this terminal as it is now."""
-        import shutil
-
-        width = self._width or shutil.get_terminal_size((100, 24)).columns
-        return Look(self._colour, max(40, width), self._plain)
+        return Look(self._colour, max(_NARROWEST, self._width or columns(100)), self._plain)
 
     def show(self, request: ApprovalRequest, *, full: bool) -> int:
         """Draw ``request``, throw away what was typed meanwhile, and return how many lines were left out."""
@@ -235,11 +235,16 @@ class Console:
         self._keys.arm()
 
     def put(self, text: str, style: str = "") -> None:
-        """Write printable ``text``; what the terminal's encoding lacks is shown as an escape."""
+        """Write printable ``text`` as it fits the terminal; what its encoding lacks is shown as an escape."""
         encoding = getattr(self._out, "encoding", None) or "utf-8"
-        shown = styled(text, style, self._colour)
+        shown = styled(fitted(text, self._out), style, self._colour)
         self._out.write(shown.encode(encoding, "backslashreplace").decode(encoding))
         self._out.flush()
+
+
+def key_line(*labels: str) -> str:
+    """Return what each key does, in a line that is broken between two keys only, and what ends it."""
+    return "  ".join(map(unbroken, (*labels[:-1], f"{labels[-1]}, then Enter: ")))
 
 
 def _wants_colour(stream: TextIO) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from rails.core.changes import ChangedFile
+from rails.core.changes import ChangedFile, EditResult
 from rails.core.errors import Refusal
 from rails.core.events.base import Event, EventWithWords
 from rails.core.events.reading import read_verdict
@@ -25,7 +25,9 @@ def changes_in_words(changes: Sequence[ChangedFile]) -> str:
 
 
 class ChangePlanned(Event, frozen=True):
-    """Requests became a change set. ``fuzzy`` and ``merged`` are the files whose place or content took some care."""
+    """Requests became a change set. ``fuzzy`` and ``merged`` are the files whose place or content took some care;
+    ``edits`` says of each edit whether it is in it.
+    """
 
     TYPE: ClassVar[str] = "CHANGE_PLANNED"
 
@@ -34,6 +36,7 @@ class ChangePlanned(Event, frozen=True):
     notes: tuple[str, ...]
     fuzzy: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
+    edits: tuple[EditResult, ...] = ()
 
     @property
     def message(self) -> str:
@@ -42,12 +45,13 @@ class ChangePlanned(Event, frozen=True):
 
 
 class ChangeRefused(Event, frozen=True):
-    """Requests could not become a change set."""
+    """Requests could not become a change set; ``edits`` says of each edit whether it could be made by itself."""
 
     TYPE: ClassVar[str] = "CHANGE_REFUSED"
 
     ids: tuple[str, ...]
     refusals: tuple[Refusal, ...]
+    edits: tuple[EditResult, ...] = ()
 
     @property
     def message(self) -> str:

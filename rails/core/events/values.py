@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from rails.core.conversation import Message, message_to_json
+from rails.core.errors import Refusal
 from rails.core.events.members import members_of
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import Json
@@ -48,7 +49,10 @@ def to_json(value: object) -> Json:
         return verdict_to_json(value)
     if isinstance(value, Message):
         return message_to_json(value)
-    return object_to_json(value)
+    said = object_to_json(value)
+    if isinstance(value, Refusal):  # what a schema wants is said by few of them
+        return {key: item for key, item in said.items() if item or key not in ("expected", "received")}
+    return said
 
 
 def object_to_json(value: object) -> dict[str, Json]:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import UsageError
-from rails.core.text import one_line, printable
+from rails.core.text import counted, one_line, printable
 from rails.core.verdict import Finding, Fixed, NotChecked, Verdict
 from rails.gate.baseline import split_lines
 
@@ -172,14 +172,10 @@ def _summary(verdict: Verdict) -> str:
         mended = sum(finding.fixable or finding.rule == "format" for finding in verdict.blocking)
         hint = f" ai-rails gate --fix corrects {mended} of them." if mended else ""
         worse = f", {len(verdict.worse)} worse than before" if verdict.worse else ""
-        return f"Fail: {_count(blocking, 'finding')} in {_count(files, 'file')}{worse}.{hint}"
+        return f"Fail: {counted(blocking, 'finding')} in {counted(files, 'file')}{worse}.{hint}"
     if verdict.status == "error":
         return "Error: something required could not be checked. This is not a pass."
     return "Pass: every required check ran and found nothing new."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def window(finding: Finding, text: str, *, around: int = 3, most: int = 40) -> str:

@@ -61,6 +61,14 @@ def mypy(python: str) -> CheckCommand:
     return CheckCommand("mypy", (python, "-I", "-m", "mypy", *flags, "."), pattern=pattern, endings=(".py", ".pyi"))
 
 
+def bandit(python: str) -> CheckCommand:
+    """Return bandit, run by ``python``, over all Python files of the project."""
+    form = "{relpath}:{line}:{col}: {test_id} {msg}"
+    pattern = r"(?m)^(?:\./)?(?P<path>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?P<rule>B\d+) (?P<message>.+)$"
+    argv = (python, "-I", "-m", "bandit", "-q", "-r", ".", "-f", "custom", "--msg-template", form)
+    return CheckCommand("bandit", argv, pattern=pattern, endings=(".py",))
+
+
 def pytest(python: str) -> CheckCommand:
     """Return the project's tests, run by ``python``. No test that ran is a finding too."""
     argv = (python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=.rails-junit.xml")
@@ -71,7 +79,7 @@ def pytest(python: str) -> CheckCommand:
 
 
 #: The commands that need no more than their name in the settings.
-SHIPPED: Final[Mapping[str, Callable[[str], CheckCommand]]] = {"mypy": mypy, "pytest": pytest}
+SHIPPED: Final[Mapping[str, Callable[[str], CheckCommand]]] = {"mypy": mypy, "bandit": bandit, "pytest": pytest}
 
 
 def program(name: str, project: Path) -> str:

@@ -62,7 +62,7 @@ def cause(text: str, line: int, message: str = "", column: int = 0) -> tuple[str
     """
     lines = split_lines(text)
     if found := next(marker_blocks(lines, skip_fenced=False), None):
-        return found[1], "Write the file as it shall be, without the marker lines."
+        return found[1], "Write the file as it should be, without the marker lines."
     if any(_OPEN.match(text) or _CLOSE.match(text) for text in lines):
         return "A line of conflict or edit markers is left in the file.", "Leave the marker lines out."
     filled = [number for number, text in enumerate(lines, 1) if text.strip()]

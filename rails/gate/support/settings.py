@@ -46,8 +46,7 @@ from rails.core.app_dirs import config_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.core.text import one_line
-from rails.gate.support import config_files, executed_config
-from rails.sandbox.functions import FUNCTION
+from rails.gate.support import config_files
 
 if TYPE_CHECKING:
     from rails.config.settings_file import SettingsFile
@@ -148,6 +147,8 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
     users = config_files.read_config_file(config_folder() / USER_FILE)
     if not own and not users:
         return _NOTHING
+    from rails.gate.support import executed_config  # most projects have no such settings
+
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
     agreed = not mine.commands or bool(executed_config.may_execute(folder, own, project))
     return GateSettings(
@@ -251,13 +252,14 @@ def _headings(table: HeadingsTable) -> Headings:
 
 def _command(table: CommandTable, project: Path) -> CheckCommand:
     from rails.gate.support import check_command
+    from rails.sandbox.functions import FUNCTION
 
     run = _words(table.run)
     if bool(run) and bool(table.function):
         raise _Mistake("it has both run and function; one of them is what checks")
     if table.function:
         if not FUNCTION.fullmatch(table.function):
-            raise _Mistake(f"{one_line(table.function, 60)!r} is no function: write package.module:function")
+            raise _Mistake(f"{one_line(table.function, 60)!r} is not a function: write package.module:function")
         command = check_command.python_function(table.name, table.function, check_command.program("python", project))
     elif run:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))

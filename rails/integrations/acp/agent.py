@@ -277,7 +277,7 @@ class RailsAgent:
     def _begin(self, cwd: str, session_id: str) -> Conversation:
         project = Path(cwd).resolve()
         if not Path(cwd).is_absolute() or not project.is_dir():
-            raise acp.RequestError(_INVALID, f"{one_line(cwd)} is no folder.")
+            raise acp.RequestError(_INVALID, f"{one_line(cwd)} is not a folder.")
         assert self._client is not None, "who asks is connected"
         with _as_protocol_error():
             agents = self._sessions.agents(project)

@@ -32,6 +32,7 @@ class WarmGate:
         self._sessions: dict[tuple[str, str], HostedSession] = {}
         self._status: GitStatus | None = None
         self._ruff: Ruff | None = None
+        self._first, self._later = True, False
         self._turn = threading.Lock()
 
     @cached_property
@@ -57,6 +58,10 @@ class WarmGate:
         if call is None:
             return HookAnswer()
         with self._turn:  # a log has one writer, and a gate judges one change set at a time anyway
+            self._settle()
+            # What is to be denied where something fails, and what looks at the disk, goes into the log first.
+            self._later = self._first and call.event == "before" and not settings.strict
+            self._first = False
             if (call.host, call.session) not in self._sessions:
                 self._begin(host, call)
             from rails.integrations.hooks.handle import handle
@@ -65,6 +70,23 @@ class WarmGate:
             if call.event == "end":
                 self._forget(call)
         return answer
+
+    def settle(self) -> None:
+        """Write down what has waited for the answer to be given.
+
+        Where that fails, the session is opened anew by its next call, which then says why; nothing has passed.
+        """
+        with self._turn:
+            self._settle()
+
+    def _settle(self) -> None:
+        for key, session in [*self._sessions.items()]:
+            try:
+                session.settle()
+            except Exception:
+                del self._sessions[key]
+                with contextlib.suppress(Exception):
+                    session.close()
 
     def _begin(self, host: Host, call: HookCall) -> None:
         """Have git and the tools look at the project and what is proposed; decides nothing, never fails."""
@@ -100,7 +122,7 @@ class WarmGate:
             status, self._status = self._status, None
             try:
                 self._sessions[key] = HostedSession(
-                    self.project, self.gate, call.host, call.session, model=call.model, status=status
+                    self.project, self.gate, call.host, call.session, model=call.model, status=status, later=self._later
                 )
             finally:
                 if status is not None:

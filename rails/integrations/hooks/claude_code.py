@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.diff import line_diff
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
 from rails.integrations.hooks.contract import (
@@ -144,6 +143,8 @@ def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[st
 
 def _span(old: str, new: str) -> tuple[str, str] | None:
     """Return the smallest unique run of whole lines that covers every difference, and what replaces it."""
+    from rails.core.diff import line_diff
+
     was, now = old.splitlines(keepends=True), new.splitlines(keepends=True)
     blocks = line_diff(was, now).changed
     if not blocks or not was:

@@ -11,8 +11,9 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from rails.core import limits
 from rails.core.changes import ChangeSet, unified_diff
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.verdict import Verdict
 from rails.integrations.hooks.contract import (
     LATER,
@@ -27,7 +28,6 @@ from rails.integrations.hooks.contract import (
     not_judged,
     reason_of,
 )
-from rails.session.feedback import HOST_PAGE_CHARS, host_page
 from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
 
 #: How often in a row the end of an answer is held up for findings that stay, or for what cannot be judged.
@@ -82,8 +82,8 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, set
         return HookResult(deny=f"{judged.denied} Nothing was written. Do it another way, or ask the person.")
     if verdict.status == "fail":
         count = len(verdict.blocking)
-        opening = f"AI-Rails: this edit has {count} new finding{'s' * (count != 1)}."
-        return HookResult(deny=host_page(verdict, opening, _CLOSING))
+        opening = f"AI-Rails: this edit has {counted(count, 'new finding')}."
+        return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
         return not_judged(call, _missing(verdict), settings)
     if verdict.proposal.digest() == proposal.digest():
@@ -149,8 +149,14 @@ def _page(found: FoundOnDisk) -> str:
     if verdict is None or not verdict.blocking:
         return ""
     count, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
-    opening = f"AI-Rails: {count} new finding{'s' * (count != 1)} in {files} file{'s' * (files != 1)} on the disk."
-    return host_page(verdict, opening, _WRITTEN)
+    opening = f"AI-Rails: {counted(count, 'new finding')} in {counted(files, 'file')} on the disk."
+    return _page_of(verdict, opening, _WRITTEN)
+
+
+def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
+    from rails.session.feedback import host_page  # where nothing is wrong, it is not needed
+
+    return host_page(verdict, opening, closing)
 
 
 def _not_judged(found: FoundOnDisk) -> str:
@@ -176,4 +182,4 @@ def _told_of(verdict: Verdict) -> str:
     ]
     text = "\n".join([opening, *lines])
     rest = "\n(the rest is left out; read the file)"
-    return text if len(text) <= HOST_PAGE_CHARS else text[: HOST_PAGE_CHARS - len(rest)] + rest
+    return text if len(text) <= limits.HOST_PAGE_CHARS else text[: limits.HOST_PAGE_CHARS - len(rest)] + rest

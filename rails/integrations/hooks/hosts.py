@@ -25,5 +25,5 @@ def read_hook_call(host: Host, data: bytes, environment: Mapping[str, str]) -> H
     """Return the call in a host's input, ``None`` where nothing is to be done. Raises ValueError for no JSON."""
     payload = json.loads(data)
     if not isinstance(payload, dict):
-        raise ValueError("the input is no JSON object")
+        raise ValueError("the input is not a JSON object")
     return host.call_of(payload, environment)

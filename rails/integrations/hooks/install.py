@@ -109,7 +109,7 @@ def installed(settings: Settings, words: Sequence[str] = ()) -> str:
     if "hooks" not in value:
         text = with_last(text, (), "hooks", {})
     elif not isinstance(value["hooks"], dict):
-        raise UsageError(f"{settings.file}: hooks is no object. Nothing was changed.")
+        raise UsageError(f"{settings.file}: hooks is not an object. Nothing was changed.")
     command = command_line(settings.host, words, shared=settings.shared)
     for event, matcher in EVENTS[settings.host].items():
         known = host_object(value.get("hooks")).get(event)
@@ -119,7 +119,7 @@ def installed(settings: Settings, words: Sequence[str] = ()) -> str:
         elif isinstance(known, list):
             text = with_last(text, ("hooks", event), None, entry)
         else:
-            raise UsageError(f"{settings.file}: hooks.{event} is no list. Nothing was changed.")
+            raise UsageError(f"{settings.file}: hooks.{event} is not a list. Nothing was changed.")
     return text
 
 

@@ -89,7 +89,7 @@ def _form(request: ApprovalRequest) -> dict[str, Json]:
         typed["description"] = 'There are risks above: type the whole word "approve" to approve; all else denies it.'
     else:
         typed["enum"] = ["approve", "deny"]
-    reason: Json = {"type": "string", "title": "Reason", "description": "Of a denial: the agent reads it."}
+    reason: Json = {"type": "string", "title": "Reason", "description": "The reason of a denial; the agent reads it."}
     return {"type": "object", "properties": {"decision": typed, "reason": reason}, "required": ["decision"]}
 
 

@@ -217,7 +217,7 @@ def _edit(one: dict[str, Json]) -> tuple[str, Mapping[str, Json]]:
 def _n8n_check(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
     path, workflow = given.get("path"), given.get("workflow")
     if (path is None) == (workflow is None):
-        raise UsageError("Give path or workflow, one of them. Nothing was checked.")
+        raise UsageError("Give either path or workflow. Nothing was checked.")
     with Gate(tools.project, profile=str(given.get("profile", "import"))) as gate:
         text = {_WORKFLOW: str(workflow)}
         judge = _on_disk(tools, [str(path)], None, gate) if path else partial(gate.check_contents, text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import os
 import secrets
 import signal
 import socket
@@ -27,6 +28,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from rails import __version__
 from rails.core import limits
+from rails.core.errors import EXIT_OK
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.integrations.mcp.approver import CALLER, Answers, ClientQuestion
@@ -202,6 +204,11 @@ def _told(result: McpResult) -> types.CallToolResult:
 # -- the two ways in ----------------------------------------------------------------------------------
 
 
+#: Seconds that what serves has to end by itself once a signal came.
+_ENDING_S: Final = 3.0
+_ENDS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
 async def on_stdio(service: McpService) -> None:
     """Answer the client on standard input and output until it hangs up. Nothing else may be printed there."""
     async with stdio_server() as (reading, writing):
@@ -246,17 +253,30 @@ class _Guarded:
         await send({"type": "http.response.body", "body": body})
 
 
-def run_until_ended(service: McpService, serving: Coroutine[Any, Any, None]) -> None:
+def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Serve until the client hangs up or a signal comes, then end the session as it should end."""
 
-    async def main() -> None:
-        task = asyncio.ensure_future(serving)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        try:
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-        finally:
-            service.close()
+    async def main() -> bool:
+        task, stop = asyncio.ensure_future(serve()), asyncio.Event()
+        for number in _ENDS:
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        if early:
+            stop.set()
+        stopped = asyncio.ensure_future(stop.wait())
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if stop.is_set():
+            task.cancel()
+        ended, _ = await asyncio.wait({task}, timeout=_ENDING_S)
+        service.close()
+        for one in ended:
+            if not one.cancelled():
+                one.result()
+        return bool(ended)
 
-    asyncio.run(main())
+    early: list[int] = []
+    for number in _ENDS:  # until the loop, which an interrupt would leave half made, takes signals itself
+        signal.signal(number, lambda number, _frame: early.append(number))
+    with asyncio.Runner() as runner:
+        if not runner.run(main()):
+            os._exit(EXIT_OK)  # a thread waits for the client's next line, and nothing else ends it

@@ -31,12 +31,13 @@ from rails.core import limits, lock
 from rails.core.closing import Closing
 from rails.core.dataclass import dataclass, replace
 from rails.log import event_codec, files
+from rails.log.files import SESSION_ID
 from rails.log.index import feed, seek
 from rails.log.index.lines import LogLines, SearchHit
 from rails.log.index.matching import RecordMatcher
 from rails.log.index.query import Query, parse_query, to_fts
 from rails.log.index.turns import TurnSpan
-from rails.log.reader import LOG_NAME, SESSION_ID, LogRow, Position, Tail, session_ids, session_summary
+from rails.log.reader import LOG_NAME, LogRow, Position, Tail, session_ids, session_summary
 from rails.log.session_stats import SessionStats
 
 INDEX_NAME: Final = "index.db"
@@ -249,7 +250,7 @@ class Index(Closing):
         """Wait until nobody else makes or replaces the file: who came second would take the first one's away."""
         with lock.held(self.state / _MAKING, _MAKING_SECONDS) as had:
             if not had:
-                raise TimeoutError(f"another process makes {self._path} and does not come to an end")
+                raise TimeoutError(f"another process is building {self._path} and does not finish")
             yield
 
     def _rebuilt(self) -> sqlite3.Connection:

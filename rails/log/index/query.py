@@ -108,7 +108,7 @@ def _phrases(text: str, begin: bool, negative: bool) -> Iterator[Phrase]:
 
 def _time(field: str, value: str) -> str:
     if not _TIME.fullmatch(value):
-        raise UsageError(f"{field}:{value} is no time. Write it as {field}:2026-11-21 or {field}:2026-11-21T23:30.")
+        raise UsageError(f"{field}:{value} is not a time. Write it as {field}:2026-11-21 or {field}:2026-11-21T23:30.")
     return value.rstrip("Z")
 
 

@@ -46,7 +46,7 @@ def apply_operations(
     made: dict[str, Any] = copy.deepcopy(dict(workflow))
     if not isinstance(made.setdefault("nodes", []), list) or not isinstance(made.setdefault("connections", {}), dict):
         return Refusal(
-            "workflow", "The file is no workflow: `nodes` or `connections` has the wrong type.", "Repair it first."
+            "workflow", "The file is not a workflow: `nodes` or `connections` has the wrong type.", "Repair it first."
         )
     for number, operation in enumerate(operations):
         try:
@@ -156,7 +156,7 @@ def _set(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
         raise CannotError("`value` is missing.", 'Write "value": …; null is a value too.')
     steps = [int(number) if number else name for number, name in _STEP.findall(written)]
     if not steps or isinstance(steps[0], int):
-        raise CannotError(f"{shown_value(written)} is no path.", 'Write "url" or "rules.values[0].key".')
+        raise CannotError(f"{shown_value(written)} is not a path.", 'Write "url" or "rules.values[0].key".')
     here = node.setdefault("parameters", {})
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         _check_step(here, step, written)

@@ -97,7 +97,9 @@ def no_place(node: Node) -> Early | None:
     bare = inside_parentheses(target)
     if target is None or bare is None or bare.type in _PLACES or (bare.type in _PATTERNS and bare is target):
         return _optional_target(node) if node.type == "update_expression" else None
-    return Early(target.start_byte, target.end_byte, "nothing can be assigned to this: it is no name and no property")
+    return Early(
+        target.start_byte, target.end_byte, "nothing can be assigned to this: it is neither a name nor a property"
+    )
 
 
 def _assignment_inside(node: Node) -> Early | None:

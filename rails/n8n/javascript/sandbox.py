@@ -184,7 +184,7 @@ def _form(node: Node) -> str:
         case "super":
             return "" if is_in(node, {"class_body", "method_definition"}) else "super is outside a method"
         case "identifier" if _text(node) in {"let", "enum"}:
-            return f"{_text(node)!r} is a word of the language and no name"
+            return f"{_text(node)!r} is a word of the language, not a name"
         case "call_expression" if _text(node.child_by_field_name("function")) == "$if":
             return _too_few(node)
     return ""

@@ -79,7 +79,9 @@ class Questions:
         except (CheckError, ValueError, LookupError, TypeError, RecursionError) as error:
             self._engine.end()
             self._told, self._used = 0, self._used + self._each
-            why = one_line(str(error), 80) if isinstance(error, CheckError) else "its answer is none"
+            why = (
+                one_line(str(error), 80) if isinstance(error, CheckError) else "its answer is not one that can be read"
+            )
             raise BoundReached(f"its process ended, most often for want of memory or time ({why})") from None
         self._told, self._used = told, self._used + min(used, self._each)
         return _value(said)

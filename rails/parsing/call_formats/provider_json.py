@@ -64,7 +64,7 @@ def _call(value: Mapping[str, Json]) -> Outcome | None:
             return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not valid JSON: {why}")
         arguments = parsed.value
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are no object")
+        return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not an object")
     return Proposed(name, arguments)
 
 

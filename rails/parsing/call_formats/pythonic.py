@@ -24,7 +24,7 @@ def read(text: str) -> Sequence[FormCall]:
     try:
         tree = parse_tree(text.strip(), "error")  # an escape that Python does not know
     except (SyntaxError, ValueError, Warning, RecursionError, MemoryError) as error:
-        raise NotInForm(f"the calls are no Python: {error}", 0) from error
+        raise NotInForm(f"the calls are not Python: {error}", 0) from error
     nodes = [inner for one in tree.body for inner in _expressions(one)]
     if not nodes or len(nodes) > limits.REQUESTS_PER_ANSWER:
         raise NotInForm("there is no call, or there are too many", 0)
@@ -33,7 +33,7 @@ def read(text: str) -> Sequence[FormCall]:
 
 def _expressions(node: ast.stmt) -> Iterator[ast.expr]:
     if not isinstance(node, ast.Expr):
-        raise NotInForm("a statement is no call", node.col_offset)
+        raise NotInForm("a statement is not a call", node.col_offset)
     yield from node.value.elts if isinstance(node.value, ast.List) else [node.value]
 
 
@@ -53,7 +53,7 @@ def _literal(node: ast.expr) -> Json:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise NotInForm("a value is no literal", node.col_offset) from error
+        raise NotInForm("a value is not a literal", node.col_offset) from error
     return _json(value, node)
 
 
@@ -64,4 +64,4 @@ def _json(value: object, node: ast.expr) -> Json:
         return [_json(item, node) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _json(item, node) for key, item in value.items()}
-    raise NotInForm("a value is no JSON", node.col_offset)
+    raise NotInForm("a value is not JSON", node.col_offset)

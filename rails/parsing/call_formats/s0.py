@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, WRITE_FILE
+from rails.core.text import line_column
 from rails.core.tool_request import Json
 from rails.data_formats.strict_json import JsonFault, parse_strict
 from rails.parsing.blocks import BlockSpan
@@ -34,7 +35,9 @@ def validate_json_tool_block(text: str) -> Validation:
         return Validation(isValid=False, errors=["Empty JSON content"], parsedJson=None)
     parsed = parse_strict(block.body)
     if isinstance(parsed, JsonFault):
-        return Validation(isValid=False, errors=[f"JSON parsing error: {parsed.message}"], parsedJson=None)
+        line, column = line_column(block.body, parsed.offset)
+        words = f"JSON parsing error: {parsed.message} at line {line}, column {column}"
+        return Validation(isValid=False, errors=[words], parsedJson=None)
     errors = _errors(parsed.value)
     return Validation(isValid=not errors, errors=errors, parsedJson=parsed.value)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, assert_never
 
 from rails.core.change_summary import ChangeSummary
-from rails.core.text import head_and_tail, one_line, sha256
+from rails.core.text import counted, head_and_tail, one_line, sha256
 from rails.render import blocks
 from rails.render.highlight import Span, spans
 from rails.render.html_page.markup import Html, HtmlText, el, html_text, join
@@ -140,7 +140,7 @@ class HtmlRenderer:
             kind = f"{line.style} in-{min(line.indent, _INDENTS)}" if line.indent else line.style
             lines.append(el("li", None if line.indent else sign, html_text(blocks.show(line.text)), class_=kind))
         if summary.hidden:
-            lines.append(el("li", html_text(f"{summary.hidden} lines are not shown"), class_="note"))
+            lines.append(el("li", html_text(f"Not shown: {counted(summary.hidden, 'line')}."), class_="note"))
         # The picture is made by our own code, which escapes every text in it.
         drawn = Html(self._picture(summary))
         figure = el("div", drawn, class_="scroll picture", tabindex=0) if drawn else None
@@ -303,7 +303,7 @@ def _check_result(found: blocks.VerdictBlock) -> Html:
 
 
 def _findings(found: Sequence[blocks.PlacedFinding]) -> Html:
-    more = el("p", html_text(f"and {len(found) - _LISTED} more findings"), class_="meta")
+    more = el("p", html_text(f"and {counted(len(found) - _LISTED, 'more finding')}"), class_="meta")
     shown = el("ul", [_finding(finding) for finding in found[:_LISTED]], class_="findings")
     return join(shown, more if len(found) > _LISTED else None)
 

@@ -13,7 +13,7 @@ from typing import Final, cast
 from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen, minute_of
 from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass
-from rails.core.text import one_line, sha256
+from rails.core.text import counted, one_line, sha256
 from rails.projections.common import ApprovalView, SessionView, TurnView
 
 _EMPTY: Final = {sha256(b""), sha256(b"\n")}
@@ -68,7 +68,8 @@ def rule_in_words(rule: PolicyRule, sessions: Iterable[SessionView]) -> str:
     """Return what ``rule`` alone would have allowed, for somebody who is about to give it."""
     report = dry_run(Policy((rule,)), sessions)
     allowed = report.count("allow")
-    text = f"In {report.sessions} past sessions it would have answered {allowed} of {len(report.cases)} questions"
+    text = f"In {counted(report.sessions, 'past session')} it would have answered "
+    text += f"{allowed} of {counted(len(report.cases), 'question')}"
     if not report.slipped:
         return f"{text}{', none of which was denied' if allowed else ''}."
     return "\n".join((f"{text}; {len(report.slipped)} of them were denied:", *_listed(report.slipped)))
@@ -77,7 +78,7 @@ def rule_in_words(rule: PolicyRule, sessions: Iterable[SessionView]) -> str:
 def dry_run_as_text(report: DryRunReport) -> str:
     """Return the report for a terminal; what would have slipped through comes first."""
     counts = ", ".join(f"{report.count(ruling)} {word}" for ruling, word in _WORDS)
-    lines = [f"{len(report.cases)} answered questions in {report.sessions} sessions: {counts}."]
+    lines = [f"{counted(len(report.cases), 'answered question')} in {counted(report.sessions, 'session')}: {counts}."]
     if report.slipped:
         lines += [f"{len(report.slipped)} would be allowed although they were denied:", *_listed(report.slipped)]
     if report.blocked:

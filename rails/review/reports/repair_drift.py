@@ -110,7 +110,7 @@ def difference(old: str | None, new: str | None, width: int = 60) -> tuple[str, 
 def drift_tables(report: DriftReport) -> tuple[Table, ...]:
     """Return the report as tables."""
     counts = Table(
-        "Was a value changed while JSON was mended?",
+        "Was a value changed while JSON was repaired?",
         ("model", "requests", "syntax repaired", "converted", "corrected by the model", "value changed", "not taken"),
         tuple(
             cells(

@@ -23,6 +23,14 @@ ENDINGS: Final = {
     "partial": Badge("✕", "bad", "Applied in part"),
     "": Badge("…", "open", "Unfinished"),
 }
+#: What a count is called where it is 1.
+_ONE: Final = {
+    "turns": "turn",
+    "requests": "request",
+    "retries": "retry",
+    "findings": "finding",
+    "files changed": "file changed",
+}
 _STAGES: Final = ("model", "gate", "human", "write", "run")
 
 
@@ -59,9 +67,11 @@ def session_figures(view: SessionView) -> tuple[Counts, Times]:
     if all_.input_tokens or cached:
         counts |= {"tokens in": all_.input_tokens, **({"from the cache": cached} if cached else {})}
         counts["tokens out"] = all_.output_tokens
-    return Counts(tuple(counts.items())), Times(
-        tuple((one, all_.seconds[one]) for one in _STAGES if one in all_.seconds)
-    )
+    return _counts(counts), Times(tuple((one, all_.seconds[one]) for one in _STAGES if one in all_.seconds))
+
+
+def _counts(counts: Mapping[str, int]) -> Counts:
+    return Counts(tuple((_ONE.get(name, name) if count == 1 else name, count) for name, count in counts.items()))
 
 
 def stats_figures(stats: SessionStats) -> tuple[Counts, Times]:
@@ -78,9 +88,7 @@ def stats_figures(stats: SessionStats) -> tuple[Counts, Times]:
         "from the cache": stats.cached_tokens,
         "tokens out": stats.output_tokens,
     }
-    return Counts(tuple(counts.items())), Times(
-        tuple((one, stats.stages[one]) for one in _STAGES if one in stats.stages)
-    )
+    return _counts(counts), Times(tuple((one, stats.stages[one]) for one in _STAGES if one in stats.stages))
 
 
 def session_warnings(view: SessionView) -> Iterator[Notes]:

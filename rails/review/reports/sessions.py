@@ -34,10 +34,10 @@ def chosen(cards: Iterable[SessionStats], line: str) -> tuple[SessionStats, ...]
     """Return the stats that a line asks for. Raises UsageError for a line that means nothing for sessions."""
     query = parse_query(line)
     if unknown := [facet.name for facet in query.facets if facet.name not in _FIELDS]:
-        raise UsageError(f"{unknown[0]}: is asked of records, not of sessions. Here: {', '.join(_FIELDS)}, session.")
+        raise UsageError(f"{unknown[0]}: is a field of records, not of sessions. Use {', '.join(_FIELDS)}, session.")
     for facet in query.facets:
         if facet.name == "is" and facet.value not in STATES:
-            raise UsageError(f"is:{facet.value} is nothing a session can be. It is one of: {', '.join(STATES)}.")
+            raise UsageError(f"is:{facet.value} is not a state of a session. The states are: {', '.join(STATES)}.")
     return tuple(card for card in cards if _takes(card, query))
 
 

@@ -19,9 +19,10 @@ from rails.approval.terminal.screen import ApprovalScreen, Look, draw_request
 from rails.core import limits
 from rails.core.errors import RailsError
 from rails.core.events.approval import ApprovalOpened, GrantOffer
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.projections.questions import ApprovalQuestion
-from rails.render.lines import styled, wrap
+from rails.render.lines import styled
+from rails.render.terminal import wrap
 from rails.review.inbox import AnswerState, Inbox
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import Page
@@ -184,7 +185,7 @@ class QuestionPage(Page):
     def _lines(self, width: int) -> tuple[ApprovalOpened, list[str]]:
         opened = self._inbox.asked(self.question)
         drawn: ApprovalScreen = draw_request(opened, Look(True, width), full=self._full)
-        left_out = [f"{drawn.hidden} lines are not shown: v shows them."] if drawn.hidden else []
+        left_out = [f"Not shown: {counted(drawn.hidden, 'line')}. v shows everything."] if drawn.hidden else []
         above = [one_line(line, 600) for line in (opened.note, *left_out, *opened.unseen) if line]
         return opened, [*(styled(piece, "risk", True) for line in above for piece in wrap(line, width)), *drawn.lines]
 

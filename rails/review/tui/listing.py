@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.log.session_stats import SessionStats
 from rails.projections.questions import ApprovalQuestion
 from rails.review.reports.sessions import SPARK, outcome_words
@@ -66,7 +66,7 @@ class Sessions(Page):
         names = [card.session_id for card in self._cards]
         index = names.index(current) if current in names else self.rows.index
         self.rows.show(len(self._cards), self._row, index=index)
-        words = f"{len(self._cards)} sessions" + (f" for {self._line}" if self._line else "")
+        words = counted(len(self._cards), "session") + (f" for {self._line}" if self._line else "")
         self.say(
             words if self._cards or self._line else "No session yet. Start one with ai-rails run or ai-rails apply."
         )
@@ -126,7 +126,7 @@ class Sessions(Page):
                     self._line = before
 
         self.app.push_screen(
-            Ask("Only sessions like:", "is:failed rule:F821 role:coder after:2026-11-20", before), take
+            Ask("Only sessions that match:", "is:failed rule:F821 role:coder after:2026-11-20", before), take
         )
 
     def action_mark(self) -> None:

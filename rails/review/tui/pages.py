@@ -14,7 +14,7 @@ from textual.widgets import Footer, Label
 from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.log.index.lines import SearchHit
 from rails.projections.questions import ApprovalQuestion
 from rails.review.tui.rows import Rows
@@ -106,7 +106,7 @@ class Page(Screen[None]):
     def show_waiting(self, waiting: tuple[ApprovalQuestion, ...]) -> None:
         """Say how many questions wait."""
         count = len(waiting)
-        self.banner(f"{count} question{' waits' if count == 1 else 's wait'} for you: w" if count else "")
+        self.banner(f"{counted(count, 'question waits', 'questions wait')} for you: w" if count else "")
 
     def banner(self, words: str) -> None:
         """Show a sentence below the title, or nothing."""
@@ -176,7 +176,7 @@ class Hits(Page):
     def on_mount(self) -> None:
         """Show the hits."""
         self.rows.show(len(self._hits), self._row)
-        self.say(f"{len(self._hits)} records, the newest first" if self._hits else "Nothing found.")
+        self.say(f"{counted(len(self._hits), 'record')}, the newest first" if self._hits else "Nothing found.")
 
     def _row(self, at: int) -> Text:
         record = self._hits[at].record

@@ -13,7 +13,7 @@ from textual.widgets import Footer, Label
 from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.projections.attempts import causes_of
 from rails.projections.common import SessionView, TurnView
 from rails.projections.questions import ApprovalQuestion
@@ -119,7 +119,7 @@ class SessionPage(Page):
         self.rows.show(len(view.turns) + 1, self._row, index=index, width=200)
         self.query_one("#title", Label).update(one_line(view.task or self._title, 300))
         failed = sum(turn.failed for turn in view.turns)
-        self.say(f"{len(view.turns)} turns, {failed} failed; n next failure, Enter its diff, ? keys")
+        self.say(f"{counted(len(view.turns), 'turn')}, {failed} failed; n next failure, Enter its diff, ? keys")
         self._draw_turn()
 
     def _row(self, at: int) -> Text:
@@ -213,7 +213,9 @@ class Diffs(Page):
                 lines += drawn
             lines.append("")
         self.rows.show_text(lines)
-        self.say(f"{len(self._diffs)} files, {len(self._places['findings'])} findings at their lines")
+        self.say(
+            f"{counted(len(self._diffs), 'file')}, {counted(len(self._places['findings']), 'finding')} at their lines"
+        )
 
     def action_jump(self, what: str, by: int) -> None:
         """Go to the next or previous file, hunk or finding."""

@@ -41,7 +41,7 @@ from rails.core.dataclass import replace
 from rails.core.errors import RailsError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.log.reader import SESSION_ID
+from rails.log.files import SESSION_ID
 from rails.review.inbox import Inbox
 from rails.review.web.card import question_json
 from rails.review.web.changes import DEEDS, Deed, SessionChanges, offer_json

@@ -16,7 +16,7 @@ from rails.core.diff import line_diff
 from rails.core.events.approval import ApprovalOpened, AskedOption, GrantOffer
 from rails.core.events.values import object_to_json
 from rails.core.limits import REASON_CHARS
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
 from rails.projections.questions import ApprovalQuestion
 from rails.render.blocks import Block, Diff, DiffLine, Facts, Risks
@@ -102,7 +102,7 @@ class _CardRenderer(HtmlRenderer):
         rows = [row(line, parts) for line, parts in zip(diff.lines, spans(diff), strict=True)]
         edit = el("button", html_text("Edit the text"), type="button", data_edit=diff.path)
         every = el("button", html_text("Show every line"), type="button", data_do="full")
-        hidden = el("p", html_text(f"{diff.hidden} lines are not shown. "), every, class_="box bad")
+        hidden = el("p", html_text(f"Not shown: {counted(diff.hidden, 'line')}. "), every, class_="box bad")
         below = el("p", edit if diff.path in self._texts else None, class_="file-edit") if change else None
         return diff_html(diff, rows, hidden if diff.hidden else None, below)
 

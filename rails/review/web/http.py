@@ -239,7 +239,7 @@ class _Connection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP in plain words and with our headers."""
         del msg
-        self._refuse(400, "This is no request that can be answered.")
+        self._refuse(400, "This request cannot be answered.")
 
     def make_room(self) -> None:
         """End, for one that came later."""

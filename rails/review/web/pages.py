@@ -26,7 +26,7 @@ from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
-from rails.core.text import one_line, sha256
+from rails.core.text import counted, one_line, sha256
 from rails.core.tool_request import Json
 from rails.log.event_codec import NEWER
 from rails.log.index.index import Index
@@ -40,7 +40,7 @@ from rails.render.blocks import Diff, DiffLine, show
 from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.render.units import bytes_text, counted, time_text
+from rails.render.units import bytes_text, time_text
 from rails.review.html import MOST_STEPS, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.reports.sessions import outcome_words, unread_lines

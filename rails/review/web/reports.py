@@ -51,7 +51,10 @@ class Reports:
         """Return a report over the sessions that ``line`` asks for. Raises RailsError, as all of these do."""
         report = self._library.report(name, line)
         html = join(
-            _tabs(name), _asked("Only sessions like", line, f"r/{name}"), self._so_far(), report_html(report, link)
+            _tabs(name),
+            _asked("Only sessions that match", line, f"r/{name}"),
+            self._so_far(),
+            report_html(report, link),
         )
         return {"title": report.title, "html": html}
 
@@ -82,14 +85,14 @@ class Reports:
     def list(self, line: str) -> dict[str, Json]:
         """Return the sessions that ``line`` asks for."""
         cards = self._library.cards(line)
-        asked = join(_asked("Only sessions like", line, "f"), chips(line, SESSION_CHIPS, "f"))
+        asked = join(_asked("Only sessions that match", line, "f"), chips(line, SESSION_CHIPS, "f"))
         items = [el("li", self._draw(card)) for card in cards[:_LISTED]]
         more = (
             el("p", html_text(f"The newest {_LISTED} of {len(cards)}."), class_="meta")
             if len(cards) > _LISTED
             else None
         )
-        nothing = el("p", html_text("No session is like that."), class_="empty") if not cards else None
+        nothing = el("p", html_text("No session matches that."), class_="empty") if not cards else None
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
         return {"title": "Sessions", "html": join(asked, self._so_far(), nothing, shown, more)}
 

@@ -25,7 +25,7 @@ from rails.core.errors import Refusal
 from rails.core.globs import glob_match
 from rails.core.paths import WorkspacePath, is_kept_file, parse_path
 from rails.core.restrictions import Restrictions
-from rails.core.text import Decoded, decode_text, one_line, sha256, why_not_text
+from rails.core.text import Decoded, counted, decode_text, one_line, sha256, why_not_text
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.regex import Regex, RegexError, compile_pattern
 from rails.data_formats.source import Symbol, language_of, symbols
@@ -98,7 +98,7 @@ def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
         found = _symbol(path, decoded.text, name)
         first, most = found.first, found.last - found.first + 1
     if lines and first > len(lines):
-        raise _Unreadable(f"{path} has {len(lines)} lines; line {first} is after its end.")
+        raise _Unreadable(f"{path} has {counted(len(lines), 'line')}; line {first} is after its end.")
     shown: list[str] = []
     size = 0
     for number, line in enumerate(lines[first - 1 :][:most], start=first):
@@ -138,7 +138,7 @@ def _read_head(path: WorkspacePath, first: int, last: int, total: int) -> str:
     if not total:
         return f"{path}: empty file"
     if first == 1 and last == total:
-        return f"{path}: {total} line{'s' if total > 1 else ''}"
+        return f"{path}: {counted(total, 'line')}"
     more = f"; go on with offset {last + 1}" if last < total else ""
     return f"{path}: lines {first} to {last} of {total}{more}"
 
@@ -214,8 +214,8 @@ def _folders(entries: Sequence[_Entry], depth: int) -> Iterator[str]:
         *above, name = entry.path.split("/")
         folders.setdefault("/".join(above[:depth]), []).append(one_line(name, 60) if len(above) < depth else "")
     for folder, names in sorted(folders.items()):
-        counted = f"{len(names)} files" if len(names) > 1 else "1 file"
-        yield f"{one_line(folder, 200) or '.'}/: {', '.join(names) if all(names) else counted}"
+        number = counted(len(names), "file")
+        yield f"{one_line(folder, 200) or '.'}/: {', '.join(names) if all(names) else number}"
 
 
 # -- list_files and search_files ------------------------------------------------------------------
@@ -233,7 +233,7 @@ def _list_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
             found.append(f"{entry.path}  ({entry.size} bytes)")
         else:
             more += 1
-    head = f"{len(found) + more} file{'' if len(found) + more == 1 else 's'}"
+    head = counted(len(found) + more, "file")
     text = _fit([head + (f", the first {len(found)} shown" if more else ""), *found, *walk.notes()])
     return ToolResult(True, text, facts={"files": len(found) + more})
 
@@ -260,7 +260,7 @@ def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult
             total += 1
             if len(found) < _MATCHES:
                 found.append(line)
-    head = f"{total} matching line{'' if total == 1 else 's'}"
+    head = f"{counted(total, 'matching line')}"
     text = _fit([head + (f", the first {len(found)} shown" if total > len(found) else ""), *found, *walk.notes()])
     return ToolResult(True, text, facts={"matches": total})
 
@@ -283,7 +283,7 @@ def _fit(lines: list[str]) -> str:
     while kept < len(lines) and size + len(lines[kept]) < limits.RESULT_CHARS:
         size += len(lines[kept]) + 1
         kept += 1
-    rest = [f"[… {len(lines) - kept} lines left out …]"] if kept < len(lines) else []
+    rest = [f"[… {counted(len(lines) - kept, 'line')} left out …]"] if kept < len(lines) else []
     return "\n".join(lines[:kept] + rest)
 
 
@@ -357,7 +357,7 @@ class _Walk:
 
     def notes(self) -> list[str]:
         said = [self.stopped] if self.stopped else []
-        said += [f"{self.links} link{'' if self.links == 1 else 's'} not followed"] if self.links else []
+        said += [f"{counted(self.links, 'link')} not followed"] if self.links else []
         said += [f"{self.unread} binary, large or unreadable left out"] if self.unread else []
         said += [f"{self.kept_back} kept back from agents"] if self.kept_back else []
         return [f"({'; '.join(said)})"] if said else []

@@ -9,7 +9,6 @@ stands in a definition, a prompt, a log or an argument list.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -66,6 +65,8 @@ class Secrets:
         text = f"Set the environment variable {'; '.join(self.missing)}."
         if os.environ.get("AI_RAILS_KEYRING") != "1":
             return f"{text} The keyring was not asked: AI_RAILS_KEYRING is not 1."
+        import importlib.util
+
         if importlib.util.find_spec("keyring") is None:
             return f"{text} The keyring was not asked: its package is missing, install ai-rails[keyring]."
         return f"{text} The keyring has none of them either: keyring set ai-rails {self.missing[0].split(' or ')[-1]}"
@@ -82,6 +83,8 @@ def _from_keyring(variable: str) -> str:
     """Return a value of the keyring, or an empty text. A keyring that fails is like one without the value."""
     if os.environ.get("AI_RAILS_KEYRING") != "1":
         return ""
+    import importlib
+
     try:
         found = importlib.import_module("keyring").get_password("ai-rails", variable)
     except Exception:

@@ -70,7 +70,7 @@ def test_from_the_list_to_each_failure_and_its_diff_with_findings_in_place(state
         at = next(n for n, line in enumerate(lines) if "B006" in line)
         assert "if as_json:" in lines[at - 1]
         await pilot.press("right_curly_bracket", "n")
-        assert "1 findings at their lines" in status(pilot)
+        assert "1 finding at their lines" in status(pilot)
         await pilot.press("escape", "n", "n", "n")
         assert "no other failure" in status(pilot)
         await pilot.press("p", "l")

@@ -52,7 +52,7 @@ def on_a_terminal(project, *words, keys=(), wait_for="", code=""):
 
 
 def test_the_application_opens_draws_and_leaves_the_terminal_as_it_was(project):
-    code, got = on_a_terminal(project, keys=["q"], wait_for="sessions")
+    code, got = on_a_terminal(project, keys=["q"], wait_for="1 session")
     assert code == 0
     assert "Add a --json flag" in ESCAPES.sub("", got)
     assert "\x1b[?1049h" in got

@@ -175,11 +175,11 @@ def test_a_run_that_died_takes_no_answer(served, state):
 def test_a_long_change_says_what_it_leaves_out_and_shows_it_on_demand(runs, served):
     run = runs(tool("write_file", file_path="b.txt", content="\n".join(f"line {n}" for n in range(2000))))
     html = served.question(run.id)["html"]
-    assert "lines are not shown" in html
+    assert "Not shown: " in html
     assert "line 1200<" not in html
     whole = served.json(f"/api/session/{run.id}/question?full=1")["html"]
     assert "line 1200<" in whole
-    assert "lines are not shown" not in whole
+    assert "Not shown: " not in whole
 
 
 def test_the_link_that_only_looks_cannot_decide(asked, served):

@@ -66,7 +66,7 @@ def test_the_list_is_filtered(told, served):
     html = served.json("/api/list?q=is:denied")["html"]
     assert f"#/s/{HARD}" in html
     assert f"#/s/{EASY}" not in html
-    assert "No session is like that." in served.json("/api/list?q=nothing")["html"]
+    assert "No session matches that." in served.json("/api/list?q=nothing")["html"]
     assert served.ask("/api/list?q=is:happy")[0] == 400
 
 

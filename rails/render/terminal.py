@@ -1,0 +1,93 @@
+"""How wide a terminal is, and text that fits it: lines are broken between words, not by the terminal.
+
+It imports next to nothing, as every ``--help`` needs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import unicodedata
+from typing import Final, TextIO
+
+_USUAL: Final = 80
+#: Narrower terminals break lines themselves.
+_LEAST: Final = 20
+#: What a line of a list begins with; what is said of it is kept to the right of it.
+_NAME: Final = re.compile(r" +\S+(?: \S+)* {2,}")
+_SET_IN: Final = 6
+#: Stands for a blank at which no line is broken.
+_KEPT_BLANK: Final = "\xa0"
+
+
+def columns(usual: int = _USUAL) -> int:
+    """What ``shutil.get_terminal_size`` says, without the three libraries of compression that it imports."""
+    with contextlib.suppress(ValueError):
+        if (named := int(os.environ.get("COLUMNS", ""))) > 0:
+            return named
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        if sys.__stdout__ is not None:
+            return os.get_terminal_size(sys.__stdout__.fileno()).columns or usual
+    return usual
+
+
+def unbroken(words: str) -> str:
+    """Return ``words`` so that ``fitted`` does not break a line between them."""
+    return words.replace(" ", _KEPT_BLANK)
+
+
+def fitted(text: str, stream: TextIO) -> str:
+    """Return ``text`` with every line that is too long for the terminal broken between words, and set in as it is.
+
+    Where ``stream`` is no terminal, lines stay whole; so do lines that are drawn in colours already.
+    """
+    if not stream.isatty():
+        return text.replace(_KEPT_BLANK, " ")
+    width = max(_LEAST, columns())
+    return "\n".join(_broken(line, width) for line in text.split("\n")).replace(_KEPT_BLANK, " ")
+
+
+def _broken(line: str, width: int) -> str:
+    if "\x1b" in line or len(wrap(line, width)) == 1:
+        return line
+
+    found = _NAME.match(line)
+    lead = found[0] if found else line[: len(line) - len(line.lstrip(" "))]
+    ended = line[len(line.rstrip(" ")) :]
+    if len(lead) > width // 2:  # what is said of a long name stands below it
+        below = _broken(" " * _SET_IN + line[len(lead) :], width)
+        return f"{lead.rstrip(' ')}\n{below}" if found else below
+    pieces = filter(None, (piece.strip(" ") for piece in wrap(line[len(lead) :], width - len(lead))))
+    return lead + f"\n{' ' * len(lead)}".join(pieces) + ended
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
+
+    Cuts between words, and within one only where it is longer than half a line; after the first of several spaces, so
+    that the others are seen at the beginning of the next piece. The pieces joined are ``text``.
+    """
+    if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
+        return [text]
+    pieces = []
+    start = used = 0
+    for position, char in enumerate(text):
+        cells = _cells(char)
+        if used + cells > width:
+            space = text.rfind(" ", start + (position - start) // 2, position)
+            while space > start and text[space - 1] == " " and position - space < width // 2:
+                space -= 1
+            cut = space + 1 if space >= 0 else position
+            pieces.append(text[start:cut])
+            used = sum(map(_cells, text[cut:position]))
+            start = cut
+        used += cells
+    return [*pieces, text[start:]]
+
+
+def _cells(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1

@@ -1,0 +1,129 @@
+"""What a hosted session says of itself: the events of its log, and the steps of what its host has written."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import rails
+from rails.core.changes import ChangeSet
+from rails.core.closing import Closing
+from rails.core.conversation import Message, ModelAnswer, NativeCall
+from rails.core.errors import LogError, RailsError
+from rails.core.events.base import Event
+from rails.core.events.changes import ChangePlanned, CheckpointEvent, GateVerdict, ToolExecutionResult, changes_in_words
+from rails.core.events.session import AgentEngage, ErrorEvent, SessionLimits, Task, WorkflowEnd, WorkflowStart
+from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
+from rails.core.text import one_line
+from rails.core.tool_request import Json, RawRequest
+from rails.core.verdict import Verdict
+from rails.edits.apply import record_written
+from rails.edits.checkpoint_commits import StepFacts
+from rails.log.writer import SessionLog
+from rails.session.project import state_of
+
+#: Tries to get the log while another process is just leaving it.
+_LOG_SECONDS: Final = 5.0
+
+
+class HostedLog(Closing):
+    """The log of one hosted session. It begins with the first event: a session in which nothing happened has none.
+
+    Every method raises RailsError where the log cannot be opened or written.
+    """
+
+    def __init__(self, project: Path, name: str, host: str, model: str) -> None:
+        self._project, self._name, self._host, self._model = project, name, host, model
+        self._task = f"what {host} was asked to do"
+        self._log: SessionLog | None = None
+
+    def engaged(self, prompt: str) -> None:
+        """A person has asked the host to do something."""
+        self._task = one_line(prompt, 1_000) or self._task
+        self._publish(AgentEngage(self._host, self._task, prompt, "", ()))
+
+    def turn(self, number: int, call_id: str, tool: str, given: Mapping[str, Json]) -> None:
+        """A turn begins: a call of the host's model is one."""
+        host, name = self._host, one_line(tool, 60)
+        native = NativeCall(call_id, tool, json.dumps(dict(given), ensure_ascii=False))
+        answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self._model)
+        self._publish(LlmCall(f"{host} asks for {name}", 0, number))
+        self._publish(LlmResponse.of(f"{host}: {name}", answer))
+        self._publish(McpRequestFormulated(RawRequest(call_id, tool, dict(given), dialect="native")))
+
+    def planned(self, ids: tuple[str, ...], changes: ChangeSet) -> None:
+        """A call would write these changes."""
+        self._publish(ChangePlanned(ids, changes.files(), ()))
+
+    def judged(self, ids: tuple[str, ...], spent: float, verdict: Verdict) -> None:
+        """The gate has judged, in so many milliseconds."""
+        self._publish(GateVerdict(ids, spent, verdict.proposal.diff(), verdict))
+
+    def told(self, text: str, codes: Sequence[str]) -> None:
+        """The host's model is told something."""
+        self._publish(FeedbackSent(f"Told {self._host}", text, None, 0, 0, tuple(codes)))
+
+    def failed(self, message: str, error: str) -> None:
+        """Something could not be done."""
+        self._publish(ErrorEvent(message, error))
+
+    def written(self, part: ChangeSet) -> bool:
+        """The host has written; returns whether it is a step now, which can be undone."""
+        title = changes_in_words(part.files())
+        try:
+            applied = record_written(part, self._project, StepFacts(self._name, f"{self._host}: {title}"))
+        except RailsError as error:
+            self.failed("What was written is not in the history", str(error))
+            return False
+        said = f"{title}, by {self._host}"
+        self._publish(ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), duration_ms=0.0))
+        words = tuple(str(change.path) for change in part.changes)
+        self._publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, words))
+        return True
+
+    def ended(self, why: str) -> None:
+        """The host's session is over."""
+        self._publish(WorkflowEnd(f"{self._host} ended: {one_line(why, 100)}", "done"))
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._log is not None:
+            self._log.close()
+
+    def _publish(self, event: Event) -> None:
+        if self._log is None:
+            self._log = self._open()
+            if self._log.is_new:
+                self._log.append(self._start())
+        self._log.append(event, self._host, self._model)
+
+    def _open(self) -> SessionLog:
+        """Open the log, waiting a while for a process that is just leaving it."""
+        state = state_of(self._project)
+        exists = (state / "sessions" / self._name).is_dir()
+        until = time.monotonic() + _LOG_SECONDS
+        while True:
+            try:
+                return (
+                    SessionLog.reopen(state, self._name) if exists else SessionLog.create(state, session_id=self._name)
+                )
+            except LogError:
+                exists = (state / "sessions" / self._name).is_dir()
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+
+    def _start(self) -> WorkflowStart:
+        return WorkflowStart(
+            project=str(self._project),
+            tasks=(Task(self._host, self._task),),
+            task=self._task,
+            agents=(self._host,),
+            model=self._model,
+            approve="host",
+            limits=SessionLimits(None, None),
+            versions={"ai-rails": rails.__version__},
+        )

@@ -1,0 +1,165 @@
+"""Ctrl-C, even twice in quick succession, ends any stage of a command with a clean line, and nothing is half done."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+
+import pytest
+
+from rails.log.reader import verify
+from rails.testing import StubServer, says
+from rails.testing.server import Reply
+from tests.commands.terminal import Terminal
+
+MARK = str(random.randrange(10**6, 10**7))  # seconds that a program of ours sleeps, by which it is found
+LONG = "I begin.\n\nNow\n" + "and then " * 500
+SLOW = {"chunk_chars": 12, "pause_s": 0.2}
+WRITE = '```json\n{"tool": "write_file", "path": "hello.txt", "content": "hello\\n"}\n```\n'
+WAIT = '```json\n{"tool": "wait_long", "parameters": {}}\n```\n'
+TOOL = {
+    "tool_name": "wait_long",
+    "description": "Waits.",
+    "access_control": {"coder": "permissioned_access"},
+    "request_schema": {"type": "object", "properties": {}},
+    "transport": {"type": "command", "command": ["sleep", MARK]},
+    "timeout_s": 600,
+}
+CHECK = f'[[gate.command]]\nname = "slow"\nrun = ["sleep", "{MARK}"]\ntimeout = 600\n'
+
+
+def sleeps():
+    """Whether the program that a stage has started is there."""
+    shown = subprocess.run(["ps", "-A", "-o", "args"], capture_output=True, text=True, check=True)
+    return any(MARK in line for line in shown.stdout.splitlines() if "sleep" in line)
+
+
+def keys(*steps):
+    """What is waited for and then typed, step by step; the last is waited for only."""
+
+    def walk(terminal, _stub):
+        for words, typed in zip(steps[::2], (*steps[1::2], None), strict=False):
+            terminal.until(words)
+            if typed is not None:
+                terminal.type(typed)
+
+    return walk
+
+
+def asked(terminal, stub):
+    """The model was asked, and has not begun to answer."""
+    terminal.until(lambda: bool(stub.requests))
+
+
+#: A stage: the words of the command line, the model's answers, and what is waited for before Ctrl-C.
+RUN = ("run", "write hello")
+STAGES = {
+    "before the first byte": (RUN, [says("x", hang_s=120)], asked),
+    "in the stream": (RUN, [says(LONG, **SLOW)], keys("I begin.")),
+    "waiting for another try": (RUN, [Reply(status=529, retry_after=50)], keys("Trying again.")),
+    "a tool runs": (RUN, [says(WAIT)], keys("Enter: ", "approve\n", sleeps)),
+    "a check runs": (("gate", "--trust", "ok.txt"), [], keys(sleeps)),
+    "a question": (RUN, [says(WRITE)], keys("Enter: ")),
+    "the reason of a denial": (RUN, [says(WRITE)], keys("Enter: ", "d\n", "Why not?")),
+    "parts to leave out": (RUN, [says(WRITE)], keys("Enter: ", "l\n", "Numbers of the parts")),
+    "the editor": (RUN, [says(WRITE)], keys("Enter: ", "e\n", sleeps)),
+    "a batch": (
+        ("batch", "run", "tasks.jsonl", "--store", "../store", "--policy", "edits", "--models", "anthropic:m@URL"),
+        [says("x", hang_s=120)],
+        asked,
+    ),
+    "an MCP client's server": (("mcp",), [], keys("Ctrl-C ends it")),
+    "the page": (("serve",), [], keys("Stop with Ctrl-C")),
+}
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A project in git with a slow tool, a slow check, a slow editor and a task, and what the commands run with."""
+    project, config = tmp_path / "project", tmp_path / "config"
+    for folder in (project / ".rails", project / "mcp_definitions", config):
+        folder.mkdir(parents=True)
+    (project / "ok.txt").write_text("fine\n")
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\nexec sleep {MARK}\n")
+    editor.chmod(0o755)
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    environment |= {"AI_RAILS_CONFIG_DIR": str(config), "AI_RAILS_LANG": "en", "ANTHROPIC_API_KEY": "k"}
+    environment |= {"TERM": "xterm-256color", "COLUMNS": "100", "EDITOR": str(editor), "TMPDIR": str(tmp_path)}
+    return project, environment
+
+
+def prepare(project, stage):
+    """Put what a stage needs into the project."""
+    if stage == "a tool runs":
+        (project / "mcp_definitions" / "wait_long.json").write_text(json.dumps(TOOL))
+    if stage == "a check runs":
+        (project / ".rails.toml").write_text(CHECK)
+    if stage == "a batch":
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", project]
+        for words in (["init", "-q"], ["add", "ok.txt"], ["commit", "-qm", "x"]):
+            subprocess.run([*git, *words], check=True)
+        told = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        task = {"id": "a", "repo": str(project), "commit": told.stdout.strip(), "task": "say hi", "checks": []}
+        (project / "tasks.jsonl").write_text(json.dumps(task) + "\n")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_control_c_ends_a_stage_with_a_clean_line_and_nothing_half_done(place, stage):
+    project, environment = place
+    words, replies, wait = STAGES[stage]
+    prepare(project, stage)
+    with StubServer(replies) as stub:
+        words = [word.replace("URL", stub.url) for word in words]
+        if words[0] == "run":
+            words += ["--model", "anthropic:claude-test", "--base-url", stub.url]
+        terminal = Terminal(project, environment, *words)
+        wait(terminal, stub)
+        terminal.type("\x03\x03")
+        code = terminal.end()
+    # While Python takes itself apart, the second one ends it as it ends any program: for a shell that is 130, too.
+    wanted = {"serve": (0,), "mcp": (0, 130)}.get(words[0], (130,))  # for mcp: whether it serves already
+    assert code in (*wanted, -signal.SIGINT), terminal.seen[-2000:]
+    for bad in ("Traceback", "Exception ignored", "Warning:"):
+        assert bad not in terminal.seen, terminal.seen[-2000:]
+    assert not (project / "hello.txt").exists()
+    if stage != "a tool runs":  # its own parent ends it, which may take a moment
+        assert not sleeps()
+    if words[0] == "run":
+        shown = terminal.seen.partition("Stopped by Ctrl-C. What was approved and written stays")[2]
+        assert "\n" in terminal.seen.partition("Stopped by Ctrl-C.")[0].rpartition("^C")[2]
+        for said in ("summary", "go on:      ai-rails run --resume ", "\x1b[?25h"):
+            assert said in (terminal.seen if said.startswith("\x1b") else shown), said
+        assert "undo it:" not in shown
+        (log,) = (project / ".rails" / "sessions").glob("*/log.jsonl")
+        assert verify(log).ok
+    elif words[0] == "batch":
+        assert "The same command goes on where it stopped." in terminal.seen
+
+
+@pytest.mark.parametrize("stage", ["in the stream", "/compact"])
+def test_control_c_in_a_conversation_stops_what_is_under_way_and_not_the_conversation(place, stage):
+    project, environment = place
+    replies = (
+        [says(LONG, **SLOW)] if stage == "in the stream" else [says("First."), says("Second."), says("x", hang_s=120)]
+    )
+    with StubServer(replies) as stub:
+        terminal = Terminal(project, environment, "chat", "hi", "--model", "anthropic:m", "--base-url", stub.url)
+        if stage == "in the stream":
+            terminal.until("I begin.")
+        else:
+            for number, typed in enumerate(("more\r", "/compact\r"), start=1):
+                terminal.until(lambda: terminal.seen.count("\u203a") >= number)  # noqa: B023 - called at once
+                terminal.type(typed)
+                terminal.until(lambda: len(stub.requests) > number)  # noqa: B023
+        terminal.type("\x03")
+        terminal.until("the conversation goes on")
+        said = len(terminal.seen)
+        terminal.until(lambda: "\u203a" in terminal.seen[said:])
+        terminal.type("/quit\r")
+        assert terminal.end() == 0
+    after = terminal.seen[said:]
+    assert "is answering" not in after
+    assert "Traceback" not in terminal.seen
+    assert "ai-rails chat --resume " in after

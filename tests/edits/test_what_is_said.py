@@ -1,0 +1,193 @@
+"""What is said of a change that failed, waits or was interrupted: which file, what stays, what to do; and how much."""
+
+import errno
+from dataclasses import replace
+
+import pytest
+
+from rails.core import limits
+from rails.core.changes import ChangeSet
+from rails.core.errors import WorkspaceError
+from rails.edits import apply as applying
+from rails.edits.apply import Applied, apply, recover
+from rails.edits.checkpoint_commits import StepFacts
+from rails.edits.checkpoint_store import CheckpointStore
+from rails.edits.checkpoints import History
+from rails.edits.journal import encode_journal, for_changes
+from rails.edits.safe_files import Disk
+
+from .helpers import approved, change, save, step, tree
+
+pytestmark = pytest.mark.usefixtures("quick_disk")
+ID = "0003456789abcdef"
+
+
+class Refusing(Disk):
+    """Refuses the calls that are named, each with the error given."""
+
+    def __init__(self, **errors):
+        for name, error in errors.items():
+            setattr(self, name, lambda *_, error=error: self.refuse(error))
+
+    @staticmethod
+    def refuse(error):
+        raise error
+
+
+def said_by(call):
+    with pytest.raises(WorkspaceError) as raised:
+        call()
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "Writing failed: No space left on device."),
+        (OSError("just so"), "Writing failed: just so."),
+        (OSError(errno.EIO, "Input/output error", "elsewhere"), "Writing failed: Input/output error."),
+    ],
+)
+def test_a_disk_that_refuses_is_quoted_and_nothing_was_changed(tmp_path, error, words):
+    save(tmp_path, "a.txt", "old")
+    disk = Refusing(exchange=error)
+    said = said_by(lambda: apply(approved([change("a.txt", b"old", b"new")]), tmp_path, disk=disk))
+    assert said == f"{words} Nothing was changed."
+    assert tree(tmp_path) == {"a.txt": (b"old", 0o644)}
+    assert recover(tmp_path) == ()
+
+
+def test_a_file_that_cannot_be_put_in_place_is_named_as_a_person_knows_it(tmp_path):
+    class Named(Disk):
+        def create(self, name, folder):
+            if name.startswith(".ai-rails-") and name.endswith("-1"):
+                raise OSError(errno.EACCES, "Permission denied", name)
+            return super().create(name, folder)
+
+    changes = [change("x/a.txt", None, b"1"), change("x/b.txt", None, b"2")]
+    said = said_by(lambda: apply(approved(changes), tmp_path, disk=Named()))
+    assert said == "Writing x/b.txt failed: Permission denied. Nothing was changed."
+    assert tree(tmp_path) == {}
+    assert not (tmp_path / "x").exists()
+
+
+def test_where_taking_back_fails_too_the_journal_stays_and_the_next_start_takes_the_change_back(tmp_path):
+    save(tmp_path, "a.txt", "old")
+    first, second = OSError(errno.EIO, "first"), OSError(errno.EROFS, "second")
+    disk = Refusing(link=first, unlink=second)
+    changes = [change("a.txt", b"old", b"new"), change("b.txt", None, b"b")]
+    said = said_by(lambda: apply(approved(changes), tmp_path, disk=disk))
+    assert said.startswith(f"Writing failed ({first}), and taking it back failed too ({second}). The journal is kept: ")
+    assert "the next start of AI-Rails takes the change back" in said
+    assert recover(tmp_path) in ((), ("An interrupted change was taken back: a.txt, b.txt.",))
+    assert tree(tmp_path) == {"a.txt": (b"old", 0o644)}
+    assert [one.name for one in (tmp_path / ".rails/journal").iterdir()] == ["lock"]
+
+
+@pytest.mark.parametrize("error", [OSError("x" * 300), WorkspaceError("x" * 300), ValueError("x" * 301)])
+def test_why_a_step_waits_is_said_in_a_bounded_line(tmp_path, monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(CheckpointStore, "record", fail)
+    done = step(tmp_path, change("a.txt", None, b"1"))
+    more = "… (+1 characters)" if isinstance(error, ValueError) else ""
+    assert (done.step, done.unrecorded) == (0, "x" * 300 + more)
+    (said,) = recover(tmp_path)
+    words = "An interrupted change was already complete: a.txt. It cannot be undone yet, because the history could not "
+    assert said == f"{words}be written: {done.unrecorded}"
+    monkeypatch.undo()
+    assert recover(tmp_path) == (f"{words[:50]} It is step 1 of session s1 and can be undone.",)
+    assert recover(tmp_path) == ()
+
+
+@pytest.mark.parametrize("step_of", [None, "s" * 100, "s" * 101])
+def test_what_was_complete_already_is_told_with_its_files_and_its_step(tmp_path, step_of):
+    planned = for_changes(ID, ChangeSet((change("a.txt", b"0", b"1"), change("b/c.txt", None, b"2"))), {}, (("b",),))
+    journal = replace(planned, step=step_of and StepFacts(step_of, "title"))
+    save(tmp_path, f".rails/journal/{journal.file_name}", encode_journal(journal))
+    save(tmp_path, "a.txt", "1")
+    save(tmp_path, "b/c.txt", "2")
+    shown = step_of if step_of != "s" * 101 else "s" * 100 + "… (+1 characters)"
+    undo = f" It is step 1 of session {shown} and can be undone." if step_of else ""
+    assert recover(tmp_path) == (f"An interrupted change was already complete: a.txt, b/c.txt.{undo}",)
+    assert tree(tmp_path) == {"a.txt": (b"1", 0o644), "b/c.txt": (b"2", 0o644)}
+    assert len(History(tmp_path).steps()) == bool(step_of)
+
+
+def test_journals_are_settled_in_the_order_in_which_they_were_begun_and_other_files_left(tmp_path):
+    for number, (before, after) in enumerate(((b"0", b"1"), (b"1", b"2"), (b"2", b"3"))):
+        journal = for_changes(f"000{number}456789abcdef", ChangeSet((change("a.txt", before, after),)), {}, ())
+        waiting = replace(journal, step=StepFacts("s1", f"t{number}"), applied=True)
+        save(tmp_path, f".rails/journal/{waiting.file_name}", encode_journal(waiting))
+    save(tmp_path, ".rails/journal/notes.txt", "mine")
+    save(tmp_path, ".rails/journal/0000.journal", "cut")
+    save(tmp_path, "a.txt", "3")
+    words = "An interrupted change was already complete: a.txt. It is step {} of session s1 and can be undone."
+    assert recover(tmp_path) == tuple(words.format(number) for number in (1, 2, 3))
+    assert [one.title for one in History(tmp_path).steps()] == ["t0", "t1", "t2"]
+    assert sorted(one.name for one in (tmp_path / ".rails/journal").iterdir()) == ["lock", "notes.txt"]
+    History(tmp_path).undo()
+    assert tree(tmp_path)["a.txt"][0] == b"2"
+
+
+def test_a_journal_may_be_as_large_as_a_change_set_with_its_facts():
+    assert applying._JOURNAL_BYTES == 3 * limits.CHANGE_BYTES
+    assert Applied(ChangeSet(())) == Applied(ChangeSet(()), (), 0, "")
+
+
+SAID = "Step 1 of session s1 was not {}: the same lines of {} were changed since. Nothing was changed. "
+SAID += "Undo the later steps first, or put your own changes aside and try again."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "now"),
+    [
+        (None, b"new\n", b"mine\n"),
+        (b"old\n", None, b"mine\n"),
+        (b"old\n", b"new\n", None),
+        (b"old\n", b"new\n", b"mine\n"),
+    ],
+)
+def test_where_somebody_made_or_removed_or_changed_the_same_there_is_no_way_back_and_both_files_are_named(
+    tmp_path, before, after, now
+):
+    for name in ("a.txt", "b.txt"):
+        if before is not None:
+            save(tmp_path, name, before)
+    save(tmp_path, "c.txt", "0")
+    changes = (change(name, before, after) for name in ("a.txt", "b.txt"))
+    step(tmp_path, change("c.txt", b"0", b"1"), *changes)
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).unlink(missing_ok=True)
+        if now is not None:
+            save(tmp_path, name, now)
+    there = tree(tmp_path)
+    assert said_by(lambda: History(tmp_path).undo()) == SAID.format("undone", "a.txt, b.txt")
+    assert tree(tmp_path) == there
+
+
+def test_there_is_nothing_to_undo_or_to_do_again_and_where_is_said(tmp_path):
+    history = History(tmp_path)
+    for call, verb in ((history.undo, "undo"), (history.redo, "redo")):
+        for session, where in (
+            (None, "this project"),
+            ("s" * 100, f"session {'s' * 100}"),
+            ("s" * 101, f"session {'s' * 100}… (+1 characters)"),
+        ):
+            assert (
+                said_by(lambda call=call, session=session: call(session)) == f"There is nothing to {verb} in {where}."
+            )
+
+
+def test_a_file_with_a_long_path_goes_back_once_for_each_step_and_its_title_is_bounded(tmp_path):
+    for path in (f"{'d' * 100}/{'f' * 82}.t", f"{'d' * 100}/{'e' * 100}/{'f' * 180}.t"):
+        save(tmp_path, path, "0")
+        first = step(tmp_path, change(path, b"0", b"1")).step
+        step(tmp_path, change(path, b"1", b"2"))
+        for number, now in ((first + 1, b"1"), (first, b"0")):
+            title = f"take back step {number} of {path}"
+            assert History(tmp_path).undo_file(path).title == title
+            assert History(tmp_path).steps()[-1].title == f"{title[:200]}… (+{len(title) - 200} characters)"
+            assert tree(tmp_path)[path][0] == now
+        assert said_by(lambda path=path: History(tmp_path).undo_file(path)).startswith("Nothing that this project did")

@@ -1,0 +1,29 @@
+"""The definitions and agents of the package, read once in a process: what reads them has tests of its own."""
+
+import functools
+
+from rails.agents.template import load_agents
+from rails.core.app_dirs import builtin_folder
+from rails.tools.loader import load_definitions
+
+
+@functools.cache
+def _agents():
+    return load_agents([builtin_folder("agent_templates")])
+
+
+@functools.cache
+def _registry():
+    return load_definitions([builtin_folder("mcp_definitions")])
+
+
+def shipped_agents():
+    return dict(_agents())
+
+
+def registry_with(*folders, trusted_folders=()):
+    """Return the shipped definitions and those of the folders that are there."""
+    there = [folder for folder in folders if folder.is_dir()]
+    if not there:
+        return _registry()
+    return load_definitions([builtin_folder("mcp_definitions"), *there], trusted_folders=trusted_folders)
