@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, count, islice
 from typing import TYPE_CHECKING, Final
 
+from rails.core import charsets
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, one_line, plain_text
@@ -71,6 +72,14 @@ def _dumped(field: tuple[str, object]) -> tuple[str, list[str]]:
     name, value = field
     parts = value if isinstance(value, list) else [value]
     return name, [ast.dump(part) if isinstance(part, ast.AST) else repr(part) for part in parts]
+
+
+def encoding_error(path: str, data: bytes) -> Finding | None:
+    """Return what is wrong with a program that Python reads otherwise than people do."""
+    head = b"\n".join(data.split(b"\n", 2)[:2])
+    name = charsets.misleading(head) if b"coding" in head else ""
+    words = f"Python reads this file as {name}, in which it is another program than the one that is shown"
+    return Finding(path, 1, 1, RULE, words, "python", remedy="Declare UTF-8, or nothing.") if name else None
 
 
 def _compile_error(path: str, data: bytes) -> Finding | None:
