@@ -71,7 +71,7 @@ def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision 
 
 
 def _tightened(context: TurnContext, question: Callable[[], ApprovalRequest]) -> ApprovalRequest | None:
-    """Return a question that a rule denies or has asked; it takes a while to make, so only where there is one."""
+    """Return the question where a rule denies it or has it asked; it is not made where no rule could."""
     rules = context.approver
     if not isinstance(rules, RuleBook) or not rules.tightens:
         return None
