@@ -179,7 +179,7 @@ def _in_prose(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[_
     for call in _json_calls(text, start, end, "outside of any fence", tools):
         if not _is_quoted(text, call.start):
             yield call
-    for call in _xml_calls(text, start, end, "behind other text on its line", tools):
+    for call in _xml_calls(text, start, end, "behind other text on its line", tools, until=len(text)):
         if not _is_quoted(text, call.start):
             yield call
     yield from _lines(text, start, end, tools)
@@ -216,13 +216,14 @@ def _json_calls(text: str, start: int, end: int, where: str, tools: ToolSchemas)
             yield _Found(found.start(), pos, other[0], where if ours else f"in the form {other[1]} {where}")
 
 
-def _xml_calls(text: str, start: int, end: int, where: str, tools: ToolSchemas) -> Iterator[_Found]:
-    pos, tries = start, 0
+def _xml_calls(text: str, start: int, end: int, where: str, tools: ToolSchemas, *, until: int = 0) -> Iterator[_Found]:
+    """Yield calls that begin from ``start`` to ``end``, and end before ``until`` (``end``, where it is not given)."""
+    pos, tries, until = start, 0, until or end
     while tries < _TRIES and (found := _ELEMENT.search(text, pos, end)):
         pos, closing = found.end(), f"</{found[1]}>"
         if found[1] != "tool" and found[1] not in tools:
             continue
-        tries, stop = tries + 1, text.find(closing, pos, end) + len(closing)
+        tries, stop = tries + 1, text.find(closing, pos, until) + len(closing)
         if stop < pos:
             continue
         scanner, block = Scanner(tools), text[found.start() : stop]

@@ -296,5 +296,6 @@ def test_a_result_that_the_agent_wrote_itself_is_a_warning():
 
 def test_answers_without_anything_that_worked_are_stalling():
     answer, worked = ("LLM_RESPONSE", {"text": "x"}), ("TOOL_EXECUTION_RESULT", {"ok": True})
-    assert severities(*[answer] * 7) == ["WARNING"]
-    assert severities(*[answer] * 5, worked, *[answer] * 5) == []
+    failed = answer, ("TOOL_EXECUTION_RESULT", {"ok": False})
+    assert severities(*failed * 7) == ["WARNING"]
+    assert severities(*failed * 5, answer, worked, *failed * 5) == [], "the answer that works is not counted"

@@ -23,6 +23,11 @@ ELEMENT = "<write_file>\n<path>a.py</path>\n<content>x</content>\n</write_file>"
 
 LOST = {
     "a fence without a language": (f"Here:\n```\n{CALL}\n```\n", 3, "in a fence without a language"),
+    "an element behind a sentence, with a fence in it": (
+        "It`s so: <write_file><path>a.py</path><content>```py\nx = 1\n```</content></write_file>\n",
+        1,
+        "behind other text on its line",
+    ),
     "a fence of a call's name": (f"```tool_call\n{CALL}\n```\n", 2, "in a fence marked 'tool_call'"),
     "bare": (f"{CALL}\n", 1, "outside of any fence"),
     "bare, over several lines": (json.dumps(json.loads(CALL), indent=2), 1, "outside of any fence"),

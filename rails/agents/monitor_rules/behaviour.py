@@ -199,29 +199,41 @@ def invented_results(record: Record, event: Event) -> Iterator[OverseerAlert]:
 
 
 def stalling() -> WatchRule:
-    """Answer after answer, and nothing that worked."""
+    """Answer after answer, and nothing that worked; it is said once the last of them has failed, too."""
     since: defaultdict[str, list[int]] = defaultdict(list)
+    told: dict[str, int] = {}
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
-        if not isinstance(event, (LlmResponse, ToolExecutionResult, *AFRESH)):
-            return
         answers = since[record.agent_role]
         if isinstance(event, LlmResponse):
             answers.append(record.seq)
-            if len(answers) == _STALLED:
-                yield alert(
-                    record,
-                    "WARNING",
-                    "Quality Issue",
-                    description=f"{_STALLED} answers in a row, and nothing that was asked for worked.",
-                    evidence=f"since record {answers[0]}",
-                    recommendation="See whether the task can be done with the tools that the agent has.",
-                    prompt="Nothing of your last answers worked. Say in words what stops you.",
-                )
         elif isinstance(event, AFRESH) or (isinstance(event, ToolExecutionResult) and event.ok):
             answers.clear()
+        elif _failed(event) and len(answers) == _STALLED and told.get(record.agent_role) != answers[0]:
+            told[record.agent_role] = answers[0]
+            yield alert(
+                record,
+                "WARNING",
+                "Quality Issue",
+                description=f"{_STALLED} answers in a row, and nothing that was asked for worked.",
+                evidence=f"since record {answers[0]}",
+                recommendation="See whether the task can be done with the tools that the agent has.",
+                prompt="Nothing of your last answers worked. Say in words what stops you.",
+            )
 
     return look
+
+
+def _failed(event: Event) -> bool:
+    match event:
+        case ToolExecutionResult(ok=ok):
+            return not ok
+        case GateVerdict(verdict=verdict):
+            return verdict.status == "fail"
+        case HumanDecision(answer=answer):
+            return answer == "deny"
+        case _:
+            return isinstance(event, ToolRequestValidationFailed | ChangeRefused | OutputRefused)
 
 
 def empty_answers(record: Record, event: Event) -> Iterator[OverseerAlert]:
