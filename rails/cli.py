@@ -22,6 +22,9 @@ _REPORT: Final = "Set AI_RAILS_DEBUG=1 to see where it happened, and report that
 def console() -> NoReturn:
     """Run the command of this process's own command line and end the process with its exit code."""
     gc.set_threshold(_COLLECT_AFTER)
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":  # paths are UTF-8, as git's are
+        os.environ.setdefault("PYTHONIOENCODING", sys.stdout.encoding)
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})  # noqa: S606
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")
@@ -83,6 +86,7 @@ def _explain(words: Sequence[str]) -> int:
     from rails.commands.options import top_parser
 
     parser = top_parser(GROUPS)
-    parser.parse_args(words[:1])
+    if words[:1] != ["help"]:
+        parser.parse_args(words[:1])
     parser.print_help()
-    return EXIT_USAGE
+    return EXIT_USAGE if not words else 0

@@ -195,9 +195,11 @@ class _Run:
 class _OpenGate(Gate):
     """The gate of a job without one: everything passes, and the verdict says that nobody looked."""
 
-    def judge(self, changes: ChangeSet, *, agent: str = "", author: Author | None = None) -> Verdict:
+    def judge(
+        self, changes: ChangeSet, *, agent: str = "", author: Author | None = None, base: str | None = None
+    ) -> Verdict:
         """Return a pass for ``changes`` as they are."""
-        del agent, author
+        del agent, author, base
         said = tuple(
             NotChecked(str(one.path), "gate", "this job runs without", required=False) for one in changes.changes
         )

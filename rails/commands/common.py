@@ -258,7 +258,9 @@ def read_input(name: str) -> str:
     else:
         path = Path(name)
         if not path.is_file():
-            raise UsageError(f"{one_line(name)} is not a file. Name a saved answer, or - for standard input.")
+            raise UsageError(
+                f"{one_line(name) or repr(name)} is not a file. Name a saved answer, or - for standard input."
+            )
         data = path.read_bytes()
     return data.decode("utf-8", "replace")
 

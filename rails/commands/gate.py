@@ -33,8 +33,12 @@ _LINE_BYTES: Final = 4 * limits.FILE_BYTES
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("paths", nargs="*", help="files or folders (default: what git knows of)")
-    parser.add_argument("--diff", metavar="REF", help="only files changed since REF, and only what is new since then")
+    from rails.commands.options import given
+
+    parser.add_argument("paths", nargs="*", type=given, help="files or folders (default: what git knows of)")
+    parser.add_argument(
+        "--diff", type=given, metavar="REF", help="only files changed since REF, and what is new since then"
+    )
     parser.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
     parser.add_argument("--all", action="store_true", help="every file that git knows of (this is the default)")
     parser.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
@@ -48,7 +52,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", type=_profile, default="import", metavar="PROFILE[,PROFILE]", help=words)
     parser.add_argument("--strict", action="store_true", help="a missing optional check fails too")
     words = "check standard input as the content of this file, for editors; with --fix the repaired text is printed"
-    parser.add_argument("--stdin-filename", metavar="FILE", help=words)
+    parser.add_argument("--stdin-filename", type=given, metavar="FILE", help=words)
     words = 'one {"id", "path", "before", "after"} per line in, one verdict per line out, warm'
     parser.add_argument("--jsonl", action="store_true", help=words)
     add_project(parser)
@@ -56,7 +60,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def _profile(text: str) -> str:
     """Return one or several profiles as they were written. Raises UsageError for one that there is not."""
-    if unknown := next((one for one in text.split(",") if one not in _PROFILES), None):
+    unknown = next((one for one in text.split(",") if one not in _PROFILES), None)
+    if unknown is not None:
         raise UsageError(
             f"argument --profile: there is no {unknown!r}; use {', '.join(_PROFILES)}, or several with commas"
         )

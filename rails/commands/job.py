@@ -341,7 +341,7 @@ def _tasks(
 ) -> tuple[tuple[str, str], ...]:
     """Return who does what, in order. ``--then`` takes names with commas, or one AGENT=TASK."""
     first = named(agents, options.agent).name
-    if not options.task and plan is None:
+    if not (options.task or "").strip() and plan is None:
         raise UsageError(
             'What should the agent do? For example: ai-rails run "add a --json flag". Nothing was started.'
         )

@@ -14,6 +14,7 @@ import argparse
 import hmac
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,7 @@ from rails.session.job import SessionJob
 #: Words of the command line that a resumed session keeps.
 _KEPT: Final = ("model", "base_url", "model_for", "stronger_model", "overseer_model", "correction", "dialect")
 _USUAL: Final = "syntax"
+_ADDRESS: Final = re.compile(r"https?://[^\s/]+\S*")
 
 
 @dataclass
@@ -82,7 +84,7 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured
         if not equals or not role.strip() or not spec.strip():
             raise UsageError(f"--model-for takes AGENT=MODEL, not {one_line(words)!r}. Nothing was started.")
         chosen[named(agents, role.strip()).name] = spec.strip()
-    if options.base_url and not options.base_url.startswith(("http://", "https://")):
+    if options.base_url is not None and not _ADDRESS.fullmatch(options.base_url):
         url = one_line(options.base_url)
         raise UsageError(f"--base-url takes an address with http:// or https://, not {url!r}. Nothing was started.")
     usual = os.environ.get("AI_RAILS_MODEL") or str(configured.get("model", DEFAULT_MODEL))

@@ -64,6 +64,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and what is wrong, and end with the code of a wrong command line."""
+        message = message.removeprefix("argument command: ")
         head, _, wrong = message.partition("unrecognized arguments: ")
         if wrong and not head:
             message = f"It does not take {wrong}{self._meant(wrong.split(' ')[0])}"
@@ -145,6 +146,13 @@ def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser]
 
 
 # -- kinds of values ------------------------------------------------------------------------------
+
+
+def given(text: str) -> str:
+    """Return a text that says something: an empty one would be taken for none at all."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an empty text names nothing; perhaps a variable is not set")
+    return text
 
 
 def from_one(text: str) -> int:

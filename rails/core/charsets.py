@@ -57,6 +57,16 @@ def declared(data: bytes) -> str:
     return _WIDER.get(name, name) if _DECLARED.fullmatch(name) else ""
 
 
+def misleading(head: bytes) -> str:
+    """Return the encoding that a text names if a program reads another text in it than the one that is shown."""
+    named = _NAMED.search(head)
+    try:
+        name = codecs.lookup(named[1].decode()).name if named else "utf-8"
+    except (LookupError, UnicodeError):
+        return ""
+    return "" if name in ("utf-8", "utf-8-sig", "ascii") or _DECLARED.fullmatch(name) else name
+
+
 def first_fault(data: bytes) -> int:
     """Return where ``data`` stops to be UTF-8."""
     try:

@@ -68,6 +68,11 @@ class ApprovedState:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def is_configuration(path: str) -> bool:
+    """Whether a file is one of those by which checks are configured."""
+    return path.rpartition("/")[2] in _NAMES
+
+
 def approved_state(project: Path, base: str, paths: Iterable[str]) -> ApprovedState | None:
     """Return the project with the configuration that ``base`` has for ``paths``; ``None`` where nothing differs."""
     now, then = _both(project, base, paths)

@@ -85,11 +85,14 @@ class Gate:
         if ruff is not None:
             self._context.resources["ruff"] = ruff
 
-    def judge(self, changes: ChangeSet, *, agent: str = "", author: Author | None = None) -> Verdict:
+    def judge(
+        self, changes: ChangeSet, *, agent: str = "", author: Author | None = None, base: str | None = None
+    ) -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.
 
         ``agent`` is the role that proposes them: how much a finding counts may depend on it. ``author`` says more of
-        whom the change is by: what it was asked for, and what it was shown.
+        whom the change is by: what it was asked for, and what it was shown. ``base`` is the revision whose
+        configuration counts, for changes that are on disk; else it is what is there.
         """
         files = [
             File(str(change.path), change, before, change.after, change.mode)
@@ -100,7 +103,8 @@ class Gate:
         with self._turn:
             self._context.fix = self._context.exclusions_stand = True
             self._context.unsafe_fixes = False
-            verdict = self._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
+            with self._as_approved(base, [file.path for file in files]) as gate:
+                verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
@@ -198,9 +202,11 @@ class Gate:
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
         """Give the gate that judges by the configuration of ``base``: this one where that is what is on disk."""
-        from rails.gate.approved_state import approved_state
+        state = None
+        if base is not None and names:
+            from rails.gate.approved_state import approved_state
 
-        state = approved_state(self.project, base, names) if base is not None and names else None
+            state = approved_state(self.project, base, names)
         if state is None:
             yield self
             return
@@ -295,7 +301,7 @@ class Gate:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
-        findings += [*taken_away(gone), *self._of_the_change(files, gone, author)]
+        findings += [*taken_away(gone), *self._of_the_change(files, gone, author), *self._newly_hidden(files)]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         if executing:
             held = _UNPARSED if any(found.new and _weight(found) == 0 for found in findings) else ""
@@ -334,6 +340,31 @@ class Gate:
             from rails.gate import weakened_tests
 
             yield from weakened_tests.findings(home, sides, author or weakened_tests.Author())
+
+    def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
+        """Yield what comments hide now that were there before, and did not hide such a thing then."""
+        from rails.gate.support import suppressions
+
+        looks: dict[str, tuple[suppressions.Uncovered, suppressions.Uncovered]] = {}
+        bare: dict[str, File] = {}
+        for file in files:
+            if file.before and file.before != file.after:
+                old, new = suppressions.uncovered(file.path, file.before), suppressions.uncovered(file.path, file.after)
+                if old.excused and new.excused:
+                    looks[file.path] = old, new
+                    bare[file.path] = File(file.path, file.change, old.text, new.text, file.mode)
+        fix, self._context.fix = self._context.fix, False
+        try:
+            for name in CHECKS if bare else ():
+                if jobs := [file.job for file in bare.values() if name in checks_for(file.path, file.after)]:
+                    self._run(name, jobs, bare)
+        finally:
+            self._context.fix = fix
+        for path, (old, new) in looks.items():
+            known = {(old.excused.get(found.line), found.rule) for one in bare[path].outcomes for found in one.before}
+            for found in (found for one in bare[path].outcomes for found in one.found if found.line in new.excused):
+                if (new.excused[found.line], found.rule) not in known and _weight(found) < 3 and found.rule != "format":
+                    yield replace(found, message=f"A comment that was there hides it: {found.message}", fixable=False)
 
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""

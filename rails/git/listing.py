@@ -22,8 +22,8 @@ from rails.processes import programs
 
 #: A file that was written is one that was touched, whatever the repository says of times.
 _TIMES: Final = ("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.untrackedCache=false")
-#: Differences between a tree and the files, by what the index notes of them; submodules are looked at by nobody.
-_DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv")
+#: Differences between a tree and the files, by what the index notes of them; submodules count by their commit.
+_DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv")
 #: Every path that git does not ignore, with the flags of the index.
 _ENTRIES: Final = ("ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")
 

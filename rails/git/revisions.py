@@ -32,12 +32,15 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
         raise UsageError(f"{one_line(revision)!r} is not a git revision.")
     tree = "" if revision == INDEX else revision
     names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
+    from rails.git.program import CLEAN  # which only those need that compare
+
     git = programs.first_program("git", os.defpath.split(os.pathsep))
     if git is None:
         raise CheckError("git is not installed, so there is nothing to compare with.")
     ran = programs.run_tool(
         [git, *_SAFE, f"--git-dir={git_dir}", "cat-file", "--batch"],
         data="".join(f"{name}\n" for name in names).encode(),
+        extra=CLEAN,
     )
     if ran.code != 0:
         raise CheckError(f"git cat-file ended with code {ran.code}: {ran.complaint}")

@@ -20,7 +20,17 @@ NAME_KEYS: Final = ("tool", "toolname", "functionname", "recipientname", "functi
 ARGUMENT_KEYS: Final = ("arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "kwargs")
 #: Keys under which models put a call or a list of them.
 WRAPPERS: Final = frozenset(
-    {"actions", "calls", "function", "functioncall", "functioncalls", "functions", "invocations", "operations"}
+    {
+        "actions",
+        "calls",
+        "commands",
+        "function",
+        "functioncall",
+        "functioncalls",
+        "functions",
+        "invocations",
+        "operations",
+    }
     | {"requests", "steps", "tool", "toolcall", "toolcalls", "toolrequest", "toolrequests", "tools", "tooluse"}
 )
 _IDENTIFIER: Final = lazy(r"[A-Za-z_][\w.:-]{0,99}")
@@ -115,6 +125,14 @@ _LINES: Final = (
         lazy(r"^[ \t]*\**Action\**:\**[ \t]*`?([\w.-]{1,100})`?[^\n]*\n\s*\**Action[ _]Input\**:", re.M),
     ),
     ("functools[…]", lazy(r"^[ \t]*functools\[\{[^\n]{0,40}?\"name\"[ \t]*:[ \t]*\"([\w.-]{1,100})", re.M)),
+    (
+        "a marker of tool calls",
+        lazy(
+            r"^[ \t]*(?:<[|｜][\w▁]{0,40}(?:tool|action|function|plugin)[\w▁]{0,40}[|｜]>\s*){1,3}"
+            r"[\[{][^\w\n]{0,10}(?:name\"\s*:\s*\")?([\w.-]{1,100})",
+            re.M,
+        ),
+    ),
     ("a channel to a function", lazy(r"\bto=(?:functions|tools)\.([\w-]{1,100})")),
 )
 _PYTHON: Final = lazy(
@@ -122,8 +140,17 @@ _PYTHON: Final = lazy(
     r"(?=[ \t\r\n]*(?:\w{1,60}[ \t]*=[^=]|[\"'{]|\)))",
     re.M,
 )
-_YAML: Final = lazy(
-    r"^[ \t]*(?:tool|tool_name|function):[ \t]*[\"'`]?([\w.-]{1,100})[\"'`]?[ \t]*\r?\n[ \t]*\w+:", re.M | re.IGNORECASE
+#: The same, where only the name of a tool that there is tells a call.
+_NAMED_LINES: Final = (
+    (
+        "key: value lines",
+        lazy(
+            r"^[ \t]*(?:tool|tool_name|function):[ \t]*[\"'`]?([\w.-]{1,100})[\"'`]?[ \t]*\r?\n[ \t]*\w+:",
+            re.M | re.IGNORECASE,
+        ),
+    ),
+    (">>>name of Functionary", lazy(r"^>>>[ \t]*([\w.-]{1,100})[ \t]*\n[ \t]*\{", re.M)),
+    ("Action: name[…]", lazy(r"^[ \t]*\**Action\**:\**[ \t]*`?([\w.-]{1,100})`?[ \t]*[\[(]", re.M)),
 )
 _WITH_ATTRIBUTES: Final = lazy(
     r"^[ \t]*<([A-Za-z_][\w.-]{0,99})"
@@ -139,9 +166,10 @@ def line_calls(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[
     for form, pattern in _LINES:
         for found, _ in zip(pattern.finditer(text, start, end), range(_LIMIT), strict=False):
             yield ForeignCall(found.start(), _line_end(text, found.end()), found[1] or "", form)
-    for found, _ in zip(_YAML.finditer(text, start, end), range(_LIMIT), strict=False):
-        if tool := known_tool(found[1], tools):
-            yield ForeignCall(found.start(), _line_end(text, found.end()), tool, "key: value lines")
+    for form, pattern in _NAMED_LINES:
+        for found, _ in zip(pattern.finditer(text, start, end), range(_LIMIT), strict=False):
+            if tool := known_tool(found[1], tools):
+                yield ForeignCall(found.start(), _line_end(text, found.end()), tool, form)
     yield from python_calls(text, start, end, tools)
     yield from _elements(text, start, end, tools)
 

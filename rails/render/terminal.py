@@ -59,15 +59,15 @@ def _broken(line: str, width: int) -> str:
     if len(lead) > width // 2:  # what is said of a long name stands below it
         below = _broken(" " * _SET_IN + line[len(lead) :], width)
         return f"{lead.rstrip(' ')}\n{below}" if found else below
-    pieces = filter(None, (piece.strip(" ") for piece in wrap(line[len(lead) :], width - len(lead))))
+    pieces = filter(None, (piece.strip(" ") for piece in wrap(line[len(lead) :], width - len(lead), half=False)))
     return lead + f"\n{' ' * len(lead)}".join(pieces) + ended
 
 
-def wrap(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int, *, half: bool = True) -> list[str]:
     """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
 
-    Cuts between words, and within one only where it is longer than half a line; after the first of several spaces, so
-    that the others are seen at the beginning of the next piece. The pieces joined are ``text``.
+    Cuts between words, and within one only where it is longer than ``half`` a line, or than a line; after the first
+    of several spaces, so that the others are seen at the beginning of the next piece. The pieces joined are ``text``.
     """
     if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
         return [text]
@@ -76,7 +76,7 @@ def wrap(text: str, width: int) -> list[str]:
     for position, char in enumerate(text):
         cells = _cells(char)
         if used + cells > width:
-            space = text.rfind(" ", start + (position - start) // 2, position)
+            space = text.rfind(" ", start + (position - start) // 2 * half, position)
             while space > start and text[space - 1] == " " and position - space < width // 2:
                 space -= 1
             cut = space + 1 if space >= 0 else position

@@ -16,6 +16,7 @@ Not covered: asking a human; the host has a question of its own.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 from rails.gate.gate import Gate
+from rails.git.revisions import EMPTY_TREE
 from rails.log.files import SESSION_ID
 from rails.session.project import state_of
 from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
@@ -166,7 +168,16 @@ class HostedSession(Closing):
             failing = {finding.path for finding in verdict.blocking} | {miss.path for miss in verdict.not_checked}
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
-        return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), found.unknown)
+        unknown = {name: why for name, why in found.unknown.items() if not self._is_accounted_for(name)}
+        return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), unknown)
+
+    def _is_accounted_for(self, name: str) -> bool:
+        """Whether what cannot be judged was there at the start, or leads to something else of the project."""
+        if self._state.start.files.get(name) == "":
+            return True
+        target = Path(os.path.realpath(self.project / name))
+        within = target.relative_to(self.project).parts if target.is_relative_to(self.project) else (".git",)
+        return (self.project / name).is_symlink() and target.exists() and not {".git", ".rails"} & {*within}
 
     def stopped(self, *, again: bool) -> int:
         """Return how often the host's end was held up in a row before this one; ``again``: it goes on from one."""
@@ -221,18 +232,25 @@ class HostedSession(Closing):
         number = self._state.turns
         self._note(lambda log: log.turn(number, call.id, call.tool, call.input))
 
-    def _judged(self, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
+    def _judged(self, ids: tuple[str, ...], changes: ChangeSet, base: str | None = None) -> Verdict:
         started = time.monotonic()
-        verdict = self.gate.judge(changes, agent=self.host)
+        verdict = self.gate.judge(changes, agent=self.host, base=base)
         spent = round((time.monotonic() - started) * 1000, 3)
         self._note(lambda log: log.judged(ids, spent, verdict))
         return verdict
 
     def _judged_once(self, changes: ChangeSet) -> Verdict:
-        """Judge what is on the disk; the same bytes as last time have the same verdict."""
+        """Judge what is on the disk; the same bytes as last time have the same verdict.
+
+        Where configuration is among it, that of the commit before counts: nothing excuses itself.
+        """
         digest = changes.digest()
         if self._judged_last is None or self._judged_last[0] != digest:
-            self._judged_last = digest, self._judged((), changes)
+            from rails.gate.approved_state import is_configuration
+
+            head = self._state.start.head
+            own = head not in ("", EMPTY_TREE) and any(is_configuration(str(change.path)) for change in changes.changes)
+            self._judged_last = digest, self._judged((), changes, base=head if own else None)
         return self._judged_last[1]
 
     # -- what is on the disk -----------------------------------------------------------------------

@@ -15,8 +15,9 @@ from pathlib import Path
 def find_peers(folders):
     """Return ``name -> function(case) -> bytes | None`` for the peers that are there; say which are not."""
     found = {}
-    for name, (file, build) in PEERS.items():
-        path = next((folder / file for folder in folders if (folder / file).is_file()), None)
+    for name, (*files, build) in PEERS.items():
+        places = (folder / file for folder in folders for file in files)
+        path = next((place for place in places if place.is_file()), None)
         if path is None:
             print(f"({name} is not installed in any --peers folder and is left out)")
         else:
@@ -144,7 +145,11 @@ def gemini(path):
 
 PEERS = {
     "aider diff": ("aider/coders/editblock_coder.py", aider),
-    "OpenHands str_replace": ("openhands/tools/file_editor/editor.py", openhands),
+    "OpenHands str_replace": (
+        "openhands/tools/file_editor/editor.py",
+        "openhands/tools/str_replace_editor/editor.py",
+        openhands,
+    ),
     "deepagents": ("deepagents/backends/utils.py", deepagents),
     "gptme patch": ("gptme/tools/patch.py", gptme),
     "gemini-cli": ("node_modules/@google/gemini-cli-core/dist/src/tools/edit.js", gemini),

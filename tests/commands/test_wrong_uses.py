@@ -10,7 +10,7 @@ from rails.cli import main
 
 #: A command line, and words of the sentence that it is answered with.
 TABLE = """
-nonsense | there is no 'nonsense'
+nonsense | ai-rails: there is no 'nonsense'
 reveiw | did you mean review?
 --verison | --version is the nearest
 run | What should the agent do? For example
@@ -189,6 +189,73 @@ n8n account read nonsense | N8N_API_KEY is not set
 gate --staged --all | --all means every file
 gate --unsafe-fixes ok.py | --unsafe-fixes goes with --fix
 gate --stdin-filename ../x.py | is outside the project
+run "  " | What should the agent do? For example
+run x --model-for coder=foo | Unknown model 'foo': write it as
+run x --overseer-model foo:bar | Unknown model 'foo:bar'
+run x --then coder,nobody | There is no agent 'nobody'
+run x --model recorded: | has no name: write it as recorded:FILE
+run x --model openai:m --base-url http:// | takes an address with http:// or https://
+run x --model openai:m --base-url "http://a b" | takes an address with http:// or https://
+run x --model openai:m --base-url "" | takes an address with http:// or https://
+run x --answer-within soon | a number above 0 is wanted, not 'soon'
+run --resume ../x | There is no session in
+run --resume --candidates 2 | nothing to go on with. Nothing was started
+run x --backup --model recorded:rec.jsonl | is not in a git repository
+chat x --model nonsense | Unknown model 'nonsense'
+chat --candidates 2 | ANTHROPIC_API_KEY is not set. There are three ways
+apply "" | '' is not a file. Name a saved answer
+apply ok.py --approve nope | choose from
+gate "" | an empty text names nothing; perhaps a variable is not set
+gate --diff "" | an empty text names nothing
+gate --stdin-filename "" | an empty text names nothing
+gate --profile "" | there is no ''; use import, api, publish, strict
+gate --profile import,nope | there is no 'nope'; use import
+gate . --stdin-filename x.py | judge what comes in: leave out paths
+gate --jsonl ok.py | judge what comes in: leave out paths
+gate --staged | git init makes one
+gate --trust missing.py | missing.py does not exist
+gate --format text,json | --format takes one of text
+new "" x | '' is not a name
+takeover ok.py x | ok.py is not a folder, so there is nothing to take over
+undo --step 0 | a whole number from 1 is wanted, not '0'
+undo --file ../x | stay inside the project. Nothing was changed
+undo --file missing.py | is left to undo. Nothing was changed
+undo --file x --all | --file and --all exclude each other
+demo extra | It does not take extra
+parse ok.py --json --jsonl | Line 1 is not
+review a b | It does not take b
+review --md | --models is the nearest
+review --filter after:soon | after:soon is not a time. Write it as
+log delete --older-than 0 | a whole number from 1 is wanted, not '0'
+why folder:1 | folder is not a file of the project
+why /etc/passwd:1 | is not a file of the project
+why ok.py:99999 | no session wrote this line
+tools check missing | there is no such file or folder
+tools check ok.py | ok.py:1: the file is not JSON
+tools test read_file {} | failed schema validation
+tools import http:// | is not an http or https address
+agents show nobody | There is no agent 'nobody'. Known agents
+agents trust nobody | There is no agent 'nobody'. Known agents
+prompt --agent nobody | --agent goes with --tools
+prompt --tools --agent nobody | There is no agent 'nobody'. Known agents
+n8n catalogue build missing | missing does not exist. Nothing was built
+n8n catalogue nope | Write: ai-rails n8n catalogue [info]
+n8n names folder | No n8n node descriptions at folder
+n8n diff ok.py ok.py | is not an n8n workflow in JSON
+n8n try missing.json | missing.json cannot be read
+n8n account read | Write: ai-rails n8n account read URL
+grants revoke 1 2 | It does not take 2
+config schema | Which schema? There are rails, config
+doctor --install nope | choose from
+hook test nope | choose from
+hook uninstall | the following arguments are required: host
+batch | required
+batch report | the following arguments are required: FILE|STORE
+batch export nowhere --format nope | choose from
+batch run empty.jsonl --store s --models openai:m --policy edits | empty.jsonl holds no task
+sandbox -- | the following arguments are required: COMMAND
+mcp --http x | a port is a whole number from 0 to 65535, not 'x'
+-x | It does not take -x
 """
 USES = [tuple(part.strip() for part in line.split(" | ")) for line in TABLE.strip().splitlines()]
 
@@ -199,6 +266,8 @@ def folder(tmp_path, monkeypatch):
     (project / "folder").mkdir(parents=True)
     (project / "bad.json").write_text("{")
     (project / "ok.py").write_text("x = 1\n")
+    (project / "empty.jsonl").write_text("")
+    (project / "rec.jsonl").write_text('{"role": "assistant", "content": "Done."}\n')
     (project / "binary").write_bytes(b"\xff\x00")
     (tmp_path / "config").mkdir()
     monkeypatch.chdir(project)

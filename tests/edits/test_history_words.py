@@ -134,6 +134,7 @@ def test_every_lock_mark_and_half_written_pack_of_a_killed_git_is_removed_and_no
         save(folder, f"objects/pack/{name}", "")
     step(tmp_path, change("b.txt", None, b"0"), session="s2")
     left = set(tree(tmp_path, but=(".git",))) - set(there)
+    assert not [name for name in left if "tmp" in name or "crash" in name]
     assert {Path(name).suffix for name in left} - {".rev"} == {".txt", ".pack", ".idx", ""}, "the new step alone"
     (folder / "stuck.lock").mkdir()  # what cannot be removed is git's to tell
     assert step(tmp_path, change("c.txt", None, b"0"), session="s3").step == 1
@@ -201,3 +202,13 @@ def test_the_history_is_made_private_by_its_settings_at_the_first_step_only(tmp_
     }
     assert {"objects", "refs", "info", "HEAD", "config"} <= set(os.listdir(folder))
     assert stat.S_ISDIR((folder / "objects/info").stat().st_mode)
+
+
+def test_a_first_step_that_git_does_not_take_waits_and_says_which_command_failed(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint_store, "run_git", lambda *_, **__: (128, b"", "fatal: no room\n"))
+    done = step(tmp_path, change("a.txt", None, b"1"))
+    assert done.step == 0
+    assert done.unrecorded.startswith("git fast-import failed on the history, .rails/history.git: fatal: no room. No ")
+    monkeypatch.undo()
+    assert step(tmp_path, change("b.txt", None, b"1")).step == 2
+    assert [one.step for one in History(tmp_path).steps()] == [1, 2]

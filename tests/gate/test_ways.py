@@ -55,7 +55,7 @@ def gate(project, monkeypatch, capsys, *words):
 def test_nothing_passes_unseen(way, planted, monkeypatch, capsys):
     world = planted(way)
     runs = [("--diff", "HEAD")]
-    runs += [()] if way.plain and way not in [*ways.COMMENTS, *ways.CONFIGURATION] else []
+    runs += [()] if way.plain and way not in [*ways.COMMENTS, *ways.CONFIGURATION, *ways.KEPT] else []
     for words in runs:
         code, report = gate(world.project, monkeypatch, capsys, *words)
         found = seen(report, way.path)
@@ -140,3 +140,30 @@ def test_an_ignored_file_that_is_named_is_checked(planted, monkeypatch, capsys):
     world.put("build/c.py", ways.BAD)
     assert seen(gate(world.project, monkeypatch, capsys, "build/c.py")[1], "build/c.py")
     assert seen(gate(world.project, monkeypatch, capsys, "build")[1], "build")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from m import a  # noqa: F401\n", "from m import a, b  # noqa: F401\n"),
+        ("import os  # noqa\n", "import os, sys  # noqa\n"),
+        ("import os  # noqa\nx = 1\n", "x = 1\nimport os  # noqa\n"),
+        (
+            "x = 1  # noqa\n",
+            "x = 'a line that is longer than its project wants, and may' + 'be longer'  # noqa\n",
+        ),
+        ('x = """\nundefined\n"""  # noqa\n', 'x = """\nundefined too\n"""  # noqa\n'),
+        ("# ruff: disable[F821]\nx = 1\n# ruff: enable[F821]\n", "x = 1\n"),
+    ],
+)
+def test_what_a_comment_hid_before_it_may_hide_again(world, before, after):
+    world.put("pyproject.toml", ways.RUFF)
+    verdict = world.judge(("a.py", before, after))
+    assert verdict.status == "pass", verdict.findings
+
+
+def test_code_findings_stand_where_git_says_that_the_base_held_them(planted, monkeypatch, capsys):
+    world = planted(next(way for way in ways.PLACES if way.name == "replaced blob"))
+    code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
+    assert code == 1
+    assert "F821" in {one["rule"] for one in report["findings"]}

@@ -3,8 +3,10 @@
 A way is (name, what the base commit holds, what the change does, the path that has to be named).
 """
 
+import functools
 import os
 import socket
+import subprocess
 
 BAD = "import os\n\nprint(undefined)\n"
 JS = "const a = ;\n"
@@ -170,6 +172,20 @@ def own_excludes_folder(project):
     (project / "new" / "c.py").write_text(BAD)
 
 
+def excluded(project):
+    (project / ".git/info").mkdir(exist_ok=True)
+    (project / ".git/info/exclude").write_text("hidden.py\n")
+    (project / "hidden.py").write_text(BAD)
+
+
+def replaced_blob(project, git):
+    """Have git say that the base held what the change brings."""
+    (project / "a.py").write_text(BAD)
+    run = functools.partial(subprocess.run, cwd=project, check=True, capture_output=True, text=True)
+    new = run(["git", "hash-object", "-w", "a.py"]).stdout.strip()
+    git("replace", run(["git", "rev-parse", "HEAD:a.py"]).stdout.strip(), new)
+
+
 def untracked_config(name, text):
     def plant(project):
         (project / "a.py").write_text(BAD)
@@ -269,6 +285,22 @@ COMMENTS = [
     suppressed("prettier-ignore in Markdown", "# T\n\n<!-- prettier-ignore-start -->\n\n* a\n", "s.md"),
     suppressed("prettier-ignore in YAML", "# prettier-ignore\na:    1\n", "s.yaml"),
 ]
+#: What was excused before does not excuse something else.
+KEPT = [
+    Way("a kept noqa hides more", {"a.py": "print(undefined)  # noqa\n"}, "a.py", {"a.py": "import os  # noqa\n"}),
+    Way(
+        "a noqa is moved",
+        {"a.py": "import os\n\nprint(os)\nprint(undefined)  # noqa\n"},
+        "a.py",
+        {"a.py": "import os  # noqa\n\nprint(os)\nprint(1)\n"},
+    ),
+    Way(
+        "a check is not switched on again",
+        {"a.py": "# ruff: disable[F821]\nx = 1\nprint(undefined)\n"},
+        "a.py",
+        {"a.py": "# ruff: disable[F821]\nx = 1\n# ruff: enable[F821]\nprint(1)\n"},
+    ),
+]
 KINDS = [
     Way("new file", {"new.py": BAD}, "new.py"),
     Way("capital ending", {"NEW.PY": BAD}, "NEW.PY"),
@@ -279,6 +311,8 @@ KINDS = [
     Way("Latin-1", {"new.py": f"# coding: latin-1\n# \xe9\n{BAD}".encode("latin-1")}, "new.py"),
     Way("UTF-16", {"new.py": BAD.encode("utf-16")}, "new.py"),
     Way("byte-order mark", {"new.py": b"\xef\xbb\xbf" + BAD.encode()}, "new.py"),
+    Way("code in a comment", {"new.py": "# coding: unicode_escape\n# \\u000aprint(undefined)\n"}, "new.py"),
+    Way("UTF-7", {"new.py": "# coding: utf-7\n# +AAo-print(undefined)\n"}, "new.py"),
     Way("NUL", {"new.py": b"x = 1\n\0\n"}, "new.py"),
     Way("carriage returns", {"new.py": BAD.replace("\n", "\r")}, "new.py"),
     Way("a kind without a check", {"new.rb": "puts undefined\n"}, "new.rb"),
@@ -293,6 +327,8 @@ KINDS = [
     Way("a used name is deleted", {"pkg/b.py": "print(y)\n"}, "pkg/b.py"),
 ]
 PLACES = [
+    Way("replaced blob", replaced_blob, "a.py"),
+    Way("the user's own patterns", excluded, "hidden.py", staged=False),
     Way("FIFO", fifo, "pipe.py", staged=False),
     Way("socket", sock, "sock.py", staged=False),
     Way("link to outside", linked, "link.py"),
@@ -321,4 +357,4 @@ PLACES = [
     Way("ignored by the change", own_excludes, "hidden.py", plain=False, staged=False),
     Way("ignored by a new ignore file", own_excludes_folder, "new", plain=False, staged=False),
 ]
-WAYS = [*CONFIGURATION, *COMMENTS, *KINDS, *PLACES]
+WAYS = [*CONFIGURATION, *COMMENTS, *KEPT, *KINDS, *PLACES]

@@ -437,3 +437,48 @@ def test_what_was_hidden_from_git_before_and_what_tools_install_is_nobody_s_chan
     git(claude.project, "config", "--add", "core.excludesFile", "/nowhere")
     (claude.project / "__pycache__/.gitignore").write_text("*\n")
     assert claude.call("Stop", stop_hook_active=False) is None
+
+
+def _linked(folder):
+    (folder.parent / "out.py").write_text(BAD)
+    (folder / "c.py").symlink_to(folder.parent / "out.py")
+
+
+def _linked_into_git(folder):
+    (folder / ".git/c.py").write_text(BAD)
+    (folder / "c.py").symlink_to(".git/c.py")
+
+
+def _named(name):
+    def named(folder):
+        (folder / name).write_text(BAD)
+
+    return named
+
+
+def _nested(folder):
+    git(folder, "worktree", "add", "-q", "c.py")
+    (folder / "c.py/x.py").write_text(BAD)
+
+
+@pytest.mark.parametrize("hide", [_linked, _linked_into_git, _named("c.py "), _named("\u202ec.py"), _nested])
+def test_what_nobody_can_judge_holds_up_the_end_once_by_name(claude, hide):
+    (claude.project / "mine.py").symlink_to("/nowhere")
+    claude.call("SessionStart", source="startup")
+    hide(claude.project)
+    (claude.project / "near.py").symlink_to("a.py")
+    said = claude.call("Stop", stop_hook_active=False)
+    assert said["decision"] == "block"
+    assert "c.py" in said["reason"]
+    assert "mine.py" not in said["reason"]
+    assert "near.py" not in said["reason"]
+    assert claude.call("Stop", stop_hook_active=True) is None
+    assert claude.call("Stop", stop_hook_active=False) is None
+
+
+@pytest.mark.parametrize("config", ["extension = {py = 'markdown'}\n", "builtins = ['undefined']\n"])
+def test_configuration_that_came_with_the_change_does_not_judge_it(claude, config):
+    claude.call("SessionStart", source="startup")
+    (claude.project / "ruff.toml").write_text(f"line-length = 100\n{config}")
+    (claude.project / "c.py").write_text(BAD)
+    assert "F821" in claude.call("Stop", stop_hook_active=False)["reason"]

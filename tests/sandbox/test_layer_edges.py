@@ -118,6 +118,16 @@ def test_of_a_folder_made_anew_what_is_not_in_it_is_gone_at_any_depth(project, o
         assert walked(layer) == {"pack/kept": b"new", "src/new": b"n"}
 
 
+def test_every_folder_that_a_command_left_is_opened_before_it_is_looked_into(project, monkeypatch):
+    opened = []
+    monkeypatch.setattr(overlay, "open_folder", opened.append)
+    with OverlayLayer(project, lambda paths: {"out/"} & set(paths)) as layer:
+        fill(layer.upper, {"a/b/x": b"", "out/x": b"", "src/__pycache__/x": b""})
+        walked(layer)
+        assert opened[0] == layer.upper
+        assert {str(place.relative_to(layer.upper)) for place in opened} == {".", "a", "a/b", "src"}
+
+
 def test_a_folder_within_one_made_anew_is_new_and_its_neighbours_are_not(project, opaque):
     fill(project, {"a/b/x": b"", "a/c/x": b"", "d/b/x": b""})
     with OverlayLayer(project) as layer:

@@ -6,7 +6,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
@@ -21,13 +21,38 @@ _PYTHON: Final = (
     r"|bandit:\s*skip|pragma:\s*no\s*(?:cover|branch))"
 )
 _SCRIPT: Final = (
-    r"(?:eslint-disable(?:-next-line|-line)?|eslint-env\b|/\*\s*(?:eslint\s+\S|globals?\s+\S|exported\s+\S)|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|biome-ignore(?:-all)?"
+    r"(?:eslint-disable(?:-next-line|-line)?|eslint-enable|eslint-env\b|/\*\s*(?:eslint\s+\S|globals?\s+\S|exported\s+\S)|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|biome-ignore(?:-all)?"
     r"|oxlint-disable|jshint\s+ignore|istanbul\s+ignore)"
 )
 #: In every other text: what Prettier leaves as it is.
 _ELSEWHERE: Final = r"(?:<!--|#|/\*|\{\{!--|//)\s*prettier-ignore(?:-start|-attribute)?\b"
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _FILE_LEVEL: Final = lazy(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
+
+
+#: Comments that excuse one line, and those among them that excuse the one below.
+_OF_A_LINE: Final = lazy(
+    r"(?<!ruff: )(?<!ruff:)(?<!flake8: )(?<!flake8:)\bnoqa\b|disable-(?:next-)?line|biome-ignore(?!-)", re.I
+)
+_NEXT_LINE: Final = lazy(r"next-line|biome-ignore", re.I)
+
+
+class Uncovered(NamedTuple):
+    """A text in which comments that excuse a line say nothing any more, and those lines with what was said."""
+
+    text: bytes
+    excused: dict[int, str]
+
+
+def uncovered(path: str, data: bytes) -> Uncovered:
+    """Return a text as if no comment excused one of its lines; every other place stays what it is."""
+    lines, excused = (plain_text(data) or "").split("\n"), {}
+    for number, column, comment in _all(path, data):
+        head, rest = lines[number - 1][: column - 1], lines[number - 1][column - 1 :]
+        if rest.startswith(comment) and _OF_A_LINE.search(comment):
+            lines[number - 1] = head + re.sub(r"\w", "x", comment) + rest[len(comment) :]
+            excused[number + bool(_NEXT_LINE.search(comment))] = _key(comment)
+    return Uncovered("\n".join(lines).encode(), excused)
 
 
 def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:
@@ -51,6 +76,11 @@ def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:
                 remedy="Solve what it hides and remove it, or ask the human to allow it.",
             )
         )
+    ends = sum(count for key, count in known.items() if "enable" in key)
+    if ends and any("disable" in comment for _, _, comment in _all(path, after)):
+        words = f"{ends} comments that switch a check on again are gone; what follows is hidden"
+        remedy = "Put them back, or remove what switches the check off."
+        findings.append(Finding(path, 1, 1, "new-suppression", words, "gate", end_line=1, remedy=remedy))
     return findings
 
 

@@ -100,7 +100,7 @@ def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSet
     page = _page(found)
     if page:
         return HookResult(block=page) if session.told(page) else HookResult()
-    words = _not_judged(found)
+    words = _not_judged(found) or _unknown(found)
     return HookResult(context=f"{words} It is judged again {LATER}.") if words and session.told(words) else HookResult()
 
 
@@ -117,7 +117,9 @@ def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSett
         return HookResult(block=held_up(could_not(error), call.host))
     page, words = _page(found), _not_judged(found)
     if not page and not words:
-        return HookResult()
+        # It stays so whatever the model does: said once, it holds up nothing more.
+        unknown = _unknown(found)
+        return HookResult(block=held_up(unknown, call.host)) if unknown and session.told(unknown) else HookResult()
     if held < STOPS:
         told = page or held_up(words, call.host)
         session.told(told)
@@ -163,6 +165,13 @@ def _not_judged(found: FoundOnDisk) -> str:
     """Return what is said of files that are written and that no check could judge, "" where there are none."""
     failed = found.verdict is not None and found.verdict.status == "error"
     return f"AI-Rails could not judge what was written: {_missing(found.verdict)}." if failed and found.verdict else ""
+
+
+def _unknown(found: FoundOnDisk) -> str:
+    """Return what is said of what came and can be compared with nothing, "" where there is none."""
+    said = [f"{one_line(name, 200)} ({one_line(why, 200)})" for name, why in found.unknown.items()]
+    more = f" and {len(said) - 3} more" if len(said) > 3 else ""
+    return f"AI-Rails could not judge what was written: {'; '.join(said[:3])}{more}." if said else ""
 
 
 def _missing(verdict: Verdict) -> str:

@@ -56,7 +56,7 @@ def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, 
         tuple((name, (words,)) for name, words in (("asked", time_text(question.opened_at)), ("ends", ends)) if words)
     )
     first = sorted(card.head, key=lambda block: isinstance(block, Facts))
-    waits = el("span", html_text("✋ Waiting for you"), class_="badge open")
+    waits = el("span", html_text("● Waiting for you"), class_="badge open")
     return el(
         "section",
         el("h2", waits, html_text(f" {card.title}"), id="card-title", tabindex=-1),

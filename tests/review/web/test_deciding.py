@@ -111,7 +111,7 @@ def test_only_a_typed_a_after_a_moment_of_quiet_approves(runs, tabs):
     page.locator(".wait:has-text('write_file by coder')").click()
     says(page, "Too quick")
     assert run.id in page.url
-    assert page.title().startswith("✋")
+    assert page.title().startswith("●")
     armed(page)
     button = page.locator('[data-do="approve"]')
     for key in ("Enter", "Space", "Escape", "y", "Enter"):

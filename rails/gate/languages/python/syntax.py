@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, count, islice
 from typing import TYPE_CHECKING, Final
 
+from rails.core import charsets
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, one_line, plain_text
 from rails.core.verdict import Finding
-from rails.data_formats.python_code import alone, parse_tree
+from rails.data_formats.python_code import BLOCKS, alone, parse_tree
 from rails.gate.baseline import lines_of
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.warm_processes import side_by_side
@@ -71,6 +72,14 @@ def _dumped(field: tuple[str, object]) -> tuple[str, list[str]]:
     name, value = field
     parts = value if isinstance(value, list) else [value]
     return name, [ast.dump(part) if isinstance(part, ast.AST) else repr(part) for part in parts]
+
+
+def encoding_error(path: str, data: bytes) -> Finding | None:
+    """Return what is wrong with a program that Python reads otherwise than people do."""
+    head = b"\n".join(data.split(b"\n", 2)[:2])
+    name = charsets.misleading(head) if b"coding" in head else ""
+    words = f"Python reads this file as {name}, in which it is another program than the one that is shown"
+    return Finding(path, 1, 1, RULE, words, "python", remedy="Declare UTF-8, or nothing.") if name else None
 
 
 def _compile_error(path: str, data: bytes) -> Finding | None:
@@ -159,8 +168,6 @@ class CompileAhead:
 if TYPE_CHECKING:
     import ast
 
-#: Where the statements without a scope of their own have statements inside.
-_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 _FUTURE: Final = b"__future__"
 #: How a text may be compiled, depending on what it imports from the future.
 _MODES: Final = (0, __future__.annotations.compiler_flag)
@@ -279,7 +286,7 @@ def _says_global(statements: Iterable[ast.AST]) -> bool:
 
     scopes = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
     for statement in statements:
-        inner = (part for field in _BLOCKS for part in getattr(statement, field, ()))
+        inner = (part for field in BLOCKS for part in getattr(statement, field, ()))
         if isinstance(statement, ast.Global) or (not isinstance(statement, scopes) and _says_global(inner)):
             return True
     return False

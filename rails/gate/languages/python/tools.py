@@ -194,6 +194,8 @@ class PythonTools:
 
         Syntax newer than the Python that runs AI-Rails is left to ruff, if the project is for such a Python.
         """
+        if (misread := syntax.encoding_error(path, data)) is not None:
+            return misread
         key = ("statements", path)
         known: Compiled | None = self.context.known.get(key)
         if known is not None and (compiled := still_compiles(known, data)) is not None:

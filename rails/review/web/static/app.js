@@ -94,7 +94,7 @@ async function showList(signal) {
     const place = document.getElementById("waits");
     if (!place) return;
     if (waitsDrawn !== waiting.html || !place.hasChildNodes()) put(place, (waitsDrawn = waiting.html));
-    document.title = waiting.count ? `✋ ${waiting.count} waiting · AI-Rails` : "AI-Rails review";
+    document.title = waiting.count ? `● ${waiting.count} waiting · AI-Rails` : "AI-Rails review";
     await new Promise((done) => setTimeout(done, document.hidden ? 10000 : 2000));
   }
 }
@@ -201,7 +201,7 @@ function draw(part, fresh) {
   changes.offer(part.session, part.changes);
   const news = fresh || shown.running !== part.running;
   shown = part;
-  const waits = document.title.startsWith("✋") ? "✋ " : "";
+  const waits = document.title.startsWith("●") ? "● " : "";
   document.title = `${waits}${page.querySelector("h1")?.textContent ?? "Session"} · AI-Rails`;
   status.classList.toggle("live", part.running);
   if (news) say(part.running ? "This session has no end yet; what comes is shown as it comes." : fresh ? changes.told() : "The session is over.");

@@ -50,7 +50,7 @@ export async function refresh(session, signal) {
   waitingButton.hidden = false;
   alertPlace.textContent = "A decision is waiting for you.";
   notify.asked(session);
-  document.title = document.title.startsWith("✋") ? document.title : `✋ ${document.title}`;
+  document.title = document.title.startsWith("●") ? document.title : `● ${document.title}`;
   if (document.activeElement === document.body || document.activeElement?.id === "page") goToCard();
 }
 
@@ -62,7 +62,7 @@ export function clear() {
   slot.replaceChildren();
   waitingButton.hidden = true;
   alertPlace.textContent = "";
-  document.title = document.title.replace(/^✋ /, "");
+  document.title = document.title.replace(/^● /, "");
 }
 
 export function goToCard() {

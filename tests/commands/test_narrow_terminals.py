@@ -1,0 +1,125 @@
+"""What a terminal is shown fits it: lines are broken between words, a question's keys between two keys."""
+
+import contextlib
+import http.client
+import io
+import os
+import re
+import socket
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rails.cli import main
+from rails.commands.verbs import VERBS
+from rails.models.http import status_error, unreached
+from rails.render.terminal import fitted, unbroken
+from tests.commands.terminal import Terminal
+
+ANSWER = '```json\n{"tool": "write_file", "path": "hello.txt", "content": "hello\\n"}\n```\n'
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+@pytest.mark.parametrize("verb", [None, *VERBS])
+def test_help_fits_the_terminal(monkeypatch, columns, verb):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    screen = Screen()
+    with contextlib.redirect_stdout(screen), contextlib.suppress(SystemExit):
+        main([verb, "--help"] if verb else ["--help"])
+    lines = screen.getvalue().splitlines()
+    assert len(lines) > 5
+    # One word, and the name of an example, are not broken.
+    assert not [line for line in lines if len(line) > columns and " " in line.strip() and "ai-rails" not in line]
+
+
+@given(st.lists(st.text("abcde \u3042", min_size=1), max_size=8).map("\n".join), st.integers(20, 60))
+def test_text_that_is_broken_keeps_its_words_and_stays_whole_elsewhere(text, columns):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        broken = fitted(text, Screen())
+        assert "".join(broken.split()) == "".join(text.split())
+        assert fitted(text, io.StringIO()) == text
+        for line in broken.split("\n"):
+            cells = sum(2 if char == "\u3042" else 1 for char in line.rstrip())
+            assert cells <= columns
+
+
+def test_words_that_belong_together_stay_on_a_line(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    assert fitted(f"aaaaaaaa {unbroken('bbbb cccc dddd')} e", Screen()) == "aaaaaaaa\nbbbb cccc dddd e"
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_a_question_fits_a_narrow_terminal(tmp_path, columns):
+    (tmp_path / "a.md").write_text(ANSWER)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "COLUMNS": str(columns), "TERM": "xterm"}
+    environment["AI_RAILS_CONFIG_DIR"] = str(tmp_path / "config")
+    terminal = Terminal(tmp_path, environment, "apply", "a.md", columns=columns)
+    terminal.until("Enter: ")
+    terminal.type("?\n")
+    terminal.until(lambda: terminal.seen.count("Enter: ") == 2)
+    terminal.type("d no, thank you\n")
+    terminal.end()
+    asked = terminal.seen.rpartition("Enter: ")[0]  # what is given back to the model then stays as it is
+    lines = ESCAPES.sub("", f"{asked}Enter: ").replace("\r", "").split("\n")
+    assert max(map(len, lines)) <= columns, lines
+    for key in ("[a]pprove", "[d]eny with a reason", "[s]top the session", "[v]iew everything", "[?], then Enter: "):
+        assert any(key in line for line in lines), key
+
+
+@pytest.mark.parametrize("words", [["--help"], ["n8n", "rules"], ["completion", "bash"], ["prompt"]])
+def test_what_a_closed_pipe_or_a_poor_encoding_takes_is_no_traceback(tmp_path, words):
+    command = [sys.executable, "-m", "rails", *words]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "dumb", "NO_COLOR": "1", "COLUMNS": "20"}
+    environment |= {"PYTHONIOENCODING": "ascii", "AI_RAILS_CONFIG_DIR": str(tmp_path)}
+    piped = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert piped.stdout.readline()
+    piped.stdout.close()
+    told = piped.stderr.read().decode()
+    piped.stderr.close()
+    assert piped.wait(60) in (0, 3)
+    assert told == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [
+        (401, "Check that the API key is right and still valid."),
+        (403, "choose another model or ask for access."),
+        (404, "check the name after the colon and the base URL."),
+        (429, "too many requests"),
+        (500, "failed (HTTP 500)."),
+    ],
+)
+@pytest.mark.parametrize("detail", ["no luck", "no luck.", ""])
+def test_what_a_models_server_answers_is_said_in_whole_sentences(status, remedy, detail):
+    said = str(status_error("The model server http://x", status, detail))
+    assert remedy in said
+    assert said.endswith(".")
+    assert ("It says: no luck." in said) == bool(detail)
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known. Check the base URL"),
+        (http.client.RemoteDisconnected("x"), "it closed the connection."),
+        (ConnectionResetError(104, "Connection reset by peer"), "it closed the connection."),
+        (ConnectionRefusedError(111, "Connection refused"), "Nothing listens there: start the server"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_said_without_numbers_of_the_system(reason, words):
+    said = str(unreached("http://127.0.0.1:9", reason))
+    assert words in said
+    assert "Errno" not in said
