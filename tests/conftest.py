@@ -12,11 +12,15 @@ from hypothesis import HealthCheck, settings
 # Programs that tests start would compile the whole package again and again, and so would every worker the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# Nothing that is collected is garbage: looking through it takes a fifth of the time.
+# Nothing that collecting tests makes is garbage: it is not looked through, then and later.
 gc.disable()
 
 # A property holds or it does not: how fast its examples are made and tried says how busy the machine is.
-settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Many more examples are tried by `make prove` (tests/prove/test_properties.py).
+EXAMPLES = int(os.environ.get("AI_RAILS_EXAMPLES", "40"))
+settings.register_profile(
+    "any-machine", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any-machine")
 
 # Whoever starts the suite may ignore signals (a job in the background, nohup), which programs inherit: tests send them.
@@ -79,12 +83,12 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give out whole files: what a module shares is made once, and there is less to send to and fro."""
-    from xdist.scheduler import LoadScopeScheduling
+    """Give out groups and whole files: what a module shares is made once, and less is sent to and fro."""
+    from xdist.scheduler import LoadGroupScheduling
 
-    class Files(LoadScopeScheduling):
+    class Files(LoadGroupScheduling):
         def _split_scope(self, nodeid):
-            return nodeid.partition("::")[0]
+            return super()._split_scope(nodeid).partition("::")[0]
 
         def _assign_work_unit(self, node):
             units = self.assigned_work[node]  # it counts what is left of all of them after every test

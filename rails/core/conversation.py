@@ -9,12 +9,14 @@ recorded conversation, and what the session log keeps of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal, TypeAlias, cast, get_args
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Generic, Literal, TypeAlias, TypeVar, cast, get_args
 
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 
+T = TypeVar("T")
 #: Why a model stopped. Only "end_turn" and "tool_use" let native tool calls run.
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut"]
 
@@ -79,6 +81,23 @@ class Message:
     def calls(self) -> tuple[NativeCall, ...]:
         """The native tool calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, NativeCall))
+
+
+class EachOnce(Generic[T]):
+    """Makes something of each message of a conversation that grows; of those known before, it is not made again."""
+
+    def __init__(self, make: Callable[[Message], T]) -> None:
+        self._make = make
+        self._kept: tuple[list[Message], list[T]] = [], []
+
+    def of(self, messages: Sequence[Message]) -> list[T]:
+        """Return what was made of ``messages``; it is shared, and stays as it is."""
+        known, made = self._kept
+        if len(messages) < len(known) or any(map(operator.is_not, known, messages)):
+            known, made = [], []
+        more = messages[len(known) :]
+        self._kept = [*known, *more], [*made, *map(self._make, more)]
+        return self._kept[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import ast
 
 _LOCK: Final = threading.RLock()
+#: Where statements have statements inside.
+BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 @contextlib.contextmanager
@@ -33,3 +35,13 @@ def parse_tree(text: str, warned: Literal["ignore", "error"] = "ignore") -> ast.
 
     with alone(warned):
         return ast.parse(text)
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements inside, without the expressions, which are most of a tree."""
+    waiting = [tree]
+    while waiting:
+        outer = waiting.pop()
+        inner = [one for block in BLOCKS for one in getattr(outer, block, ())]
+        yield from inner
+        waiting += inner

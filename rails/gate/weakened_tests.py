@@ -16,7 +16,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding
-from rails.data_formats.python_code import parse_tree
+from rails.data_formats.python_code import parse_tree, statements
 from rails.gate.baseline import split_lines
 
 TEST_FILE: Final = lazy(
@@ -296,8 +296,8 @@ def _answers(text: str) -> dict[tuple[str, str, str], int]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     found = {}
-    for function in (one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS)):
-        for node in ast.walk(function):
+    for function in (one for one in statements(tree) if isinstance(one, _FUNCTIONS)):
+        for node in statements(function):
             match node:
                 case ast.If(
                     test=ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant() | ast.Tuple() | ast.List() as key]),

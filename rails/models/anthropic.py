@@ -19,12 +19,13 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rails.core import limits
 from rails.core.conversation import (
     Delta,
+    EachOnce,
     Message,
     MessagePart,
     ModelAnswer,
@@ -49,6 +50,7 @@ from rails.models.http import (
     event_status,
     events_of,
     fault,
+    read_schema,
     status_error,
     unreached,
 )
@@ -85,6 +87,7 @@ class AnthropicModel(Model):
     silence_s: float = limits.MODEL_SILENCE_SECONDS
     window: int = limits.ANTHROPIC_WINDOW
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
+    sent: EachOnce[dict[str, Any]] = field(default_factory=lambda: EachOnce(_message), repr=False, compare=False)
 
     @classmethod
     def from_environment(
@@ -123,17 +126,9 @@ class AnthropicModel(Model):
 
     def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
         _import_sdk()
-        import anthropic
-
         reading = _Reading(self.name, self.max_tokens)
-        client = anthropic.Anthropic(
-            api_key=self.api_key,
-            base_url=self.base_url,
-            max_retries=0,
-            timeout=anthropic.Timeout(self.silence_s, connect=limits.MODEL_CONNECT_SECONDS),
-            http_client=anthropic.DefaultHttpxClient(verify=_authorities()),
-        )
-        with client, self._faults_in_words():
+        client = _client(self.api_key, self.base_url, self.silence_s)
+        with self._faults_in_words():
             answered = client.messages.with_raw_response.create(**body, stream=True)
             with closing(answered.http_response):
                 for event in events_of(answered.http_response.iter_bytes()):
@@ -179,6 +174,23 @@ def _import_sdk() -> None:
         gc.freeze()
         if collects:
             gc.enable()
+
+
+@lru_cache(maxsize=8)
+def _client(key: str, url: str, silence_s: float) -> anthropic.Anthropic:
+    """Return the SDK's client, which takes longer to make than a request; every answer is a connection of its own."""
+    import anthropic
+    import httpx2
+
+    return anthropic.Anthropic(
+        api_key=key,
+        base_url=url,
+        max_retries=0,
+        timeout=anthropic.Timeout(silence_s, connect=limits.MODEL_CONNECT_SECONDS),
+        http_client=anthropic.DefaultHttpxClient(
+            verify=_authorities(), limits=httpx2.Limits(max_keepalive_connections=0)
+        ),
+    )
 
 
 @cache
@@ -312,11 +324,13 @@ def _request(
     body: dict[str, Any] = {
         "model": model.name,
         "max_tokens": model.max_tokens,
-        "messages": [_message(message) for message in messages],
+        "messages": [*model.sent.of(messages)],
     }
     # The last two of the user's: what the one before ended at is in the cache, however many blocks came since.
-    for sent in [one for one in body["messages"] if one["role"] == "user"][-2:]:
-        sent["content"][-1]["cache_control"] = {"type": "ephemeral"}
+    for at in [number for number, one in enumerate(messages) if one.role == "user"][-2:]:
+        *others, last = body["messages"][at]["content"]
+        marked = {**last, "cache_control": {"type": "ephemeral"}}
+        body["messages"][at] = {"role": "user", "content": [*others, marked]}
     if system.strip():
         text = encodable(system)
         body["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
@@ -330,7 +344,7 @@ def _tool(tool: ToolSpec, strict: dict[str, Json] | None) -> dict[str, Any]:
     told: dict[str, Any] = {"name": tool.name, "description": tool.description}
     if strict is not None:
         return {**told, "strict": True, "input_schema": strict}
-    return {**told, "input_schema": json.loads(tool.schema)}
+    return {**told, "input_schema": read_schema(tool.schema)}
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import cache, lru_cache
 from typing import Any, Final, NoReturn
 
 from rails.core import limits
@@ -138,6 +139,7 @@ def fault(error: object) -> str:
     return one_line(re.sub(r"^\[Errno -?\d+\] ", "", str(said))).rstrip(".")
 
 
+@cache
 def _opener() -> urllib.request.OpenerDirector:
     """Return what opens an address: soon or not at all, though an answer may take long; redirects are errors."""
 
@@ -283,6 +285,13 @@ def echo_arguments(raw: str) -> dict[str, Json]:
     except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"INVALID_JSON": encodable(raw[:_ECHO_CHARS])}
+
+
+@lru_cache(maxsize=256)
+def read_schema(schema: str) -> dict[str, Json]:
+    """Return a tool's schema as an object; it is shared, and stays as it is."""
+    read: dict[str, Json] = json.loads(schema)
+    return read
 
 
 def encodable(text: str) -> str:

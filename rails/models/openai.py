@@ -11,11 +11,13 @@ import http.client
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from rails.core import limits
 from rails.core.conversation import (
     Delta,
+    EachOnce,
     Message,
     MessagePart,
     ModelAnswer,
@@ -31,7 +33,7 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.models.http import ModelServer, echo_arguments, encodable, ending
+from rails.models.http import ModelServer, echo_arguments, encodable, ending, read_schema
 from rails.models.model import Model
 from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
@@ -61,6 +63,9 @@ class OpenAIModel(Model):
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
     temperature: float | None = None
     seed: int | None = None
+    sent: EachOnce[list[Json]] = field(
+        default_factory=lambda: EachOnce(lambda one: [*_messages(one)]), repr=False, compare=False
+    )
 
     @classmethod
     def from_environment(
@@ -201,8 +206,7 @@ def _request(
     model: OpenAIModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, strict: bool = False
 ) -> dict[str, Json]:
     sent: list[Json] = [{"role": "system", "content": encodable(system)}] if system.strip() else []
-    for message in messages:
-        sent.extend(_messages(message))
+    sent += chain.from_iterable(model.sent.of(messages))
     # OpenAI's own models refuse the older name, and other servers do not know the newer one.
     bound = "max_completion_tokens" if model.base_url == DEFAULT_URL else "max_tokens"
     body: dict[str, Json] = {"model": model.name, "messages": sent, "stream": True, bound: model.max_tokens}
@@ -220,7 +224,7 @@ def _request(
 def _function(tool: ToolSpec, strict: dict[str, Json] | None) -> dict[str, Json]:
     if strict is not None:
         return {"name": tool.name, "description": tool.description, "parameters": strict, "strict": True}
-    return {"name": tool.name, "description": tool.description, "parameters": json.loads(tool.schema)}
+    return {"name": tool.name, "description": tool.description, "parameters": read_schema(tool.schema)}
 
 
 def _messages(message: Message) -> Iterator[Json]:

@@ -52,8 +52,7 @@ def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
     asks = request.asks and not context.contained.needs_no_question(request.tool_name)
     if asks or context.echo(request):
         return True
-    rules = context.approver
-    return isinstance(rules, RuleBook) and rules.looks_at(approval_request_for(context, request))
+    return _tightened(context, lambda: approval_request_for(context, request)) is not None
 
 
 def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str] | None:
@@ -67,9 +66,17 @@ def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str
 
 def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision | None:
     """Ask about what a tool returned, where a rule of the policy wants it; ``None``: the agent reads it."""
-    asked = request_for_result(approval_request_for(context, request), text)
+    asked = _tightened(context, lambda: request_for_result(approval_request_for(context, request), text))
+    return ask(context, asked) if asked else None
+
+
+def _tightened(context: TurnContext, question: Callable[[], ApprovalRequest]) -> ApprovalRequest | None:
+    """Return the question where a rule denies it or has it asked; it is not made where no rule could."""
     rules = context.approver
-    return ask(context, asked) if isinstance(rules, RuleBook) and rules.looks_at(asked) else None
+    if not isinstance(rules, RuleBook) or not rules.tightens:
+        return None
+    asked = question()
+    return asked if rules.looks_at(asked) else None
 
 
 def may_show_secrets(context: TurnContext, tool: str, path: str | None) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rails.config.prices import Price, price_of
 from rails.core import dataclass as values
-from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, Usage
+from rails.core.conversation import EachOnce, Message, ModelAnswer, TextDelta, TextPart, Usage
 from rails.core.errors import ModelError, TimeUpError
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
@@ -40,6 +40,7 @@ class ModelWindow:
     tokens: int = 0
     measured: Measured = field(default_factory=Measured)
     said: dict[str, int] = field(default_factory=dict)
+    _sizes: EachOnce[int] = field(default_factory=lambda: EachOnce(window.size))
 
     def of(self, model: Model, prices: Mapping[str, Price]) -> None:
         """Be the window of ``model``: what the user's settings say, its server, or else what such models have."""
@@ -55,7 +56,9 @@ class ModelWindow:
 
     def thought(self, context: TurnContext, messages: Sequence[Message]) -> int:
         """Return how many tokens a prompt is thought to take, before it is corrected; 0 where nobody asks."""
-        return window.estimate(context.system, context.tools, messages) if self.tokens else 0
+        if not self.tokens:
+            return 0
+        return window.estimate(context.system, context.tools, ()) + sum(self._sizes.of(messages))
 
     def fitted(self, context: TurnContext, messages: Sequence[Message], tried: Tried) -> ContextReduced | None:
         """Return the step that is due, published; ``None`` where none is. Raises ModelError where none is enough."""
@@ -63,7 +66,7 @@ class ModelWindow:
             return None
         room = window.room(self.tokens, context.model.max_tokens)
         now = self.measured.tokens(self.thought(context, messages))
-        fixed = min(room, self.measured.tokens(self.thought(context, ())))
+        fixed = min(room, self.measured.tokens(window.estimate(context.system, context.tools, ())))
         if not window.is_due(now, fixed, room):
             return None
         if context.model.name not in self.said:

@@ -68,7 +68,8 @@ def by_command(folder: Path, files: Mapping[str, bytes]) -> Found:
     out = subprocess.run(words, cwd=folder, capture_output=True, check=False).stdout
     found: dict[str, Counter[tuple[object, ...]]] = {name: Counter() for name in files}
     for item in json.loads(out):
-        found[Path(item["filename"]).name].update(map(whole, parse_diagnostics(json.dumps([item]).encode())))
+        read = parse_diagnostics(json.dumps(item).encode())
+        found[Path(item["filename"]).name].update(whole(one) for _, one in read)
     return found
 
 

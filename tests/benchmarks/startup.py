@@ -2,13 +2,18 @@
 
     python tests/benchmarks/startup.py [--rounds 15]
 
-Wall time of whole processes in milliseconds, median and minimum; the rows take turns, so that a busy machine slows
-all of them alike. Caches are warm: every command runs once before it is measured.
+Wall time and processor time (user and system, of the whole tree) of processes in milliseconds, medians and minima;
+"ratio" is the median of the ratios to the empty Python of the same round, of the wall times and of the processor
+times. The rows take turns, so that a busy machine slows all of them alike. Caches are warm: every command runs once
+before it is measured, each in a new copy of the project and with a configuration folder of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -18,6 +23,11 @@ from pathlib import Path
 
 RAILS = [sys.executable, "-c", "from rails.cli import console; console()"]
 CODE = "import os\n\n\ndef home() -> str:\n    return os.sep\n"
+WRITTEN = """
+import rails
+done = rails.apply(open("answer.md").read(), ".", approve=lambda request: True)
+assert done.status == "applied", done
+"""
 ANSWER = """I add the page.
 
 ```json
@@ -40,14 +50,20 @@ def commands(project: Path) -> dict[str, list[str]]:
         "ai-rails gate a.py": [*RAILS, "gate", "a.py"],
         "ai-rails parse answer.md": [*RAILS, "parse", "answer.md"],
         "ai-rails apply answer.md --dry-run": [*RAILS, "apply", "answer.md", "--dry-run"],
+        "rails.apply(answer), written": [sys.executable, "-c", WRITTEN],
     }
 
 
-def wall_ms(command: list[str], project: Path) -> float:
-    """Return the milliseconds from the start of ``command`` to its end. Raises CalledProcessError if it fails."""
-    start = time.perf_counter()
-    subprocess.run(command, cwd=project, check=True, capture_output=True, stdin=subprocess.DEVNULL)
-    return (time.perf_counter() - start) * 1000
+def measured_ms(command: list[str], project: Path) -> tuple[float, float]:
+    """Return the wall and processor time of ``command`` in a copy of ``project``. Raises CalledProcessError."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copytree(project, Path(folder, "project"))
+        environment = {**os.environ, "XDG_CONFIG_HOME": folder}
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        subprocess.run(command, cwd=copy, env=environment, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+        wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return wall * 1000, spent * 1000
 
 
 def main() -> None:
@@ -58,15 +74,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder)
         measured = commands(project)
-        times: dict[str, list[float]] = {name: [] for name in measured}
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in measured}
         for number in range(rounds + 1):
             for name, command in measured.items():
-                took = wall_ms(command, project)
+                took = measured_ms(command, project)
                 if number:
                     times[name].append(took)
-    print(f"{'whole process, ms':36}{'median':>9}{'minimum':>9}")
+    print(f"{'whole process, ms':36}{'median':>9}{'minimum':>9}{'ratio':>7}{'CPU':>9}{'minimum':>9}{'ratio':>7}")
     for name, took in times.items():
-        print(f"{name:36}{statistics.median(took):9.1f}{min(took):9.1f}")
+        shown = ""
+        for column in range(2):
+            mine, empty = ([one[column] for one in rows] for rows in (took, times["python -c pass"]))
+            ratio = statistics.median(a / b for a, b in zip(mine, empty, strict=True))
+            shown += f"{statistics.median(mine):9.1f}{min(mine):9.1f}{ratio:7.1f}"
+        print(f"{name:36}{shown}")
 
 
 if __name__ == "__main__":

@@ -70,8 +70,9 @@ CLOSED = "open('/dev/full', 'w')"
 @pytest.mark.parametrize("stream", [STAND_IN, CLOSED])
 def test_what_cannot_be_printed_at_the_end_does_not_change_the_exit_code(stream):
     """Python itself ends with 120 where a stream cannot be flushed."""
-    held = "sys.stdout.write('held'); sys.__stdout__ = sys.stdout\n" if stream == CLOSED else ""
-    code = f"import sys\nfrom rails import cli\nsys.stdout = {stream}\n{held}cli.main = lambda: 129\ncli.console()\n"
+    real = "sys.__stdout__ = sys.stdout\n" if stream == CLOSED else ""
+    said = "lambda: sys.stdout.write('held') and 129"
+    code = f"import sys\nfrom rails import cli\nsys.stdout = {stream}\n{real}cli.main = {said}\ncli.console()\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
     assert done.returncode == 129, done.stderr
 

@@ -5,7 +5,7 @@ import time
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.diff import line_map
@@ -26,7 +26,6 @@ def new_of(old_lines, new_lines, old, new, **options):
 
 
 @given(LINES, LINES)
-@settings(max_examples=200)
 def test_mapped_lines_are_equal_and_keep_their_order(old, new):
     places = [(place, line) for line, place in enumerate(line_map(old, new)) if place >= 0]
     assert all(old[place] == new[line] for place, line in places)

@@ -81,13 +81,18 @@ class PolicyApprover:
         self._count(request, decision)
         return decision
 
+    @property
+    def tightens(self) -> bool:
+        """Whether there is a rule that denies anything or has it asked about."""
+        return any(rule.decision != "allow" for rule in self.policy.rules)
+
     def looks_at(self, request: ApprovalRequest) -> bool:
         """Whether a rule denies ``request`` or has it asked about, also where its tool is free to use."""
         return self._tightened(request) is not None
 
     def keeps_back(self, agent: str, path: str, tools: Sequence[str]) -> str:
         """Return the rule that stands against one of ``tools`` showing a file unasked; "" where none does."""
-        if not any(rule.decision != "allow" for rule in self.policy.rules):
+        if not self.tightens:
             return ""
         items = [PolicyItem(agent, tool, "read", path) for tool in tools]
         around = Circumstances("", self.fallback is not None, self.minute(), dict(self.counted))

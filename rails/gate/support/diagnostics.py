@@ -94,7 +94,7 @@ def _overlap(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
 def _line_starts(text: str) -> list[int]:
     if "\r" in text:
         return [0, *(found.end() for found in _LINE_END.finditer(text))]
-    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))[:-1]
+    return list(accumulate(map((1).__add__, map(len, text.split("\n"))), initial=0))[:-1]
 
 
 def _offset(starts: Sequence[int], place: tuple[int, int], size: int) -> int:

@@ -17,7 +17,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, one_line, plain_text
 from rails.core.verdict import Finding
-from rails.data_formats.python_code import alone, parse_tree
+from rails.data_formats.python_code import BLOCKS, alone, parse_tree
 from rails.gate.baseline import lines_of
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.warm_processes import side_by_side
@@ -168,8 +168,6 @@ class CompileAhead:
 if TYPE_CHECKING:
     import ast
 
-#: Where the statements without a scope of their own have statements inside.
-_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 _FUTURE: Final = b"__future__"
 #: How a text may be compiled, depending on what it imports from the future.
 _MODES: Final = (0, __future__.annotations.compiler_flag)
@@ -288,7 +286,7 @@ def _says_global(statements: Iterable[ast.AST]) -> bool:
 
     scopes = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
     for statement in statements:
-        inner = (part for field in _BLOCKS for part in getattr(statement, field, ()))
+        inner = (part for field in BLOCKS for part in getattr(statement, field, ()))
         if isinstance(statement, ast.Global) or (not isinstance(statement, scopes) and _says_global(inner)):
             return True
     return False

@@ -31,6 +31,8 @@ def answer_requests() -> None:
     sys.stdout = sys.stderr
     warnings.simplefilter("ignore")
     known: set[str] = set()
+    # The trees of a text are ten thousands of objects, all of them in use until the answer is there.
+    gc.set_threshold(10_000, 20, 20)
     for line in source:
         request = json.loads(line)
         op = request.pop("op")
@@ -208,11 +210,18 @@ def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, 
     from flake8.processor import FileProcessor
     from flake8.style_guide import StyleGuideManager
 
+    excuses = "noqa" in text.lower()
+
+    class _Text(FileProcessor):  # type: ignore[misc]
+        def noqa_line_for(self, line_number: int) -> str | None:
+            """Return the line's text, for which flake8 takes all of the file apart, only where it may be excused."""
+            return super().noqa_line_for(line_number) if excuses else ""
+
     class _TextChecker(FileChecker):  # type: ignore[misc]
         """A checker whose file is the text at hand."""
 
         def _make_processor(self) -> FileProcessor:
-            return FileProcessor(self.filename, self.options, lines=io.StringIO(text, newline="").readlines())
+            return _Text(self.filename, self.options, lines=io.StringIO(text, newline="").readlines())
 
     checker = _TextChecker(filename=path, plugins=app.plugins.checkers, options=app.options)
     if not checker.should_process:
