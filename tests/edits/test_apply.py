@@ -449,7 +449,7 @@ def test_a_new_file_is_private_unless_it_is_said_otherwise(tmp_path):
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EIO])
 def test_a_system_that_cannot_exchange_is_told_from_a_disk_that_fails(tmp_path, monkeypatch, number):
     monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: lambda *arguments: -1)
-    monkeypatch.setattr("rails.edits.safe_files.ctypes.get_errno", lambda: number)
+    monkeypatch.setattr("ctypes.get_errno", lambda: number)
     if number == errno.EIO:
         with pytest.raises(OSError, match=r"a.*b") as raised:
             Disk().exchange("a", "b", 0)
@@ -572,7 +572,7 @@ def test_a_system_without_the_call_that_exchanges_has_none(monkeypatch, error):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("rails.edits.safe_files.ctypes.CDLL", fail)
+    monkeypatch.setattr("ctypes.CDLL", fail)
     assert safe_files._renameat2.__wrapped__() is None
     monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: None)
     assert Disk().exchange("a", "b", 0) is False
