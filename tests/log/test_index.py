@@ -439,7 +439,7 @@ def test_hostile_search_lines_are_words_and_never_commands(state):
             index.search(line)
         with pytest.raises(UsageError, match="characters"):
             index.search("x" * 1_001)
-        with pytest.raises(UsageError, match="is no time"):
+        with pytest.raises(UsageError, match="is not a time"):
             index.search("after:yesterday")
 
 

@@ -78,12 +78,12 @@ def settle(state):
 def _one_life(state, chance, *, early):
     """Start a writer, kill it after a moment, return the numbers that it acknowledged.
 
-    ``early``: do not wait for the first record, so that the opening and the recovery are hit as well.
+    ``early``: do not wait for the first records, so that the opening and the recovery are hit as well.
     """
     command = [sys.executable, "-c", WRITER, str(state), "s", str(chance.randrange(1 << 30))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     try:
-        first = b"" if early else process.stdout.readline()
+        first = b"" if early else b"".join(process.stdout.readline() for _ in range(4))
         time.sleep(chance.random() * (0.3 if early else 0.03))
     finally:
         with contextlib.suppress(ProcessLookupError):
