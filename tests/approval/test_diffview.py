@@ -185,7 +185,6 @@ def test_one_changed_line_in_a_large_file_is_one_changed_line(make):
 CODE = st.lists(st.sampled_from(["a", "b", "c", "", "  ", "x = 1", "x=1"]), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
 @given(before=CODE, proposed=CODE, after=CODE)
 def test_the_drawn_lines_rebuild_both_files(make, before, proposed, after):
     texts = ["".join(f"{line}\n" for line in lines).encode() for lines in (before, proposed, after)]

@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.approval.decision import Decision, sign_changes, still_valid
@@ -133,7 +133,6 @@ def size(change):
     return sum(len(old) + len(new) for old, new in hunks(change))
 
 
-@settings(max_examples=150, deadline=None)
 @given(LINES, LINES)
 def test_leaving_out_parts_one_by_one_leads_back(make, before, after):
     change = make.change(before=before, after=after)

@@ -36,7 +36,6 @@ def least(old, new):
 
 
 @given(LINES | BYTES, LINES | BYTES, st.sampled_from([DIFF_PAIRS, 0]))
-@settings(max_examples=300, deadline=None)
 def test_the_blocks_lead_from_old_to_new_and_cover_both_sides(old, new, pairs):
     diff = line_diff(old, new, pairs)
     assert applied(old, new, diff) == new
@@ -51,7 +50,6 @@ def test_the_blocks_lead_from_old_to_new_and_cover_both_sides(old, new, pairs):
 
 
 @given(LINES, LINES)
-@settings(max_examples=300, deadline=None)
 def test_no_diff_has_fewer_changed_lines(old, new):
     diff = line_diff(old, new)
     assert diff.exact
@@ -162,7 +160,6 @@ def test_a_long_side_and_a_short_one_stay_within_the_bound():
 
 
 @given(LINES, LINES, st.integers(0, 4))
-@settings(max_examples=300, deadline=None)
 def test_a_unified_diff_has_the_form_of_the_standard_library(old, new, context):
     """Where both find the same blocks, both say the same, to the byte."""
     codes = difflib.SequenceMatcher(None, old, new).get_opcodes()

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.json_document import JsonError, parse_document
@@ -19,7 +19,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(JSON, st.sampled_from([None, 2]))
 def test_it_reads_what_json_writes(value, indent):
     assert parse_document(json.dumps(value, indent=indent)).value == value

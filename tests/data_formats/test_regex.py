@@ -6,7 +6,7 @@ import time
 from itertools import zip_longest
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rails.data_formats.regex import RegexError, compile_pattern, fill_in, find_all
@@ -151,7 +151,6 @@ PATTERNS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(PATTERNS, st.text("abc1", max_size=6))
 def test_simple_patterns_agree_with_re(pattern, text):
     assert compile_pattern(pattern).search(text) == bool(re.search(pattern, text))
@@ -160,7 +159,6 @@ def test_simple_patterns_agree_with_re(pattern, text):
 SPACED = st.sampled_from(["\\s", "[^a]", "\\W", "[^\\w]", "\\S", "(a|\\s)*", "\\n", "\\r", ""])
 
 
-@settings(max_examples=500, deadline=None)
 @given(PATTERNS | SPACED | st.tuples(SPACED, PATTERNS).map("".join), st.text("ab1\n\r \u2028é", max_size=12))
 @example("^$", "a\n\n")
 @example("\\r$", "a\r\r\n")
@@ -222,7 +220,6 @@ def test_the_python_dialect_finds_what_re_finds(pattern, text, ignore_case):
     assert found(pattern, text, ignore_case) == by_re(pattern, text, ignore_case)
 
 
-@settings(max_examples=300, deadline=None)
 @given(PATTERNS, st.text("abc1é\n ", max_size=10))
 def test_whole_matches_agree_with_re(pattern, text):
     ours, theirs = found(pattern, text), by_re(pattern, text)

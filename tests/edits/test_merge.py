@@ -67,7 +67,6 @@ TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"\n", b"}\n",
 LAST = st.sampled_from([b"", b"end"])
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, TEXTS, TEXTS, LAST)
 def test_any_three_texts_give_a_conflict_or_a_merge_with_every_new_line_and_no_other(base, ours, theirs, last):
     base, ours, theirs = (b"".join(lines) + last for lines in (base, ours, theirs))
@@ -95,7 +94,6 @@ def edited_apart(draw):
     return lines, first, draw(new), second, draw(new)
 
 
-@settings(max_examples=150, deadline=None)
 @given(edited_apart(), st.booleans())
 @example(([b"line 0\n", b"line 1\n", b"line 2\n"], [0, 1], [b"line 0\n"], [2, 3], [b"}\n"]), False)
 def test_edits_with_a_line_between_them_are_both_there_byte_for_byte(edits, swap):

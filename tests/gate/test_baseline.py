@@ -5,7 +5,7 @@ import time
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.diff import line_map
@@ -26,7 +26,6 @@ def new_of(old_lines, new_lines, old, new, **options):
 
 
 @given(LINES, LINES)
-@settings(max_examples=200)
 def test_mapped_lines_are_equal_and_keep_their_order(old, new):
     places = [(place, line) for line, place in enumerate(line_map(old, new)) if place >= 0]
     assert all(old[place] == new[line] for place, line in places)
@@ -242,6 +241,7 @@ def test_at_the_end_of_a_file_is_beyond_its_last_line():
     for line in (2, 3, 9):
         assert new_of(*touched, [finding(2, "E501", "long")], [finding(line, "E501", "long")]) == [line > 2]
         assert new_of(*touched, [], [finding(line, "E501", "long")]) == [True]
+    assert new_of(["", "b"], ["c"], [finding(1, "W391", "blank")], [finding(2, "W391", "blank")]) == [False]
 
 
 def test_of_two_touched_lines_the_like_one_is_taken():

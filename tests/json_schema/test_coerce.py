@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.strict_json import ParsedJson, number_from_text, parse_strict
@@ -156,7 +156,6 @@ def test_schemas_that_hold_themselves_and_values_without_end_are_looked_into_for
 
 
 @given(st.text("0123456789.-+eE ", max_size=12))
-@settings(max_examples=300)
 def test_a_number_in_a_text_is_what_json_calls_one(text):
     found = number_from_text(text)
     read_as = parse_strict(text)

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from n8n_workflows import chain, node, to, workflow
 
@@ -171,7 +171,6 @@ JUNK = st.recursive(
 
 
 @given(JUNK, st.lists(JUNK, max_size=4))
-@settings(max_examples=150, deadline=None)
 def test_a_damaged_drawing_is_drawn_as_far_as_it_goes(value, wires):
     drawing = {
         "nodes": [{"name": "A", "at": value, "size": value, "note": value}, value, {"at": [1, 2]}],

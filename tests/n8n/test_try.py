@@ -302,14 +302,14 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(written=CODE, value=JSON)
 def test_any_expression_on_any_data_has_an_end(written, value):
     result = tried(flow(set_to("Set", f"={{{{ {written} }}}} {{{{ $json.v }}}}")), {"Start": [{"v": value}]})
     json.dumps(report.try_json(result, model.build(flow(set_to("Set", "")))))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kind=st.sampled_from(["if", "switch", "set", "merge", "splitOut", "aggregate", "sort", "limit", "summarize",
                              "removeDuplicates", "splitInBatches", "dateTime", "renameKeys", "filter", "code"]),
        version=st.sampled_from([1, 2, 3, 3.4]), parameters=JSON, value=JSON)  # fmt: skip

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
@@ -89,7 +89,6 @@ def stream(text, sizes, finish):
     return intake, [*signals, *intake.late]
 
 
-@settings(max_examples=250, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.lists(st.integers(1, 9), min_size=1, max_size=4), FINISHES)
 def test_c1_06_any_chunking_gives_the_same_result_and_signals(pieces, sizes, finish):
     text = "".join(pieces)
@@ -101,7 +100,6 @@ def test_c1_06_any_chunking_gives_the_same_result_and_signals(pieces, sizes, fin
         assert tuple(signals) == whole.late
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14), FINISHES)
 def test_c5_02_every_block_is_completed_once_and_in_order(pieces, finish):
     whole = parse("".join(pieces), SHAPES, finish=finish)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
@@ -39,7 +39,6 @@ CONTAINERS = {**corpus.THOUGHTS, **corpus.OTHERS}
 PIECES = st.sampled_from([*corpus.PAYLOADS.values(), "Some text.\n", "\n", "- a list\n", "x = [1]\n"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from([name for name in CONTAINERS if name not in ("unified diff", "markdown fence")]),
     st.sampled_from(["<example>\n", "<think>\n", "[THINK]\n", "<tool_result>\n", "", "", "Text. "]),

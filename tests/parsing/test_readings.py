@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.source import language_of, parses
@@ -128,7 +128,6 @@ def test_a_text_parses_in_its_language_or_not(path, good, bad):
     assert parses(good, language_of("a.md")) is None
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="ab \\\"'\n{}[]:,dn`$", max_size=40))
 def test_any_content_is_read_as_it_was_or_refused(content):
     """Raw line ends and escaped quotation marks only: backslashes are escaped properly."""

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core import limits
@@ -280,7 +280,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.text(max_size=6), json_values, max_size=4), st.booleans())
 def test_valid_json_is_read_as_the_standard_library_reads_it(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)
@@ -290,7 +289,6 @@ def test_valid_json_is_read_as_the_standard_library_reads_it(value, ascii_only):
     assert repair(text) == parsed
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.text(max_size=6), json_values, max_size=4))
 def test_a_python_repr_is_read_as_the_value_it_shows(value):
     found = repair(repr(value))
@@ -300,7 +298,6 @@ def test_a_python_repr_is_read_as_the_value_it_shows(value):
         assert found.code in ("ambiguous_escape", "mixed_escapes", "number", "syntax", "surrogate")
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="{}[]\",:\\'ntu0 1aé“”/*#\n.-+eT", max_size=40))
 def test_nothing_escapes_as_an_exception(text):
     assert isinstance(repair(text, closers=True), ParsedJson | JsonFault)

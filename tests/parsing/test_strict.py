@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.strict_json import JsonFault, ParsedJson, balance, explain_json_fault, parse_strict, read_json
@@ -242,7 +242,6 @@ ITEMS = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(ITEMS, min_size=1, max_size=6), st.integers(0, 70))
 def test_the_quick_decoder_lets_no_more_through_than_the_careful_one(items, depth):
     text = "[" * depth + ",".join(items) + "]" * depth
@@ -256,7 +255,6 @@ TOKENS = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(TOKENS, max_size=12))
 def test_the_quick_decoder_and_the_careful_one_agree_on_whatever_comes(pieces):
     text = "".join(pieces)

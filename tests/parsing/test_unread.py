@@ -59,6 +59,24 @@ LOST = {
         2,
         'in the form {"command", "args"} in a json fence',
     ),
+    "markers around a list of Python calls": (
+        "<|tool_call_start|>[write_file(path='a.py', content='x')]<|tool_call_end|>",
+        1,
+        "in the form a marker of tool calls",
+    ),
+    "two markers": (f"Now:\n<|action_start|><|plugin|>{NAMED}<|action_end|>", 2, "in the form a marker of tool calls"),
+    "markers around names as keys": (
+        '<|tools_prefix|>[{"write_file": {"path": "a.py"}}]<|tools_suffix|>',
+        1,
+        "in the form a marker of tool calls",
+    ),
+    "a name behind three brackets": ('>>>write_file\n{"path": "a.py"}', 1, "in the form >>>name of Functionary"),
+    "an action with brackets": ("Thought: so\nAction: write_file[a.py]\n", 2, "in the form Action: name[…]"),
+    "a list of commands": (
+        '```json\n{"commands": [{"command": "write_file", "args": {"path": "a.py"}}]}\n```',
+        2,
+        'in the form {"commands": …} in a json fence',
+    ),
     "bare and broken": (CALL[:-1], 1, "as broken JSON outside of any fence"),
 }
 QUOTED = {
@@ -75,6 +93,10 @@ QUOTED = {
     "in a comment": f"<!-- for later:\nnow {XML} -->\nDone.",
     "in the strings of a block that was torn": f'Hi\n```json\n{{"content": "{XML}\n',
     "XML between backticks": f"I sent `{XML}` before.",
+    "a session of Python": ">>> config\n{'a': 1}\n>>> write_file\n<function write_file>\n",
+    "an action of no tool": "Action: click[button]\nAction: none\n",
+    "commands that are no calls": '```json\n{"commands": [{"command": "npx", "args": {"a": 1}}]}\n```',
+    "a marker that is spoken of": "<|tool_call_start|> begins a call, and <|tools_prefix|> a list.",
     "an element's name only": "Use <write_file> for that, and close it with </write_file>.",
     "XML that lacks a parameter": "So: <write_file><path>a.py</path></write_file>",
     "a tool's name only": 'The key "tool" names it: {"tool": "write_file"}.',
@@ -98,7 +120,7 @@ def test_a_call_that_was_not_read_is_refused_with_its_line_and_never_run(name, s
     assert (refusal.code, refusal.request_id) == ("unread", "t1.1")
     assert refusal.message.startswith(f"Line {line} holds a call of 'write_file' {where}, ")
     assert "```json" in refusal.hint
-    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf"
+    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf>A"
     assert found.prose == text
 
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.approval.terminal.scripted import ScriptedApprover
@@ -68,7 +68,6 @@ TURNS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(TURNS, st.integers(0, 30_000), st.booleans())
 def test_a_step_keeps_order_pairs_the_last_message_and_makes_the_room_that_it_should(turns, over, page):
     messages = conversation(turns)

@@ -232,3 +232,16 @@ def test_kept_output_is_bounded_and_counts_what_it_left_out():
         kept.add(f"{number:03d} ".encode())
     assert kept.text() == "000 001 002 003 004 \n[… 3970 bytes left out …]\n8 999 ".replace("8 999 ", kept.text()[-10:])
     assert kept.text().endswith("999 ")
+
+
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [('{"score": 3}', ""), ('{"score": "high"}', "`score` is a string"), ("three", "the output is not JSON")],
+)
+def test_c9_14_what_a_program_prints_is_checked_against_its_schema(tmp_path, printed, said):
+    schema = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
+    code = f"print({printed!r})".replace("{", "{{").replace("}", "}}")
+    definition = define([sys.executable, "-c", code], parameters=(), response_format=schema)
+    result = use(definition, tmp_path)
+    assert result.ok is not bool(said)
+    assert said in result.text

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -38,7 +38,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.sampled_from([one.tool_name for one in REGISTRY.for_role("coder")]), st.dictionaries(KEYS, VALUES, max_size=5)
 )
@@ -72,7 +71,6 @@ def renamed(definition, canonical, choose):
     return sent
 
 
-@settings(max_examples=150, deadline=None)
 @given(TEXTS, TEXTS, st.text(max_size=30).filter(str.isprintable), st.data())
 def test_values_under_any_alias_arrive_unchanged(path, old, new, data):
     canonical = {"file_path": path, "old_string": old, "new_string": new}
@@ -82,7 +80,6 @@ def test_values_under_any_alias_arrive_unchanged(path, old, new, data):
     assert result.parameters == canonical
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries({"file_path": TEXTS, "old_string": TEXTS, "new_string": TEXTS}), min_size=1, max_size=5

@@ -29,6 +29,7 @@ from rails.sandbox.run import layer_for, run
 from rails.sandbox.view import NONE, Result, SandboxLimits, SandboxView
 from rails.tools import transports
 from rails.tools.registry import Command, Definition
+from rails.tools.runners.answer_form import form_problem
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import placeholders
 
@@ -124,11 +125,14 @@ def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolR
     if finished.err.strip():
         parts += ["[stderr]", finished.err.rstrip("\n")]
     parts += finished.left_out
+    wrong = form_problem(definition, finished.out, "output") if finished.ok else None
+    if wrong:
+        parts.append(f"Error: {wrong[0]}: {'; '.join(map(str, wrong[1])) if isinstance(wrong[1], list) else wrong[1]}")
     text, left_out = head_and_tail("\n".join(part for part in parts if part), limits.RESULT_CHARS)
     facts: dict[str, Json] = {"exit_code": finished.exit_code, "timed_out": finished.timed_out, **secrets.facts()}
     if left_out:
         facts["characters_left_out"] = left_out
-    return ToolResult(finished.ok, secrets.mask(text), facts=facts, changes=finished.changes)
+    return ToolResult(finished.ok and not wrong, secrets.mask(text), facts=facts, changes=finished.changes)
 
 
 def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] | str:

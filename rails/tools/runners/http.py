@@ -20,8 +20,8 @@ from rails.core import limits
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.json_document import JsonError, parse_document
-from rails.json_schema.validator import answer_faults
 from rails.tools.registry import Definition, Http
+from rails.tools.runners.answer_form import form_problem
 from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import fill, placeholders
@@ -125,7 +125,7 @@ def _result(answer: HttpResponse, definition: Definition, secrets: Secrets) -> T
         return failed(f"the service redirects to {where!r}; redirects are not followed", None, facts)
     if not 200 <= answer.status < 300:
         return failed(f"the service answered with status {answer.status}", _details(shown), facts)
-    wrong = _answer_problem(definition, text, answer)
+    wrong = form_problem(definition, text, "service's answer") if text or answer.status != 204 else None
     if wrong is not None:
         return failed(*wrong, facts)
     return ToolResult(True, shown or f"(status {answer.status}, no content)", facts=facts)
@@ -137,18 +137,3 @@ def _details(text: str) -> Json:
         return parse_document(text).value
     except JsonError:
         return text or None
-
-
-def _answer_problem(definition: Definition, text: str, answer: HttpResponse) -> tuple[str, Json] | None:
-    """Check an answer against ``response_format`` when that is a schema."""
-    if not isinstance(definition.response_format, dict) or (answer.status == 204 and not text):
-        return None
-    try:
-        value = parse_document(text).value
-    except JsonError as error:
-        return f"the service's answer is not JSON: {error.message} (line {error.line})", one_line(text, 400)
-    found = answer_faults(definition.response_format, value)
-    if not found:
-        return None
-    details: list[Json] = [fault.detail for fault in found[: limits.FINDINGS_TOLD]]
-    return "the service's answer does not have the form that its definition promises", details

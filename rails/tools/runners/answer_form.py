@@ -1,0 +1,23 @@
+"""Whether what a tool returned is what its definition promises, where that is a schema."""
+
+from __future__ import annotations
+
+from rails.core import limits
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.data_formats.json_document import JsonError, parse_document
+from rails.json_schema.validator import answer_faults
+from rails.tools.registry import Definition
+
+
+def form_problem(definition: Definition, text: str, whose: str) -> tuple[str, Json] | None:
+    """Return what is wrong with ``text``, in a sentence and in detail; ``None`` where nothing is promised or wrong."""
+    if not isinstance(definition.response_format, dict):
+        return None
+    try:
+        value = parse_document(text).value
+    except JsonError as error:
+        return f"the {whose} is not JSON: {error.message} (line {error.line})", one_line(text, 400)
+    found = answer_faults(definition.response_format, value)
+    details: list[Json] = [fault.detail for fault in found[: limits.FINDINGS_TOLD]]
+    return (f"the {whose} does not have the form that its definition promises", details) if found else None
