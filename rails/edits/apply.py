@@ -144,7 +144,7 @@ def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:
     """Return ``changes`` with the permission bits that files have now: somebody may have set them since the plan."""
     kept = []
     for change in changes.changes:
-        found = workspace.read(change.path) if change.before is not None else None
+        found = workspace.read(change.path)
         kept.append(change if found is None or found.mode == change.mode else replace(change, mode=found.mode))
     return ChangeSet(tuple(kept))
 

@@ -75,7 +75,7 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         return
     try:
         old, new = _options(name, before), _options(name, after)
-    except (CheckError, ValueError):
+    except (CheckError, ValueError, RecursionError):
         return
     if before is None and (excluding := {key: value for key, value in new.items() if _EXCLUDES.search(key)}):
         yield from _compared(path, after, {}, excluding)
@@ -104,7 +104,7 @@ def _gate_settings(path: str, before: bytes | None, after: bytes | None) -> Iter
     """Yield what became weaker in our own settings: an entry that checks gone, one that excuses new."""
     try:
         old, new = _gate_entries(before), _gate_entries(after)
-    except (CheckError, ValueError):
+    except (CheckError, ValueError, RecursionError):
         return
     weaker = [(kind, "excuses more", entry) for kind, entry, excuses in new - old if excuses]
     weaker += [(kind, "asks for less", entry) for kind, entry, excuses in old - new if not excuses]

@@ -241,6 +241,7 @@ def test_at_the_end_of_a_file_is_beyond_its_last_line():
     for line in (2, 3, 9):
         assert new_of(*touched, [finding(2, "E501", "long")], [finding(line, "E501", "long")]) == [line > 2]
         assert new_of(*touched, [], [finding(line, "E501", "long")]) == [True]
+    assert new_of(["", "b"], ["c"], [finding(1, "W391", "blank")], [finding(2, "W391", "blank")]) == [False]
 
 
 def test_of_two_touched_lines_the_like_one_is_taken():

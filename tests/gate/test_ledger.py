@@ -397,3 +397,12 @@ def test_a_content_is_the_one_that_git_names_in_either_kind_of_hash(project, put
         assert blobs.name_of(text, name) == name
         same = {text} | ({some[1]} if text == some[2] and chunk > 1 else set())  # up to line ends, unless it is large
         assert {other for other, its in texts.items() if blobs.has_content(project, place, its)} == same
+
+
+@pytest.mark.parametrize(("length", "cut"), [(300, ""), (301, "… (+1 characters)")])
+def test_what_is_missed_is_named_in_a_bounded_line_once_for_each_check(project, length, cut):
+    reader = ledgers._Reader(project, (), None, {})
+    for check, reason, required in (("read", "one", True), ("read", "two", False), ("path", "three", False)):
+        reader.miss("p" * length, check, reason, required=required)
+    shown = "p" * 300 + cut
+    assert reader.ledger().missed == (NotChecked(shown, "read", "one", True), NotChecked(shown, "path", "three", False))

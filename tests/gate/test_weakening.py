@@ -348,3 +348,21 @@ def test_each_option_that_is_weaker_is_told_in_the_order_of_the_file_and_any_oth
     tools = "[tool.mypy]\na = 1\n[tool.ruff]\nb = 1\nc = ['a']\n"
     gone = "{} is no longer configured, so it may no longer run"
     assert [words for *_, words in told("pyproject.toml", tools, None)] == [gone.format("mypy"), gone.format("ruff")]
+
+
+DEEP = "[" * 5_000 + "]" * 5_000
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "ruff.toml", ".rails.toml", "package.json", "setup.cfg"])
+def test_what_nobody_can_read_is_no_fault_of_ours(name):
+    whole = b'{"eslintConfig": %s}' if name == "package.json" else b"[tool.ruff]\na = %s\n[gate]\nb = %s\n"
+    for text in (DEEP.encode(), b"9" * 5_000, b"\xff", b'"'):
+        data = whole.replace(b"%s", text)
+        for before, after in ((b"", data), (data, b""), (None, data), (data, None)):
+            assert [f.rule for f in weakened_config.findings(name, before, after)] in ([], ["gate-config-changed"])
+
+
+@pytest.mark.parametrize("value", [DEEP, "9" * 5_000])
+def test_a_configuration_of_any_depth_is_told_by_the_check_of_the_file_and_ends_nothing(world, value):
+    verdict = world.judge(("ruff.toml", f"a = {value}\n"))
+    assert verdict.status in ("fail", "error"), "never one that passed"

@@ -34,7 +34,7 @@ def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
 
     try:
         return tomllib.loads(data.removeprefix(codecs.BOM_UTF8).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number or a depth beyond what is read
         raise CheckError(f"{name} is not valid TOML: {error}") from error
 
 
