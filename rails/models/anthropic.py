@@ -126,12 +126,23 @@ class AnthropicModel(Model):
 
     def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
         _import_sdk()
+        import anthropic
+        import httpx2
+
         reading = _Reading(self.name, self.max_tokens)
         client = _client(self.api_key, self.base_url, self.silence_s)
         with self._faults_in_words():
-            answered = client.messages.with_raw_response.create(**body, stream=True)
-            with closing(answered.http_response):
-                for event in events_of(answered.http_response.iter_bytes()):
+            # As text: what the SDK is given as an object it copies, all of the conversation at every turn.
+            answered: httpx2.Response = client.post(  # type: ignore[assignment]
+                "/v1/messages",
+                cast_to=httpx2.Response,
+                content=json.dumps({**body, "stream": True}).encode(),
+                options={"headers": {"Content-Type": "application/json"}},
+                stream=True,
+                stream_cls=anthropic.Stream[object],
+            )
+            with closing(answered):
+                for event in events_of(answered.iter_bytes()):
                     yield from reading.take(event)
                     if reading.ended:
                         break

@@ -233,3 +233,11 @@ def test_a_no_to_all_names_the_batch_as_the_list_did_and_a_view_leaves_nothing_o
     assert len(batch) == 16
     long = [run_of(make, [f"line {number}" for number in range(60)], 1), run_of(make, "y", 2)]
     assert "line 59" in ask(long, "v 1\no\n")[1].partition("Run this tool?")[2]
+
+
+def test_why_to_be_careful_stands_once_above_the_list(three):
+    screen = ask(three, "o\n")[1]
+    assert three[0].risks
+    for risk in three[0].risks:
+        assert " ".join(screen.replace("│", " ").split()).count(risk) == 1
+    assert screen.index("runs a program") < screen.index("1 │")

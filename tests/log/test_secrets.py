@@ -10,7 +10,7 @@ import pytest
 
 from rails.core import limits
 from rails.core.events.base import UnknownEvent
-from rails.log.masking import MARK, Masker, of_environment
+from rails.log.masking import MARK, Masker, of_env_file, of_environment
 from rails.log.writer import SessionLog
 
 MASK = re.compile(r"«secret:([a-z-]+):[0-9a-f]{8}»")
@@ -292,3 +292,40 @@ def test_only_variables_with_a_secret_name_and_a_secret_value_count():
             "abcdefgh",
             "abcdefgi",
         )
+
+
+#: Lines of an ``.env`` file, and what of each is registered as a secret.
+ENV_LINES = [
+    ("API_KEY=abcdefgh12345", "abcdefgh12345"),
+    ("export DB_PASSWORD = 'hunter2hunter2'", "hunter2hunter2"),
+    ('  TOKEN="with \\"quotes\\" 1"', 'with \\"quotes\\" 1'),
+    ("OTHER=f9e8d7c6b5a4", "f9e8d7c6b5a4"),
+    ("OTHER=f9e8d7c6b5a4 # a remark", "f9e8d7c6b5a4"),
+    ("OTHER=f9e8d7c6b5a", ""),
+    ("WORDS=plain words only", ""),
+    ("NAME=production_db2", ""),
+    ("VERSION=v1.2.3-beta+build.5", ""),
+    ("HOST=db.example.com:5432", ""),
+    ("MAIL=somebody99@example.com", ""),
+    ("URL=https://example.com:8080/path/1", ""),
+    ("URL=https://user:pass1word@example.com/", "https://user:pass1word@example.com/"),
+    ("PLACE=/var/lib/data/2024-01", ""),
+    ("PLACE=~/data/2024-01-02", ""),
+    ("PLACE=./data/2024-01-02", ""),
+    ("NO_DIGIT=ab$cd!ef?gh-ij", ""),
+    ("# OTHER=f9e8d7c6b5a4", ""),
+    ("1X=f9e8d7c6b5a4", ""),
+]
+
+
+@pytest.mark.parametrize(("line", "secret"), ENV_LINES)
+def test_what_of_an_env_file_is_a_secret_by_its_name_or_its_look(line, secret):
+    assert of_env_file(line) == ((secret,) if secret else ())
+
+
+def test_every_line_of_an_env_file_counts_and_a_value_once():
+    assert of_env_file("A=f9e8d7c6b5a4\nX_KEY=abcdefgh12345\nB=f9e8d7c6b5a4\nC=a0b1c2d3e4f5\n") == (
+        "abcdefgh12345",
+        "f9e8d7c6b5a4",
+        "a0b1c2d3e4f5",
+    )
