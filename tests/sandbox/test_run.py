@@ -157,6 +157,14 @@ def left_running(number):
     return found
 
 
+def waited_for(number, count):
+    for _ in range(1_000):  # by count and not by the clock: a machine that stood still has not waited
+        if len(left_running(number)) == count:
+            break
+        time.sleep(0.02)
+    assert len(left_running(number)) == count
+
+
 HARNESS = """
 import sys
 from pathlib import Path
@@ -176,12 +184,9 @@ def test_a_sigkill_of_the_harness_leaves_no_process_and_no_mount(label, project)
     argv = [sys.executable, "-c", HARNESS, str(label.level), str(project), f"{OWN}3"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as harness:
         assert harness.stdout.readline() == "up\n"
+        waited_for("3", 2)  # both are what they will be: what is not yet called so would be overlooked below
         harness.kill()
-    for _ in range(500):  # by count and not by the clock: a machine that stood still has not waited
-        if not left_running("3"):
-            break
-        time.sleep(0.02)
-    assert not left_running("3")
+    waited_for("3", 0)
     assert "overlay" not in "".join(line for line in Path("/proc/mounts").read_text() if str(project.parent) in line)
 
 
