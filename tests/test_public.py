@@ -36,10 +36,14 @@ SIGNATURES = {
         "unsafe_fixes: 'bool' = False, staged: 'bool' = False, deleted: 'Sequence[WorkspacePath]' = (), "
         "missed: 'Sequence[NotChecked]' = (), executing: 'bool' = True) -> 'Verdict'"
     ),
-    "Gate.judge": "(self, changes: 'ChangeSet', *, agent: 'str' = '', author: 'Author | None' = None) -> 'Verdict'",
+    "Gate.judge": (
+        "(self, changes: 'ChangeSet', *, agent: 'str' = '', author: 'Author | None' = None, "
+        "base: 'str | None' = None) -> 'Verdict'"
+    ),
     "AppliedAnswer": (
         "(status: 'ApplyStatus', changes: 'tuple[ChangedFile, ...]' = (), refusals: 'tuple[Refusal, ...]' = (), "
-        "verdict: 'Verdict | None' = None, previous_tool_output: 'str' = '', session_id: 'str' = '') -> None"
+        "verdict: 'Verdict | None' = None, previous_tool_output: 'str' = '', session_id: 'str' = '', "
+        "edits: 'tuple[EditResult, ...]' = ()) -> None"
     ),
 }
 WRITE = '```json\n{"tool": "write_file", "path": "notes.md", "content": "# Notes\\n"}\n```\n'

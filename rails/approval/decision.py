@@ -101,11 +101,6 @@ class Approver(Protocol):
 class RuleBook(Protocol):
     """An approver with rules, which hold for every use of a tool, also of one that is free."""
 
-    @property
-    def tightens(self) -> bool:
-        """Whether there is a rule that denies anything or has it asked about."""
-        ...
-
     def looks_at(self, request: ApprovalRequest) -> bool:
         """Whether a rule denies ``request`` or has it asked about."""
         ...

@@ -188,19 +188,21 @@ def learn_indent(
     ``file`` (lines around) show how wide one level is on each side.
     """
     known, units = pairs(search, found), (unit(request, search), unit(file, file))
+    blanks = "".join({char for line in file for char in indent(line)}) or " \t"
     differ = _differing(search, found)
     if len(differ) == 1 and len(search) > 2 and first_bare(search, found) is None and not _explained(known, *units):
         if known is None and slipped(search, found) is None:
             return None
         same = {indent(line): indent(line) for line in found if line.strip()}
-        return IndentMap(same, "", "", shifted=True, slips=(indent(search[differ[0]]), indent(found[differ[0]])))
+        return IndentMap(
+            same, "", "", shifted=True, file_blanks=blanks, slips=(indent(search[differ[0]]), indent(found[differ[0]]))
+        )
     if known is None:
         return None
     if all(wanted == found for wanted, found in known.items()):
-        return IndentMap(known, "", "", shifted=True, bare=first_bare(search, found))
-    blanks = "".join({char for line in file for char in indent(line)})
+        return IndentMap(known, "", "", shifted=True, bare=first_bare(search, found), file_blanks=blanks)
     shifted = _is_shift(known) and not _is_scale(known, *units)
-    return IndentMap(known, *units, shifted, file_blanks=blanks or " \t")
+    return IndentMap(known, *units, shifted, file_blanks=blanks)
 
 
 def unit(lines: Sequence[str], settled: Sequence[str]) -> str:

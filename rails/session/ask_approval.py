@@ -73,7 +73,8 @@ def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision 
 def _tightened(context: TurnContext, question: Callable[[], ApprovalRequest]) -> ApprovalRequest | None:
     """Return the question where a rule denies it or has it asked; it is not made where no rule could."""
     rules = context.approver
-    if not isinstance(rules, RuleBook) or not rules.tightens:
+    # A rule book that does not say whether it tightens anything is asked.
+    if not isinstance(rules, RuleBook) or not getattr(rules, "tightens", True):
         return None
     asked = question()
     return asked if rules.looks_at(asked) else None

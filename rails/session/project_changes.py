@@ -204,7 +204,7 @@ class ProjectChanges:
     def _read(self, name: str) -> bytes | str | None:
         """Return a file's bytes, ``None`` where there is none, or why it cannot be read."""
         path = parse_path(name)
-        if isinstance(path, Refusal):
+        if isinstance(path, Refusal) or str(path) != name:  # on Linux a backslash may be part of a name
             return "its name is none that AI-Rails works with"
         place = self.project.joinpath(*path.parts)
         if not os.path.lexists(place):

@@ -301,6 +301,8 @@ def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, rig
          "def f(self):\n        pass\n\ndef g(self):\n        pass"),  # g where f stands, or at the left
         ("\tif a:\n\t\tb()\n", "    if a:\n        b()", "    if a:\n      c()"),  # half a level
         ("\tif a:\n\t\tb()\n", "if a:\n\tb()", "if a:\n\tb(\n\t    c)"),  # blanks in a file of tabs
+        ("x()\n\tput(k)\ndel k\n\n#\n", "    put(k)\ndel k\n\n#",
+         "    if a:\n    b()\n        put(k)\ndel k\n\n#"),  # one line alone says that blanks are tabs there
     ],
 )  # fmt: skip
 def test_an_indentation_that_neither_side_shows_is_refused(text, old, new):

@@ -71,7 +71,7 @@ class Together(Human):
 class Rules(Human):
     """A rule book that looks at the tools of ``tight`` and keeps ``hidden`` back."""
 
-    tight, hidden, tightens = ("read_file",), "secret", True
+    tight, hidden = ("read_file",), "secret"
 
     def looks_at(self, request):
         return request.tools[0] in self.tight

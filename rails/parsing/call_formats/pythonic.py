@@ -24,7 +24,8 @@ def read(text: str) -> Sequence[FormCall]:
     try:
         tree = parse_tree(text.strip(), "error")  # an escape that Python does not know
     except (SyntaxError, ValueError, Warning, RecursionError, MemoryError) as error:
-        raise NotInForm(f"the calls are not Python: {error}", 0) from error
+        words = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise NotInForm(f"the calls are not Python: {words}", 0) from error
     nodes = [inner for one in tree.body for inner in _expressions(one)]
     if not nodes or len(nodes) > limits.REQUESTS_PER_ANSWER:
         raise NotInForm("there is no call, or there are too many", 0)
