@@ -113,11 +113,6 @@ def contained_environment(
     return {**built, **view.environment}
 
 
-def find_in_view(name: str, project: Path) -> bool:
-    """Whether a program of this name is found on the ``PATH`` of a contained command."""
-    return shutil.which(name, path=search_path(project)) is not None
-
-
 def python_of(project: Path) -> str:
     """Return the Python that runs the project's code: its own where it has one, else ours."""
     places = (project / name / "bin" / "python" for name in (".venv", "venv"))
