@@ -106,7 +106,9 @@ _HEXADECIMAL: Final = lazy(r"(?!\d+[a-f]{1,3}$)(?=.*[a-f])(?=.*\d)[0-9a-f]{10,}"
 _UUID: Final = lazy(r"(?i)\b(?=[\d-]*[a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _NUMBER: Final = lazy(r"\d+(?:[eE]\d{1,3})?")
 _RANDOM_CHARS, _DIGITS, _ODD_PAIRS = 8, 20, 5
-_ENV_LINE: Final = lazy(r"^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:[^\n#]|(?<=\S)#)*)", re.M)
+_ENV_LINE: Final = lazy(
+    r"^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:[^\n#]|(?<=\S)#)*)", re.M
+)
 _LIKELY_CHARS: Final = 12
 
 
