@@ -31,8 +31,8 @@ class Terminal:
         there = words if callable(words) else lambda: words in self.seen
         end = time.monotonic() + seconds
         while not there():
-            assert time.monotonic() < end, f"{words!r} did not appear: {self.seen[-800:]!r}"
-            self._read(0.1)
+            late = time.monotonic() > end or not self._read(0.1)
+            assert there() or not late, f"{words!r} did not appear: {self.seen[-800:]!r}"
 
     def type(self, keys):
         """Press ``keys``."""

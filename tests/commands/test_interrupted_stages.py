@@ -78,7 +78,8 @@ STAGES = {
 def place(tmp_path):
     """A project in git with a slow tool, a slow check, a slow editor and a task, and what the commands run with."""
     project, config = tmp_path / "project", tmp_path / "config"
-    for folder in (project / ".rails", project / "mcp_definitions", config):
+    temporary = tmp_path / ("of a longer name than any socket may have" * 2)
+    for folder in (project / ".rails", project / "mcp_definitions", config, temporary):
         folder.mkdir(parents=True)
     (project / "ok.txt").write_text("fine\n")
     editor = tmp_path / "editor"
@@ -86,7 +87,7 @@ def place(tmp_path):
     editor.chmod(0o755)
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     environment |= {"AI_RAILS_CONFIG_DIR": str(config), "AI_RAILS_LANG": "en", "ANTHROPIC_API_KEY": "k"}
-    environment |= {"TERM": "xterm-256color", "COLUMNS": "100", "EDITOR": str(editor), "TMPDIR": str(tmp_path)}
+    environment |= {"TERM": "xterm-256color", "COLUMNS": "100", "EDITOR": str(editor), "TMPDIR": str(temporary)}
     return project, environment
 
 
