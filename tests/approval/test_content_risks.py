@@ -136,6 +136,9 @@ def test_what_was_there_before_is_not_told_again(risks):
         ("a/$HOME/x", "variable_path", "a/$HOME/x is a folder or file of this very name; no variable is filled in."),
         ("p\u0430y.py", "lookalike", None),
         ("\u0441\u043e\u0440\u0435/x.py", "lookalike", None),
+        ("p\u0430y-\u0444\u0430\u0439\u043b", "lookalike", None),
+        ("\u0444\u0430\u0439\u043b-p\u0430y", "lookalike", None),
+        ("\uff43onfig", "lookalike", None),
         ("a/" + "b" * 150 + "/" + "c" * 150, "hidden", None),
     ],
 )
