@@ -1,6 +1,8 @@
 """Runs of one tool are one question; the whole word approves all, numbers approve some, nothing else any."""
 
 import io
+import os
+import sys
 from dataclasses import replace
 
 import pytest
@@ -208,12 +210,17 @@ def test_twenty_answers_that_decide_nothing_are_a_no(three):
 
 
 class Unplugged(io.StringIO):
+    error = OSError
+
     def readline(self, *_):
-        raise OSError("unplugged")
+        raise self.error("unplugged")
 
 
-def test_a_terminal_that_fails_denies_each_and_says_why(three):
-    approver = TerminalApprover(Unplugged(), io.StringIO(), accept_pipe=True, width=100)
+@pytest.mark.parametrize("error", [OSError, ValueError])
+def test_a_terminal_that_fails_denies_each_and_says_why(three, error):
+    stream = Unplugged()
+    stream.error = error
+    approver = TerminalApprover(stream, io.StringIO(), accept_pipe=True, width=100)
     decisions = approver.decide_batch(three)
     assert [(one.answer, one.by, one.of) for one in decisions] == [("deny", "error", each.digest) for each in three]
     assert all("unplugged" in one.reason for one in decisions)
@@ -323,3 +330,15 @@ def test_runs_are_alike_only_where_nothing_stands_beside_either_of_them(make):
         assert not alike(one, replace(other, **beside)), beside
     assert digest_of_all([one, other]) != digest_of_all([other, one])
     assert len(digest_of_all([one])) == 64
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+def test_what_was_typed_before_the_list_was_shown_decides_nothing(three):
+    ours, theirs = os.openpty()
+    os.write(ours, b"approve\n")
+    with open(theirs, encoding="utf-8") as stream:
+        out = io.StringIO()
+        decisions = TerminalApprover(stream, out, quiet_s=0.01, timeout_s=0.1).decide_batch(three)
+    os.close(ours)
+    assert [(one.answer, one.by) for one in decisions] == [("deny", "timeout")] * 3
+    assert "Run this tool 3 times?" in out.getvalue()

@@ -697,6 +697,14 @@ def test_a_change_that_no_tool_is_named_for_is_judged_by_its_path(policy, make):
     assert ruling(policy(ALLOW_TESTS + 'tool = "edit_file"\n'), nobody) == "ask"
 
 
+def test_how_long_the_rules_took_is_part_of_their_answer(policy, make, monkeypatch):
+    times = iter((10.0, 10.25))
+    monkeypatch.setattr("rails.approval.policy.policy.time.monotonic", lambda: next(times))
+    request = make.ask(make.change(IN_TESTS))
+    decision = PolicyApprover(policy(ALLOW_TESTS)).decide(request)
+    assert (decision.seconds, decision.scope, decision.of) == (0.25, "once", request.digest)
+
+
 def test_the_time_of_day_of_a_rule_is_local_time():
     at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     assert minute_of(at) == at.astimezone().hour * 60 + at.astimezone().minute
