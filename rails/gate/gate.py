@@ -175,7 +175,7 @@ class Gate:
             self._context.exclusions_stand = True
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             with self._as_approved(base, names) as gate:
-                verdict = gate._verdict(files, gone, not_checked, executing=executing)
+                verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
@@ -286,9 +286,11 @@ class Gate:
         author: Author | None = None,
         executing: bool = True,
         goes_back: bool = False,
+        as_asked: bool = False,
     ) -> Verdict:
         runs: list[CheckRun] = []
         unset = self._settings()
+        self._context.fix = self._context.fix and (as_asked or self._context.options.fix)
         self._context.hits.clear()
         self._context.created = frozenset(file.path for file in files if file.change.before is None)
         self._context.gone = frozenset(str(change.path) for change in gone)
@@ -410,9 +412,8 @@ class Gate:
                 findings += findings_of_command(command, self._context.home or self.project, before, after)
             except CheckError as error:
                 missed.append(NotChecked(".", command.name, str(error), command.blocking))
-            runs.append(
-                CheckRun(command.name, "", round((time.perf_counter() - start) * 1000, 2), "command", len(paths))
-            )
+            spent = round((time.perf_counter() - start) * 1000, 2)
+            runs.append(CheckRun(command.name, "", spent, "command", len(paths), command=" ".join(command.argv)))
         return findings, missed, runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:

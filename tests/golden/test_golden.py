@@ -8,8 +8,11 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from rails.gate.languages.javascript.node_worker import find_node
 
 from .normal import log_of, text_of, transcript
 from .running import HERE, committed, files_of, planted, rails
@@ -179,7 +182,8 @@ GATES = {
 
 @pytest.mark.parametrize("name", GATES)
 def test_gate_reports(golden, tree, name):
-    found = reports(tree, [(tree, "PROJECT")], *GATES[name])
+    programs = [(sys.executable, "PYTHON"), (Path(sys.executable).parent, "BIN"), (find_node(tree), "NODE")]
+    found = reports(tree, [(tree, "PROJECT"), *programs], *GATES[name])
     golden(f"gate/{name}.txt", found)
 
 
