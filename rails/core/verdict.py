@@ -76,7 +76,7 @@ class CheckRun:
     files: int = 0
     cached: int = 0
     #: The command that was started, "" where it ran in our own process; of this machine, so not in any log.
-    command: str = field(default="", repr=False, compare=False)
+    command: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
