@@ -60,7 +60,7 @@ RUN |= {"max_attempts": 2, "max_turns": 7, "backup": True}
 PRICE = {"input": 1, "output": 2.5, "cached": 0, "window": 9000}
 FULL = {
     "rails": {"gate": GATE, "policy": POLICY, "n8n": N8N, "run": BOUNDS},
-    "config": {"run": RUN, "sessions": {"keep_days": 90}},
+    "config": {"run": RUN, "sessions": {"keep_days": 90}, "fetch": {"hosts": ["docs.python.org"]}},
     "gate": {key: [{**entry, "project": "/p"} for entry in entries] for key, entries in GATE.items()},
     "policy": POLICY,
     "prices": {
