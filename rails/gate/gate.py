@@ -86,9 +86,16 @@ class Gate:
             self._context.resources["ruff"] = ruff
 
     def judge(
-        self, changes: ChangeSet, *, agent: str = "", author: Author | None = None, base: str | None = None
+        self,
+        changes: ChangeSet,
+        *,
+        agent: str = "",
+        author: Author | None = None,
+        base: str | None = None,
+        fix: bool = True,
     ) -> Verdict:
-        """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.
+        """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting; not with ``fix=False``,
+        for what is written already: then they are findings.
 
         ``agent`` is the role that proposes them: how much a finding counts may depend on it. ``author`` says more of
         whom the change is by: what it was asked for, and what it was shown. ``base`` is the revision whose
@@ -101,8 +108,8 @@ class Gate:
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
-            self._context.fix = self._context.exclusions_stand = True
-            self._context.unsafe_fixes = False
+            self._context.fix, self._context.unsafe_fixes = fix, False
+            self._context.exclusions_stand = True
             with self._as_approved(base, [file.path for file in files]) as gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
