@@ -505,8 +505,12 @@ def test_gate_speaks_other_programs_formats(rails, project, form, sign):
 def test_gate_explains_what_ran(rails, project):
     (project / "good.py").write_text('"""Good."""\n', "utf-8")
     text = rails("gate", "--explain", "good.py", code=0).stdout
-    for tool in ("ruff", "black", "flake8"):
-        assert tool in text
+    head, *rows = text.splitlines()[-5:]
+    assert head.split() == ["check", "version", "files", "known", "ms", "rules", "command"]
+    for tool, command in (("ruff", "ruff check -"), ("black", "-m black -"), ("flake8", "-m flake8 -")):
+        (row,) = (row for row in rows if row.startswith(tool))
+        assert re.match(rf"{tool} +\d+[\d.]+ +1 +\d+ +\d+\.\d ", row)
+        assert row.endswith(command)
 
 
 def test_a_session_can_be_searched_exported_and_shown_as_a_page(rails, project):

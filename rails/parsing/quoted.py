@@ -183,10 +183,6 @@ _HINT: Final = lazy(
 #: What such a thing begins with.
 _FIRST: Final = ("<", "[", "◁", "***")
 _CLOSINGS: Final = tuple(lazy(token.closing, re.IGNORECASE) for token in _TOKENS)
-#: What every closing token holds; the empty text where there is no such thing.
-_LITERALS: Final = tuple(
-    {"[THINK]": "[/", "◁think▷": "▷", "a comment": "-->"}.get(token.label, "") for token in _TOKENS
-)
 
 #: The first line of a patch, and what its last one looks like.
 _PATCHES: Final = (
@@ -224,7 +220,7 @@ class Container:
     @property
     def nests(self) -> bool:
         """Whether containers of the same name in it are counted. A thought ends at its first closing mark."""
-        return self.kind in ("quote", "call") and self.closing is not None and self.closing.groups > 0
+        return self.kind in ("quote", "call")
 
 
 class Closed(NamedTuple):
@@ -280,7 +276,7 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
 def _token(found: re.Match[str]) -> Container:
     number = int(str(found.lastgroup)[1:])
     token = _TOKENS[number]
-    return Container(token.kind, token.label, found.start(), found.end(), _CLOSINGS[number], _LITERALS[number])
+    return Container(token.kind, token.label, found.start(), found.end(), _CLOSINGS[number])
 
 
 def kind_of(name: str) -> ContainerKind:

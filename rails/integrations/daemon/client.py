@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import time
 from collections.abc import Mapping
@@ -97,8 +98,13 @@ def _start(folder: str) -> int:
     """Start the gate of the project of ``folder``, in a session of its own, and return its process number.
 
     It is a copy of this process, which must have one thread: what this one has imported, a host need not wait for.
+    A pipe that it closes says that it listens, or that it has ended: who asks again and again waits longer.
     """
+    ready, told = os.pipe()
     if process := os.fork():
+        os.close(told)
+        select.select([ready], [], [], _START_SECONDS)
+        os.close(ready)
         return process
     try:
         os.setsid()
@@ -109,7 +115,7 @@ def _start(folder: str) -> int:
 
         from rails.integrations.daemon.server import serve
 
-        serve(Path(place.project_around(folder)))
+        serve(Path(place.project_around(folder)), on_ready=lambda: os.close(told))
     finally:
         os._exit(0)
 
