@@ -173,6 +173,7 @@ class PythonTools:
 
     parser: str = "python"
     linter: str = "ruff"
+    linter_parses: bool = True
 
     def __init__(self, context: CheckContext, config: PythonSettings) -> None:
         self.context, self.config = context, config
