@@ -248,7 +248,8 @@ class FixAndLint:
 
     def _does_harm(self, data: bytes, made: bytes) -> bool:
         """Whether a text does not parse, or has something that keeps it from working and that ``data`` has not."""
-        return (not self.tools.linter_parses and self._unreadable(made)) or bool(self._breaks(made) - self._breaks(data))
+        unreadable = not self.tools.linter_parses and self._unreadable(made)
+        return unreadable or bool(self._breaks(made) - self._breaks(data))
 
     def _breaks(self, data: bytes) -> Counter[tuple[str, str]]:
         return Counter(_meaning(found) for found in self._lint(data).diagnostics if found.rule in (*_BREAKS, SYNTAX))

@@ -1,8 +1,8 @@
 """ruff, black and flake8 behind one interface: each answer is kept, and each answer has evidence behind it.
 
 "No findings" is what a linter prints for a clean file and for a file it did not look at. So each file is
-also linted and formatted with a canary in its place; a tool that says nothing about the canary is not
-looking at that file, and the file is "not checked".
+also linted and formatted with a canary in its place (one for all files where no configuration tells them
+apart); a tool that says nothing about the canary is not looking at that file, and the file is "not checked".
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ class InWorkers:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
         if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
             raise ExcludedError
-        if not self._found(path, LINT_CANARY.decode()):
+        by_path = any(one.startswith("--per-file-ignores") for one in self.config.flake8 or ())
+        if not self._found(path if by_path else "canary.py", LINT_CANARY.decode()):
             raise NotCheckedError("the project's configuration selects no flake8 code for this file")
         decoded = decode_text(data)
         if decoded is None:
@@ -166,6 +167,8 @@ def _excludes(pattern: str, path: str) -> bool:
 
 #: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
 _SMALL: Final = 120
+#: From so many bytes on, it pays to find out where a text can be cut instead of compiling all of it.
+_LARGE: Final = 20_000
 
 
 class PythonTools:
@@ -199,7 +202,8 @@ class PythonTools:
             return misread
         key = ("statements", path)
         known: Compiled | None = self.context.known.get(key)
-        if known is not None and (compiled := still_compiles(known, data)) is not None:
+        by_parts = known is not None and (known.starts is not None or len(data) >= _LARGE)
+        if known is not None and by_parts and (compiled := still_compiles(known, data)) is not None:
             self.context.known[key] = compiled
             return None
         found = syntax.error_in(path, data)
@@ -297,8 +301,9 @@ class PythonTools:
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
-        canary = self._looked(path, LINT_CANARY, how).diagnostics
-        if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
+        place = _canary_place(path, how)
+        canary = self._looked(place, LINT_CANARY, how).diagnostics
+        if not canary and not self._looked(place, BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
         if all(found.rule == diagnostics.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
@@ -308,8 +313,10 @@ class PythonTools:
         questions: dict[RuffSettings, list[RuffRequest]] = {}
         try:
             for job in jobs:
-                asked = questions.setdefault(self.ruff_settings(job.path), [])
-                for data in (LINT_CANARY, job.before or b"", job.after):
+                asked = questions.setdefault(how := self.ruff_settings(job.path), [])
+                place = _canary_place(job.path, how)
+                asked += [one for one in self._unknown("lint", place, LINT_CANARY) if one not in asked]
+                for data in (job.before or b"", job.after):
                     asked += self._unknown("lint", job.path, data) if data else []
                     asked += self._unknown("format", job.path, data) if data is job.after else []
                 asked += self._unknown("format", job.path, FORMAT_CANARY)
@@ -409,6 +416,11 @@ class PythonTools:
         """Say what of the project's flake8 configuration cannot be honoured here, and why."""
         has_something = self.config.flake8 is not None or self.config.flake8_notes
         return self.in_workers.left_out() if has_something else ()
+
+
+def _canary_place(path: str, how: RuffSettings) -> str:
+    """Return where a canary stands for ``path``: only a configuration of the project's can tell paths apart."""
+    return path if how.project or not path.endswith(".py") else "canary.py"
 
 
 def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:
