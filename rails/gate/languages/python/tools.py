@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, plain_text
+from rails.core.text import Decoded, decode_text, plain_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python import syntax
@@ -70,8 +70,11 @@ class InWorkers:
         self.context, self.config = context, config
         self._black, self._flake8 = black, flake8
 
-    def black(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError."""
+    def black(self, path: str, data: bytes, *, last: bool = False) -> bytes:
+        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError.
+
+        ``last`` is whether nothing else is to change: then flake8 reads in the same go what black leaves as it is.
+        """
         if self._black is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
@@ -80,9 +83,17 @@ class InWorkers:
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
         options = {**self.config.black, "requires-python": self.config.requires_python}
-        request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
+        lint = self._request(path, decoded.text) if last and self._flake8 is not None else None
+        request = {"op": "black", "text": decoded.text, "path": path, "options": options, "flake8": lint}
         key = ("black", self._black.version, repr(options), path.endswith(".pyi"), data)
-        return self.context.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+        return self.context.once(key, lambda: self._formatted(path, data, decoded, request))
+
+    def _formatted(self, path: str, data: bytes, decoded: Decoded, request: Mapping[str, object]) -> bytes:
+        answer = self._asked(request)
+        linted = answer.get("flake8")
+        if isinstance(linted, dict) and not linted.get("skipped"):
+            self.context.once(self._key(path, decoded.text), lambda: self._findings(path, linted))
+        return data if answer["text"] is None else decoded.encode(str(answer["text"]))
 
     def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError, NotCheckedError or ExcludedError."""
@@ -115,20 +126,17 @@ class InWorkers:
         return (*self.config.flake8_notes, words)
 
     def _found(self, path: str, text: str) -> tuple[Finding, ...]:
-        arguments = list(self.config.flake8 or ())
-        request: dict[str, Json] = {
-            "op": "flake8",
-            "text": text,
-            "path": path,
-            "arguments": cast("list[Json]", arguments),
-            "most": limits.FINDINGS_LISTED,
-        }
-        version = self._flake8.version if self._flake8 else ""
-        key = ("flake8", version, tuple(arguments), path, text)
-        return self.context.once(key, lambda: self._looked(path, request))
+        request = {"op": "flake8", **self._request(path, text)}
+        return self.context.once(self._key(path, text), lambda: self._findings(path, self._asked(request)))
 
-    def _looked(self, path: str, request: Mapping[str, Json]) -> tuple[Finding, ...]:
-        answer = self._asked(request)
+    def _request(self, path: str, text: str) -> dict[str, object]:
+        arguments = list(self.config.flake8 or ())
+        return {"text": text, "path": path, "arguments": arguments, "most": limits.FINDINGS_LISTED}
+
+    def _key(self, path: str, text: str) -> tuple[object, ...]:
+        return "flake8", self._flake8.version if self._flake8 else "", tuple(self.config.flake8 or ()), path, text
+
+    def _findings(self, path: str, answer: Mapping[str, object]) -> tuple[Finding, ...]:
         if answer.get("skipped"):
             raise NotCheckedError(str(answer["skipped"]))
         found = answer["findings"]
@@ -142,7 +150,7 @@ class InWorkers:
             for code, line, column, text in found
         )
 
-    def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
+    def _asked(self, request: Mapping[str, object]) -> Mapping[str, object]:
         answer = self.context.pool.ask(request)
         if not answer.get("ok"):
             raise CheckError(f"{request['op']} failed: {answer.get('error')}")
@@ -381,7 +389,9 @@ class PythonTools:
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
         if self.config.formatter == "black":
-            return self.in_workers.black(path, data)
+            known: Findings | None = self.context.known.get(self._lint_key(path, data, self.ruff_settings(path)))
+            last = known is not None and not any(found.rule == "E501" for found in known.diagnostics)
+            return self.in_workers.black(path, data, last=last)
         if not self.config.formatter:
             raise NotNeededError("the project uses a formatter that AI-Rails does not run")
         if self._ruff_format(path, FORMAT_CANARY) == FORMAT_CANARY:

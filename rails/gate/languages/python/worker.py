@@ -2,13 +2,15 @@
 
 Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``,
 ``{"op": "schema", "schema", "base", "root", "value"}``,
-``{"op": "black", "text", "path", "options"}``, ``{"op": "flake8", "text", "path", "arguments"}``.
+``{"op": "black", "text", "path", "options", "flake8"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``.
+A text that black leaves as it is comes back as ``null``, with flake8's answer where its request was in ``flake8``.
 Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
 A private protocol between this file and ``rails.gate.support.warm_processes``, run as ``python -I``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import json
@@ -55,7 +57,7 @@ def _ping() -> dict[str, Any]:
     return {"ok": True}
 
 
-def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _black(text: str, path: str, options: Mapping[str, Any], flake8: Mapping[str, Any] | None) -> dict[str, Any]:
     from black import format_str
     from black.parsing import InvalidInput
 
@@ -65,7 +67,13 @@ def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
         done = format_str(source, mode=_mode(json.dumps(options, sort_keys=True), path.endswith(".pyi")))
     except InvalidInput as error:
         return {"ok": False, "error": f"black cannot parse it: {str(error)[:200]}"}
-    return {"ok": True, "text": done if newline == "\n" else done.replace("\n", newline)}
+    done = done if newline == "\n" else done.replace("\n", newline)
+    if done != text:
+        return {"ok": True, "text": done}
+    answer: dict[str, Any] = {"ok": True, "text": None}
+    with contextlib.suppress(Exception):  # flake8 is asked alone then, and says what is wrong
+        answer["flake8"] = flake8 and _flake8(**flake8)
+    return answer
 
 
 @cache
