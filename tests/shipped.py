@@ -14,7 +14,7 @@ def _agents():
 
 @functools.cache
 def _registry():
-    return load_definitions([builtin_folder("mcp_definitions")])
+    return load_definitions([builtin_folder("mcp_definitions")]).without("fetch_webpage")
 
 
 def shipped_agents():
@@ -26,4 +26,5 @@ def registry_with(*folders, trusted_folders=()):
     there = [folder for folder in folders if folder.is_dir()]
     if not there:
         return _registry()
-    return load_definitions([builtin_folder("mcp_definitions"), *there], trusted_folders=trusted_folders)
+    found = load_definitions([builtin_folder("mcp_definitions"), *there], trusted_folders=trusted_folders)
+    return found.without("fetch_webpage")

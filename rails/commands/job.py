@@ -14,7 +14,6 @@ from typing import Final, cast
 from rails.agents.template import Agent, named
 from rails.commands import agents as trust
 from rails.commands import common, models
-from rails.commands.changes import deleted_words
 from rails.commands.event_stream import EventStream
 from rails.commands.leave import interrupted
 from rails.commands.live import ProgressScreen
@@ -34,7 +33,6 @@ from rails.log.writer import SessionLog
 from rails.sandbox.probe import label as sandbox_label
 from rails.session import plan_files
 from rails.session.ask_user import Unattended
-from rails.session.deletion import delete_sessions, older_than
 from rails.session.escalation import RUNGS, Escalate
 from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
 from rails.session.opened import both
@@ -156,8 +154,12 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
 
 def _too_old(project: Path, session_id: str) -> str:
     """Delete what the user's file says is kept no longer; return a sentence about it."""
-    days = keep_days(config_folder())
-    names = [name for name in older_than(project, days) if name != session_id] if days else ()
+    if not (days := keep_days(config_folder())):
+        return ""
+    from rails.commands.changes import deleted_words
+    from rails.session.deletion import delete_sessions, older_than
+
+    names = [name for name in older_than(project, days) if name != session_id]
     if not names:
         return ""
     try:

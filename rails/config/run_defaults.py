@@ -50,6 +50,16 @@ def keep_days(folder: Path) -> int | None:
     return known.sessions.keep_days if known else None
 
 
+def fetch_hosts(folder: Path) -> tuple[str, ...]:
+    """Return the hosts whose pages agents may ask for, by the user's file in ``folder``; a bad file allows none."""
+    file = folder / SCHEMAS["config"]
+    try:
+        known = file.is_file() and parse_settings(file.read_bytes(), str(file), "config").tables(ConfigTables)
+    except (OSError, SettingsError):
+        return ()
+    return tuple(known.fetch.hosts) if known else ()
+
+
 def _tables(project: Path, folder: Path) -> Iterator[tuple[Path, BoundsTable]]:
     """Yield the ``[run]`` of the user's file and of the project's, where there are any."""
     file = folder / SCHEMAS["config"]

@@ -33,6 +33,8 @@ StatusWords = StatusWord | Annotated[list[StatusWord], Meta(min_length=1)]
 RiskWords = RiskWord | Annotated[list[RiskWord], Meta(min_length=1)]
 SeverityWords = SeverityWord | Annotated[list[SeverityWord], Meta(min_length=1)]
 AtMostTables = Meta(max_length=200)
+#: A host as :data:`rails.sandbox.view.HOST` has it.
+_HOST = r"\A(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]{0,250}(:\d{1,5})?\Z"
 AtMostRules = Meta(max_length=500)
 
 
@@ -94,6 +96,7 @@ class GateTables(Struct, frozen=True, forbid_unknown_fields=True):
     schema: Annotated[list[SchemaTable], AtMostTables] = []
     headings: Annotated[list[HeadingsTable], AtMostTables] = []
     command: Annotated[list[CommandTable], AtMostTables] = []
+    fix: bool = True
 
 
 class UserModeTable(ModeTable, frozen=True, forbid_unknown_fields=True):
@@ -127,6 +130,7 @@ class UserGateTables(Struct, frozen=True, forbid_unknown_fields=True):
     schema: Annotated[list[UserSchemaTable], AtMostTables] = []
     headings: Annotated[list[UserHeadingsTable], AtMostTables] = []
     command: Annotated[list[UserCommandTable], AtMostTables] = []
+    fix: bool = True
     schema_address: str = field(default="", name="$schema")
 
 
@@ -229,11 +233,18 @@ class SessionsTable(Struct, frozen=True, forbid_unknown_fields=True):
     keep_days: FromOne | None = None
 
 
+class FetchTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[fetch]`` of the user's."""
+
+    hosts: Annotated[list[Annotated[str, Meta(pattern=_HOST)]], AtMostTables] = []
+
+
 class ConfigTables(Struct, frozen=True, forbid_unknown_fields=True):
     """``config.toml``."""
 
     run: RunTable = RunTable()
     sessions: SessionsTable = SessionsTable()
+    fetch: FetchTable = FetchTable()
     schema_address: str = field(default="", name="$schema")
 
 

@@ -19,7 +19,8 @@ class BuiltinTool:
 
     ``status_verb`` begins the line that is shown while a request for it arrives. ``by_place`` is whether it says where
     to write instead of what text is there now, so that it must know which bytes the agent saw. ``on_files`` is whether
-    its parameters are paths and texts of files: a dangerous word in such a text is no command.
+    its parameters are paths and texts of files: a dangerous word in such a text is no command. ``like`` is the tool
+    that agents are told of instead: who may use that one may ask for this one too, and nobody is told of it.
     """
 
     name: str
@@ -27,6 +28,7 @@ class BuiltinTool:
     status_verb: str = "Processing"
     by_place: bool = False
     on_files: bool = True
+    like: str = ""
 
 
 READ_FILE: Final = BuiltinTool("read_file", "read")
@@ -38,17 +40,19 @@ EDIT_WORKFLOW: Final = BuiltinTool("edit_workflow", "edit")
 WRITE_FILE: Final = BuiltinTool("write_file", "edit", "Creating", by_place=True)
 EDIT_FILE: Final = BuiltinTool("edit_file", "edit", "Editing")
 MULTI_EDIT: Final = BuiltinTool("multi_edit", "edit", "Editing")
+FILE_EDITOR: Final = BuiltinTool("file_editor", "edit", "Editing", by_place=True, like=MULTI_EDIT.name)
 INSERT_LINES: Final = BuiltinTool("insert_lines", "edit", "Editing", by_place=True)
 DELETE_FILE: Final = BuiltinTool("delete_file", "edit", "Deleting")
 MOVE_FILE: Final = BuiltinTool("move_file", "edit")
 TRACK_TASK: Final = BuiltinTool("track_task", "edit")
+FETCH_WEBPAGE: Final = BuiltinTool("fetch_webpage", "run", "Fetching", on_files=False)
 RUN_COMMAND: Final = BuiltinTool("run_command", "run", "Running", on_files=False)
 RUN_TESTS: Final = BuiltinTool("run_tests", "run", "Running", on_files=False)
 
 _ALL: Final = (
     *(READ_FILE, OUTLINE, LIST_FILES, SEARCH_FILES, N8N_NODE_INFO),
-    *(EDIT_WORKFLOW, WRITE_FILE, EDIT_FILE, MULTI_EDIT, INSERT_LINES, DELETE_FILE, MOVE_FILE, TRACK_TASK),
-    *(RUN_COMMAND, RUN_TESTS),
+    *(EDIT_WORKFLOW, WRITE_FILE, EDIT_FILE, MULTI_EDIT, FILE_EDITOR, INSERT_LINES, DELETE_FILE, MOVE_FILE, TRACK_TASK),
+    *(RUN_COMMAND, RUN_TESTS, FETCH_WEBPAGE),
 )
 #: The built-in tools by name.
 BUILTIN_TOOLS: Final[Mapping[str, BuiltinTool]] = {tool.name: tool for tool in _ALL}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from rails.core.builtin_tools import FETCH_WEBPAGE
 from rails.core.tool_request import Json
 
 _FOLDERS: Final = "Folders are made with the first file in them, and go with the last."
@@ -14,18 +15,14 @@ _PACKAGES: Final = (
 )
 _SQL: Final = "No database is reached from here. Write the statement into a file of the project for the user to run."
 _PAGES: Final = (
-    "No page is fetched: the network is closed to agents. The user can add an HTTP tool for the hosts that they allow."
-)
-_EDITOR: Final = (
-    "Its modes are tools of their own: write_file for whole_write, edit_file for edit. A rollback is the user's: "
-    "ai-rails undo --file PATH."
+    "No page is fetched: the user has allowed no host. They can, in the config.toml of their configuration folder: "
+    '[fetch] hosts = ["docs.python.org"]. Do without it, or ask them in words.'
 )
 _REASONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("create_directory", "delete_folder"), _FOLDERS),
     **dict.fromkeys(("add_package", "remove_package"), _PACKAGES),
-    **dict.fromkeys(("fetch_webpage", "FetchMCP"), _PAGES),
+    **dict.fromkeys((FETCH_WEBPAGE.name, "FetchMCP"), _PAGES),
     "execute_sql": _SQL,
-    "file_editor": _EDITOR,
 }
 #: Options of edits: what they may say, because it is what happens anyway, and why they may say nothing else.
 OPTIONS: Final[Mapping[str, tuple[Json, str]]] = {

@@ -85,12 +85,21 @@ class History:
         :meth:`undo`.
         """
         with sole_writer(self.project, self.disk) as workspace:
-            found = self._step_of(path, session, step)
-            sides = [side for side in self._way_back(found.last or found) if str(side.path) == path]
-            changes, merged = self._onto_now(workspace, sides, found, "undo")
+            found, changes, merged = self._taken_back(workspace, path, session, step)
             facts = StepFacts(found.session, f"{_TAKES_BACK}{found.step} of {path}")
             done = write_held(workspace, changes, step=facts)
         return Undone(changes, found.session, done.step, facts.title, tuple(merged), done.unrecorded)
+
+    def back_one(self, workspace: Workspace, path: str) -> Sequence[FileChange]:
+        """Return what :meth:`undo_file` would write, and write nothing; no change where it is so already."""
+        return self._taken_back(workspace, path, None, None)[1].changes
+
+    def _taken_back(
+        self, workspace: Workspace, path: str, session: str | None, number: int | None
+    ) -> tuple[Checkpoint, ChangeSet, list[WorkspacePath]]:
+        found = self._step_of(path, session, number)
+        sides = [side for side in self._way_back(found.last or found) if str(side.path) == path]
+        return found, *self._onto_now(workspace, sides, found, "undo")
 
     def _step_of(self, path: str, session: str | None, number: int | None) -> Checkpoint:
         """Return the step whose change of a file is the next to go, without those taken back for this file alone."""

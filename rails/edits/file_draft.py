@@ -158,6 +158,18 @@ class Draft:
         source._data, source._stage, source._fate = None, None, "moved away"
         return (f"moved from {source.path}",)
 
+    def put_back(self, change: FileChange) -> Sequence[str]:
+        """Become what ``change``, which takes an earlier one back, makes of the file."""
+        if self._fate:
+            raise EditError("overlap", f"The file is {self._fate} and rolled back in one answer.", _ONE_WRITE)
+        self._check_writable()
+        self._data, self.mode, self._fate = (
+            change.after,
+            change.mode,
+            "written" if change.after is not None else "deleted",
+        )
+        return ("as it was before the last change to it",)
+
     def finish(self) -> FileChange | None:
         """Return the new file, or ``None`` if no request touched it."""
         if not self._fate:

@@ -12,6 +12,7 @@ edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_lin
 handle?, ignore_case?, use_regex?, validate_after?, keep_placeholder?, partial?};
 multi_edit{edits[]: the same, and order?; partial?};
 insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path};
+file_editor{file_path, mode, content?, diff?, keep_placeholder?, commit_message?};
 edit_workflow{file_path, operations[]}; track_task{file_path, action, task}.
 """
 
@@ -27,6 +28,7 @@ from rails.core.builtin_tools import (
     DELETE_FILE,
     EDIT_FILE,
     EDIT_WORKFLOW,
+    FILE_EDITOR,
     INSERT_LINES,
     MOVE_FILE,
     MULTI_EDIT,
@@ -35,9 +37,10 @@ from rails.core.builtin_tools import (
 )
 from rails.core.changes import ChangeSet, EditResult, FileChange
 from rails.core.dataclass import replace
-from rails.core.errors import Refusal
+from rails.core.errors import Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.core.restrictions import Restrictions
+from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest
 from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
@@ -61,7 +64,7 @@ def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | 
         rest = [part for request in requests for part in _parts(request)]
         left_out: list[EditResult] = []
         while True:
-            planner = _Planner(workspace, known, restrictions)
+            planner = _Planner(project, workspace, known, restrictions)
             failed = [part for part in rest if planner.fails(part) and part.parameters.get("partial") is True]
             planned = planner.result()
             if not failed or len(failed) == len(rest):
@@ -91,7 +94,10 @@ def _with_left_out(planned: Plan, left_out: Sequence[EditResult]) -> Plan:
 class _Planner:
     """Drafts of all files that the requests name, and what went wrong on the way."""
 
-    def __init__(self, workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions) -> None:
+    def __init__(
+        self, project: Path, workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions
+    ) -> None:
+        self.project = project
         self.workspace = workspace
         self.restrictions = restrictions
         self.known = known
@@ -125,7 +131,7 @@ class _Planner:
             self.notes.append(f"{request.id} repeats {first} and was taken once")
             return
         self.done[fingerprint] = request.id
-        if handler is _Planner.multi_edit:
+        if handler in (_Planner.multi_edit, _Planner.file_editor):
             handler(self, request)
         else:
             self._noted(request, request.parameters.get("file_path"), lambda: handler(self, request))
@@ -259,6 +265,36 @@ class _Planner:
             path, base = item.get("file_path"), item.get("base_hash")
             self._noted(request, path, partial(self.edit, request, path, _wanted(item), base))
 
+    def file_editor(self, request: ToolRequest) -> None:
+        """file_editor: the whole file, the blocks of a diff, or the file as it was before the last change to it."""
+        from rails.edits import file_editor  # which few answers need
+
+        for part in file_editor.parts(request):
+            path, step = request.parameters.get("file_path"), partial(self._part, request, part)
+            self._noted(request, path, step)
+        if why := one_line(_text(request.parameters.get("commit_message")), 200):
+            self.notes.append(f"{request.parameters.get('file_path')}: its commit message is: {why}")
+
+    def _part(self, request: ToolRequest, part: ToolRequest | EditError) -> None:
+        path = _text(request.parameters.get("file_path"))
+        if isinstance(part, EditError):
+            self.refuse(request, part, path)
+        elif part.tool_name in _HANDLERS and part.tool_name != request.tool_name:
+            _HANDLERS[part.tool_name](self, part)
+        elif (draft := self.draft(request, path)) is not None:
+            self._try(request, draft, lambda: self._rolled_back(draft))
+
+    def _rolled_back(self, draft: Draft) -> Sequence[str]:
+        from rails.edits.checkpoints import History
+
+        try:
+            changes = History(self.project).back_one(self.workspace, str(draft.path))
+        except WorkspaceError as problem:
+            raise EditError("not_found", str(problem), "Send the lines that you want changed as an edit.") from None
+        if not changes:
+            raise EditError("no_change", "The file is as it was before the last change to it.", "Leave this out.")
+        return draft.put_back(changes[0])
+
     def insert_lines(self, request: ToolRequest) -> None:
         """insert_lines: new lines before ``line``, or in place of ``line`` to ``end_line``."""
         p = request.parameters
@@ -319,6 +355,7 @@ _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
     WRITE_FILE.name: _Planner.write_file,
     EDIT_FILE.name: _Planner.edit_file,
     MULTI_EDIT.name: _Planner.multi_edit,
+    FILE_EDITOR.name: _Planner.file_editor,
     INSERT_LINES.name: _Planner.insert_lines,
     DELETE_FILE.name: _Planner.delete_file,
     MOVE_FILE.name: _Planner.move_file,

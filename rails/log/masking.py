@@ -72,25 +72,43 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
 
 #: What a masked secret looks like. Text that holds one is not what was said and must not be carried out.
 MARK: Final = lazy(r"«secret:[a-z-]+:[0-9a-f]{8}»")
-_SECRET_NAME: Final = lazy(r"(?i)(?:^|_)(?:key|token|secret|password|passwd|passphrase|pat|credentials?)$")
+_SECRET_NAME: Final = lazy(
+    r"(?i)(?:^|_)(?:key|pat|pass|pwd|credentials?)$|(?:apikey|token|secret|password|passwd|passphrase)$"
+)
 
 
 def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of the variables whose names say that they are secret; paths and numbers are none."""
+    """Return the values of the variables whose names say that they are secret; paths, numbers and switches are none."""
     return tuple(
         value
         for name, value in environment.items()
-        if _SECRET_NAME.search(name) and len(value) >= limits.SECRET_CHARS and not value.startswith(("/", "~"))
-        if not value.isdecimal()
+        if _SECRET_NAME.search(name) and len(value) >= limits.SECRET_CHARS and not _ORDINARY.fullmatch(value)
+        if not value.startswith(("/", "~")) or _is_token(value)
     )
 
 
-#: What a value in an ``.env`` file may be that is no secret: words, a version, a host, an address, a place.
-_PLAIN: Final = lazy(
-    r"[A-Za-z]+(?:[ _.-][A-Za-z]+)*\d{0,2}|v?\d[\w.+-]{0,20}|(?:[\w-]+\.)*[\w-]+:\d{1,5}"
-    r"|[\w.+-]+@[\w.-]+|[a-z+]+://[^\s:@/]*(?::\d+)?(?:/[\w./-]*)?"
+_ORDINARY: Final = lazy(r"(?i)\d+|enabled|disabled")
+#: Signs of numbers, versions, dates, names, hosts, places, and lists of them.
+_PLAIN: Final = lazy(r"[\w\s.,:;/\\@+*()%~'\"\[\]-]*")
+_USER: Final = lazy(r":[^/\s:@]+@")
+#: What is read as a whole, whatever letters and digits it mixes: a name in the DNS, an address of IPv6.
+_WHOLE: Final = lazy(
+    r"(?<![^\s,;@/\"'(\[])(?:(?:[a-z0-9_-]{1,63}\.){1,9}[a-z]{2,18}|(?:[A-Z0-9_-]{1,63}\.){1,9}[A-Z]{2,18})"
+    r"(?![^\s,;:/\"')\]])|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])"
 )
-_ENV_LINE: Final = lazy(r"^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\n#]*)", re.M)
+_PIECE: Final = lazy(r"[^\W_]+")
+#: Two characters that names hardly ever have side by side.
+_ODD: Final = lazy(
+    r"(?=\d[A-Za-z]|[A-Za-z]\d|[a-z][A-Z]"
+    r"|(?i:[jvz][b-df-hj-np-tv-xz]|q[a-tv-z]|[b-df-hj-np-tv-z][jqxz]|[bfhmw][kvw]|[iu][hjwy]))"
+)
+_HEXADECIMAL: Final = lazy(r"(?!\d+[a-f]{1,3}$)(?=.*[a-f])(?=.*\d)[0-9a-f]{10,}")
+_UUID: Final = lazy(r"(?i)\b(?=[\d-]*[a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_NUMBER: Final = lazy(r"\d+(?:[eE]\d{1,3})?")
+_RANDOM_CHARS, _DIGITS, _ODD_PAIRS = 8, 20, 5
+_ENV_LINE: Final = lazy(
+    r"^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:[^\n#]|(?<=\S)#)*)", re.M
+)
 _LIKELY_CHARS: Final = 12
 
 
@@ -102,13 +120,31 @@ def env_values(text: str) -> dict[str, str]:
 def of_env_file(text: str) -> tuple[str, ...]:
     """Return the values of an ``.env`` file that are secret by their name, or that look like nothing else."""
     values = env_values(text)
-    likely = (
-        value
-        for value in values.values()
-        if len(value) >= _LIKELY_CHARS and not _PLAIN.fullmatch(value) and not value.startswith(("/", "~", "."))
-        if any(sign.isdigit() for sign in value)
-    )
+    likely = (value for value in values.values() if len(value) >= _LIKELY_CHARS and _is_token(value))
     return tuple(dict.fromkeys((*of_environment(values), *likely)))
+
+
+def _is_token(value: str) -> bool:
+    """Whether a value holds what no number, version, date, name, host or place does."""
+    if _USER.search(value) or not _PLAIN.fullmatch(value):
+        return any(sign.isdigit() for sign in value)
+    place = value.startswith(("/", "~/", "./", "../"))
+    pieces = [one for one in _PIECE.findall(_WHOLE.sub(" ", value)) if not (place and one.islower())]
+    mixed = [piece for piece in pieces if not piece.isalpha() and not piece.isdigit()]
+    if _UUID.search(value) or (
+        len(pieces) > 2 and len(mixed) * 2 > len(pieces) and len({len(piece) for piece in pieces}) == 1
+    ):
+        return True  # groups of a code
+    if any(_is_random(piece) for piece in pieces):
+        return True
+    return sum(len(_ODD.findall(piece)) for piece in mixed if len(piece) < _RANDOM_CHARS) > _ODD_PAIRS
+
+
+def _is_random(piece: str) -> bool:
+    if _NUMBER.fullmatch(piece):
+        return len(piece) > _DIGITS
+    odd = len(_ODD.findall(piece)) * 4 >= len(piece)
+    return len(piece) >= _RANDOM_CHARS and (odd or _HEXADECIMAL.fullmatch(piece) is not None)
 
 
 _TRIGGERS: Final = tuple(dict.fromkeys(trigger for _, triggers, _ in _SHAPES for trigger in triggers))

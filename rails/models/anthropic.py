@@ -38,7 +38,7 @@ from rails.core.conversation import (
     ToolSpec,
     Usage,
 )
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, ModelRetryable
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -50,8 +50,9 @@ from rails.models.http import (
     event_status,
     events_of,
     fault,
-    read_schema,
+    request_text,
     status_error,
+    steadied,
     unreached,
 )
 from rails.models.model import Model
@@ -87,7 +88,8 @@ class AnthropicModel(Model):
     silence_s: float = limits.MODEL_SILENCE_SECONDS
     window: int = limits.ANTHROPIC_WINDOW
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
-    sent: EachOnce[dict[str, Any]] = field(default_factory=lambda: EachOnce(_message), repr=False, compare=False)
+    temperature: float | None = None
+    sent: EachOnce[str] = field(default_factory=lambda: EachOnce(_text), repr=False, compare=False)
 
     @classmethod
     def from_environment(
@@ -112,19 +114,27 @@ class AnthropicModel(Model):
             )
         return cls(name, key or "none", url, max_tokens, strictness=Strictness.from_environment(environment))
 
+    def steady(self) -> AnthropicModel:
+        """Return this model at temperature 0.1, or without one where that is refused."""
+        return replace(self, temperature=0.1)
+
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.model.Model`."""
 
         def answer(strict: bool) -> Iterator[Delta]:
             return self._answer(_request(self, system, messages, tools, strict=strict))
 
-        return self.strictness.asked(answer, own_server=self.base_url.rstrip("/") == DEFAULT_URL)
+        asked = self.strictness.asked(answer, own_server=self.base_url.rstrip("/") == DEFAULT_URL)
+        if self.temperature is None:
+            return asked
+        plain = replace(self, temperature=None)
+        return steadied(asked, lambda: plain.stream(system=system, messages=messages, tools=tools))
 
     def import_ahead(self) -> None:
         """Begin to import the SDK, which takes a second, while something else is waited for."""
         threading.Thread(target=_import_sdk, daemon=True, name="the SDK, ahead").start()
 
-    def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
+    def _answer(self, body: bytes) -> Iterator[Delta]:
         _import_sdk()
         import anthropic
         import httpx2
@@ -136,13 +146,13 @@ class AnthropicModel(Model):
             answered: httpx2.Response = client.post(  # type: ignore[assignment]
                 "/v1/messages",
                 cast_to=httpx2.Response,
-                content=json.dumps({**body, "stream": True}).encode(),
+                content=body,
                 options={"headers": {"Content-Type": "application/json"}},
                 stream=True,
                 stream_cls=anthropic.Stream[object],
             )
             with closing(answered):
-                for event in events_of(answered.iter_bytes()):
+                for event in events_of(answered.iter_bytes(), self.base_url, "content"):
                     yield from reading.take(event)
                     if reading.ended:
                         break
@@ -330,39 +340,41 @@ class _Reading:
 
 def _request(
     model: AnthropicModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, strict: bool = False
-) -> dict[str, Any]:
-    """Return the arguments of ``messages.create``; cache marks stand where the history will not change."""
-    body: dict[str, Any] = {
-        "model": model.name,
-        "max_tokens": model.max_tokens,
-        "messages": [*model.sent.of(messages)],
-    }
-    # The last two of the user's: what the one before ended at is in the cache, however many blocks came since.
-    for at in [number for number, one in enumerate(messages) if one.role == "user"][-2:]:
-        *others, last = body["messages"][at]["content"]
-        marked = {**last, "cache_control": {"type": "ephemeral"}}
-        body["messages"][at] = {"role": "user", "content": [*others, marked]}
+) -> bytes:
+    """Return the body of a request; cache marks stand where the history will not change."""
+    body: dict[str, Json] = {"model": model.name, "max_tokens": model.max_tokens, "stream": True}
+    if model.temperature is not None:
+        body["temperature"] = model.temperature
     if system.strip():
         text = encodable(system)
         body["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
-    if tools:
-        fitting = strict_tools(tools, ANTHROPIC) if strict else {}
-        body["tools"] = [_tool(tool, fitting.get(tool.name)) for tool in tools]
-    return body
+    sent = [*model.sent.of(messages)]
+    # The last two of the user's: what the one before ended at is in the cache, however many blocks came since.
+    for at in [number for number, one in enumerate(messages) if one.role == "user"][-2:]:
+        sent[at] = _text(messages[at], marked=True)
+    return request_text(body, sent, _tools(tuple(tools), strict))
 
 
-def _tool(tool: ToolSpec, strict: dict[str, Json] | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": tool.name, "description": tool.description}
+@lru_cache(maxsize=8)
+def _tools(tools: tuple[ToolSpec, ...], strict: bool) -> str:
+    fitting = strict_tools(tools, ANTHROPIC) if strict else {}
+    return json.dumps([_tool(tool, fitting.get(tool.name)) for tool in tools]) if tools else ""
+
+
+def _tool(tool: ToolSpec, strict: dict[str, Json] | None) -> dict[str, Json]:
+    told: dict[str, Json] = {"name": tool.name, "description": tool.description}
     if strict is not None:
         return {**told, "strict": True, "input_schema": strict}
-    return {**told, "input_schema": read_schema(tool.schema)}
+    return {**told, "input_schema": json.loads(tool.schema)}
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _text(message: Message, *, marked: bool = False) -> str:
     """Return a message in the API's form: tool results first, no blank text, never empty."""
-    blocks = [block for part in message.parts if (block := _block(part))]
+    blocks = [block for part in message.parts if (block := _block(part))] or [{"type": "text", "text": "(nothing)"}]
     blocks.sort(key=lambda block: block["type"] != "tool_result")
-    return {"role": message.role, "content": blocks or [{"type": "text", "text": "(nothing)"}]}
+    if marked:
+        blocks[-1]["cache_control"] = {"type": "ephemeral"}
+    return json.dumps({"role": message.role, "content": blocks})
 
 
 def _block(part: MessagePart) -> dict[str, Any] | None:

@@ -13,13 +13,13 @@ import socket
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, NoReturn
 
 from rails.core import limits
-from rails.core.conversation import StopReason
+from rails.core.conversation import Delta, StopReason
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
@@ -67,6 +67,9 @@ _ECHO_CHARS: Final = 800
 
 #: One line of the stream: a whole answer's call may come in one.
 _LINE_BYTES: Final = limits.BLOCK_CHARS * 2
+#: Of a stream of events, besides the data; a line that begins with a colon is a sign of life.
+_FIELDS: Final = frozenset({b"", b"event", b"id", b"retry"})
+_TITLE: Final = re.compile(r"<title[^>]*>([^<]+)", re.I)
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -78,13 +81,13 @@ class ModelServer:
     headers: Mapping[str, str]
     silence_s: float
 
-    def events(self, path: str, body: object) -> Iterator[Mapping[str, Any]]:
-        """Yield the events that answer ``body``, the whole message as one event where the server does not stream.
+    def events(self, path: str, body: bytes, answer: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the events that answer ``body``; or the whole message, known by its key ``answer``, as one event.
 
         Raises ModelError, whatever fails, also in who reads the events within ``faults_in_words``.
         """
-        with closing(self._open(path, json.dumps(body).encode(), self.silence_s)) as response:
-            yield from events_of(_pieces(response))
+        with closing(self._open(path, body, self.silence_s)) as response:
+            yield from events_of(_pieces(response), self.url, answer)
 
     def document(self, path: str) -> Any:  # noqa: ANN401 - whatever the server says
         """Return the JSON document at ``path``. Raises OSError, HTTPException or ValueError."""
@@ -118,6 +121,25 @@ class ModelServer:
             raise status_error(who, error.status, error.detail) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}.") from error
+
+
+def request_text(body: Mapping[str, Json], messages: Iterable[str], tools: str) -> bytes:
+    """Return a request as JSON; its ``messages`` and ``tools`` are JSON already, made when they were new."""
+    more = f', "tools": {tools}' if tools else ""
+    return f'{json.dumps(body)[:-1]}, "messages": [{", ".join(messages)}]{more}}}'.encode()
+
+
+def steadied(answer: Iterator[Delta], without: Callable[[], Iterator[Delta]]) -> Iterator[Delta]:
+    """Yield an answer at a temperature; where the provider refuses that (newer models do), one ``without`` it."""
+    begun = False
+    try:
+        for delta in answer:
+            begun = True
+            yield delta
+    except ModelError as error:
+        if begun or "temperature" not in str(error).casefold():
+            raise
+        yield from without()
 
 
 def unreached(url: str, reason: object) -> ModelError:
@@ -178,23 +200,42 @@ class ErrorEventError(Exception):
         self.detail = str(facts.get("message", ""))
 
 
-def events_of(body: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
+def events_of(body: Iterable[bytes], url: str, answer: str) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects of the ``data:`` lines, up to ``[DONE]`` or the end; or the one that the body is.
 
-    ``body`` comes in pieces of any size. Raises ErrorEventError for an error object, ValueError for what is no JSON.
+    ``body`` comes in pieces of any size from ``url``; a whole one has the key ``answer``. Raises ErrorEventError for an
+    error object, ModelError for what is no answer, ValueError for what is no JSON.
     """
-    whole: list[bytes] = []
+    streams, other, size = False, list[bytes](), 0
     for line in _lines(body):
         name, _, data = line.strip().partition(b":")
-        if whole or line.lstrip()[:1] == b"{":
-            whole.append(line)
-        if whole or name != b"data":
-            continue
-        if data.strip() == b"[DONE]":
-            return
-        yield _event(data)
-    if whole:
-        yield _event(b"\n".join(whole))
+        if name == b"data":
+            streams = True
+            if data.strip() == b"[DONE]":
+                return
+            yield _event(data)
+        elif not streams and line.strip() and name not in _FIELDS:
+            other.append(line)
+            size += len(line)
+            if size > _LINE_BYTES or (size > limits.INLINE_BYTES and other[0].lstrip()[:1] != b"{"):
+                break
+    if other and not streams:
+        yield _whole(b"\n".join(other).strip(), url, answer)
+
+
+def _whole(body: bytes, url: str, answer: str) -> Mapping[str, Any]:
+    """Return the message that a body is. Raises as ``events_of``."""
+    event = _event(body) if body[:1] == b"{" else {}
+    if answer in event:
+        return event
+    text = body[: limits.INLINE_BYTES].decode("utf-8", "replace")
+    title = _TITLE.search(text)
+    page = title or re.match(r"\s*<(!doctype )?html", text, re.I)
+    shown = one_line(" ".join((title[1] if title else text[:400]).split()), 120)
+    raise ModelError(
+        f"The model server {url} sent {'a web page' if page else 'something else'} instead of an answer: “{shown}”. "
+        "Check the base URL, and whether a proxy or a login stands in between."
+    )
 
 
 def _event(data: bytes) -> Mapping[str, Any]:
@@ -285,13 +326,6 @@ def echo_arguments(raw: str) -> dict[str, Json]:
     except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"INVALID_JSON": encodable(raw[:_ECHO_CHARS])}
-
-
-@lru_cache(maxsize=256)
-def read_schema(schema: str) -> dict[str, Json]:
-    """Return a tool's schema as an object; it is shared, and stays as it is."""
-    read: dict[str, Json] = json.loads(schema)
-    return read
 
 
 def encodable(text: str) -> str:

@@ -11,7 +11,7 @@ import http.client
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from functools import lru_cache
 from typing import Any, Final
 
 from rails.core import limits
@@ -33,7 +33,7 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.models.http import ModelServer, echo_arguments, encodable, ending, read_schema
+from rails.models.http import ModelServer, echo_arguments, encodable, ending, request_text, steadied
 from rails.models.model import Model
 from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
@@ -63,9 +63,7 @@ class OpenAIModel(Model):
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
     temperature: float | None = None
     seed: int | None = None
-    sent: EachOnce[list[Json]] = field(
-        default_factory=lambda: EachOnce(lambda one: [*_messages(one)]), repr=False, compare=False
-    )
+    sent: EachOnce[str] = field(default_factory=lambda: EachOnce(_text), repr=False, compare=False)
 
     @classmethod
     def from_environment(
@@ -93,7 +91,7 @@ class OpenAIModel(Model):
         return cls(name, key, url, max_tokens, window=window, strictness=Strictness.from_environment(environment))
 
     def steady(self) -> OpenAIModel:
-        """Return this model at temperature 0.1."""
+        """Return this model at temperature 0.1, or without one where that is refused."""
         return replace(self, temperature=0.1)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
@@ -102,7 +100,11 @@ class OpenAIModel(Model):
         def answer(strict: bool) -> Iterator[Delta]:
             return self._answer(_request(self, system, messages, tools, strict=strict))
 
-        return self.strictness.asked(answer, own_server=self.base_url == DEFAULT_URL)
+        asked = self.strictness.asked(answer, own_server=self.base_url == DEFAULT_URL)
+        if self.temperature is None:
+            return asked
+        plain = replace(self, temperature=None)
+        return steadied(asked, lambda: plain.stream(system=system, messages=messages, tools=tools))
 
     def served_window(self) -> int:
         """Return what the server says of the model's window, in tokens; 0 where it says nothing."""
@@ -114,10 +116,10 @@ class OpenAIModel(Model):
         except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, AttributeError, StopIteration):
             return 0
 
-    def _answer(self, body: dict[str, Json]) -> Iterator[Delta]:
+    def _answer(self, body: bytes) -> Iterator[Delta]:
         reading, server = _Reading(self.name, self.max_tokens), self._server()
         with server.faults_in_words():
-            for event in server.events("/chat/completions", body):
+            for event in server.events("/chat/completions", body, "choices"):
                 yield from reading.take(event)
                 if reading.ended:
                     break
@@ -204,27 +206,35 @@ def _usage(counted: Mapping[str, Any]) -> Usage:
 
 def _request(
     model: OpenAIModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, strict: bool = False
-) -> dict[str, Json]:
-    sent: list[Json] = [{"role": "system", "content": encodable(system)}] if system.strip() else []
-    sent += chain.from_iterable(model.sent.of(messages))
+) -> bytes:
     # OpenAI's own models refuse the older name, and other servers do not know the newer one.
     bound = "max_completion_tokens" if model.base_url == DEFAULT_URL else "max_tokens"
-    body: dict[str, Json] = {"model": model.name, "messages": sent, "stream": True, bound: model.max_tokens}
+    body: dict[str, Json] = {"model": model.name, "stream": True, bound: model.max_tokens}
     body["stream_options"] = {"include_usage": True}
     if model.temperature is not None:
         body["temperature"] = model.temperature
     if model.seed is not None:
         body["seed"] = model.seed
-    if tools:
-        fitting = strict_tools(tools, OPENAI) if strict else {}
-        body["tools"] = [{"type": "function", "function": _function(tool, fitting.get(tool.name))} for tool in tools]
-    return body
+    first = [json.dumps({"role": "system", "content": encodable(system)})] if system.strip() else []
+    return request_text(body, [*first, *model.sent.of(messages)], _tools(tuple(tools), strict))
+
+
+@lru_cache(maxsize=8)
+def _tools(tools: tuple[ToolSpec, ...], strict: bool) -> str:
+    fitting = strict_tools(tools, OPENAI) if strict else {}
+    told = [{"type": "function", "function": _function(tool, fitting.get(tool.name))} for tool in tools]
+    return json.dumps(told) if told else ""
 
 
 def _function(tool: ToolSpec, strict: dict[str, Json] | None) -> dict[str, Json]:
     if strict is not None:
         return {"name": tool.name, "description": tool.description, "parameters": strict, "strict": True}
-    return {"name": tool.name, "description": tool.description, "parameters": read_schema(tool.schema)}
+    return {"name": tool.name, "description": tool.description, "parameters": json.loads(tool.schema)}
+
+
+def _text(message: Message) -> str:
+    """Return a message in this API's form, which may be several, with commas between them."""
+    return ", ".join(map(json.dumps, _messages(message)))
 
 
 def _messages(message: Message) -> Iterator[Json]:

@@ -20,14 +20,14 @@ from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.errors import Refusal
 from rails.core.text import line_column
 from rails.core.tool_request import RawRequest
+from rails.data_formats.proposed import NotRead, Outcome, name_in_comment, name_in_heading, name_in_info
+from rails.data_formats.search_replace import OPENING, block_changes
 from rails.data_formats.strict_json import ParsedJson, parse_strict
+from rails.data_formats.unified_diff import diff_changes
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import named_file
-from rails.parsing.call_formats.proposed import NotRead, Outcome, name_in_comment, name_in_heading, name_in_info
 from rails.parsing.call_formats.provider_json import provider_calls
-from rails.parsing.call_formats.search_replace import OPENING, block_changes
-from rails.parsing.call_formats.unified_diff import diff_changes
 from rails.parsing.results import ToolSchemas
 from rails.parsing.scanner import Scanner
 

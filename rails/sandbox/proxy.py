@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import UsageError
-from rails.core.scratch import kept_folder
+from rails.core.scratch import kept_folder, room_for_sockets
 from rails.core.text import one_line
 from rails.sandbox.view import HOST
 
@@ -48,7 +48,8 @@ def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
     for host in hosts:
         if not HOST.fullmatch(host):
             raise UsageError(f"{one_line(host)!r} is not a host's name. Nothing was run.")
-    folder = kept_folder("proxy")
+    with room_for_sockets():
+        folder = kept_folder("proxy")
     place = folder / "socket"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(place))
@@ -114,7 +115,7 @@ def _answer(client: socket.socket, hosts: tuple[str, ...]) -> None:
 
 def allowed_address(name: str, port: int, hosts: Sequence[str]) -> str:
     """Return an address of ``name`` when the list allows it on ``port``, else an empty text."""
-    if not any(_names(host, name, port) for host in hosts):
+    if not any(names_host(host, name, port) for host in hosts):
         return ""
     if name in ("localhost", "127.0.0.1"):  # only where the list says so itself
         return "127.0.0.1"
@@ -124,7 +125,8 @@ def allowed_address(name: str, port: int, hosts: Sequence[str]) -> str:
     return ""
 
 
-def _names(host: str, name: str, port: int) -> bool:
+def names_host(host: str, name: str, port: int) -> bool:
+    """Return whether an entry of a list (:data:`~rails.sandbox.view.HOST`) allows the host ``name`` on ``port``."""
     allowed, _, wanted = host.casefold().partition(":")
     if port != int(wanted) if wanted else port not in _PORTS:
         return False

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rails.core.app_dirs import builtin_folder, config_folder
+from rails.core.builtin_tools import FETCH_WEBPAGE
 
 if TYPE_CHECKING:
     from rails.agents.template import Agents
@@ -27,13 +28,18 @@ def definition_folders(name: str, project: Path) -> list[Path]:
 
 def registry_of(project: Path) -> Registry:
     """Load all tool definitions; a project's file with a mistake is left out. Raises DefinitionError."""
+    from rails.config.run_defaults import fetch_hosts
     from rails.edits.builtin_runners import BUILTIN_RUNNERS
     from rails.tools.loader import load_definitions
 
     own = config_folder() / "mcp_definitions"
     trusted = trust_of(project).digests()
     found = load_definitions(definition_folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
-    return found.with_runners(BUILTIN_RUNNERS)
+    if not (hosts := fetch_hosts(config_folder())):
+        return found.without(FETCH_WEBPAGE.name).with_runners(BUILTIN_RUNNERS)
+    from rails.tools.runners.fetch import page_fetcher
+
+    return found.with_runners({**BUILTIN_RUNNERS, FETCH_WEBPAGE.name: page_fetcher(hosts)})
 
 
 def trust_of(project: Path) -> TrustRecord:

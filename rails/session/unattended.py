@@ -11,6 +11,7 @@ from rails.agents.template import Agent, load_agents, named
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.config.prices import Price
 from rails.core.app_dirs import builtin_folder
+from rails.core.builtin_tools import FETCH_WEBPAGE
 from rails.core.dataclass import replace
 from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.gate.gate import Gate
@@ -32,7 +33,8 @@ def _shipped_agents() -> Mapping[str, Agent]:
 
 @cache
 def _shipped_tools() -> Registry:
-    return load_definitions([builtin_folder("mcp_definitions")]).with_runners(BUILTIN_RUNNERS)
+    found = load_definitions([builtin_folder("mcp_definitions")])
+    return found.without(FETCH_WEBPAGE.name).with_runners(BUILTIN_RUNNERS)
 
 
 def unattended_session(

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
+from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.tool_request import Effect, Json, ToolResult
@@ -144,6 +145,12 @@ class Definition:
         """Return the advice for ``role`` on this tool, or an empty string."""
         return self.guidance.get(role_slug(role), self.guidance.get(ANY_ROLE, ""))
 
+    @property
+    def like(self) -> str:
+        """The tool that agents are told of instead of this one, "" where they are told of it."""
+        known = BUILTIN_TOOLS.get(self.transport.name) if isinstance(self.transport, Builtin) else None
+        return known.like if known else ""
+
     def spec(self) -> ToolSpec:
         """Return the tool as a provider's native tools want it."""
         schema = json.dumps(self.request_schema, ensure_ascii=False, separators=(",", ":"))
@@ -168,6 +175,11 @@ class Registry:
         """Return the same tools with these runners for built-in tools."""
         return replace(self, runners=runners)
 
+    def without(self, builtin: str) -> Registry:
+        """Return the same tools without a built-in one."""
+        kept = {name: one for name, one in self.definitions.items() if one.transport != Builtin(builtin)}
+        return replace(self, definitions=kept)
+
     def names(self) -> tuple[str, ...]:
         """Return the tools' names, sorted."""
         return tuple(sorted(self.definitions))
@@ -180,9 +192,9 @@ class Registry:
         return next((one for one in self.definitions.values() if name in one.tool_aliases), None)
 
     def for_role(self, role: str) -> tuple[Definition, ...]:
-        """Return the tools that ``role`` may use, by name."""
+        """Return the tools that ``role`` may use and is told of, by name."""
         found = (self.definitions[name] for name in self.names())
-        return tuple(definition for definition in found if definition.access_of(role) != "none")
+        return tuple(one for one in found if one.access_of(role) != "none" and not one.like)
 
     def restricted(self, role: str, names: Collection[str]) -> Registry:
         """Return the same tools with ``role`` kept from all but ``names`` (names or aliases).
@@ -192,6 +204,7 @@ class Registry:
         """
         slug = role_slug(role)
         kept = {definition.tool_name for name in names if (definition := self.get(name)) is not None}
+        kept.update(name for name, one in self.definitions.items() if one.like in kept)
         own = (name for name, one in self.definitions.items() if not isinstance(one.transport, Builtin))
         kept.update(name for name in own if self.definitions[name].access.get(slug, "none") != "none")
         return replace(

@@ -329,3 +329,142 @@ def test_every_line_of_an_env_file_counts_and_a_value_once():
         "f9e8d7c6b5a4",
         "a0b1c2d3e4f5",
     )
+
+
+#: Settings that are no secrets: numbers, versions, dates, switches, hosts, places, ports, names of things.
+SETTINGS = """
+123456789012
+1.22.3-beta4
+v1.2.3-beta+build.5
+v1.2.3-14-g2414721
+2024.11.3-rc.1
+3.11.0rc1-slim
+1.2.3-SNAPSHOT
+2026-11-23T02:50:28Z
+2026-11-23T02:50:28.123456+00:00
+20261123T025028Z
+2024-01-02 03:04:05
+23-Nov-2026 10:00
+Mon Nov 23 2026
+12:30:45.123456
+1_000_000_000
+-1234567.890123
+6.02214076e23
+1.5e-10 2.5e10
+0xdeadbeef, 0x10
+*/15 2 * * 1-5
++49 30 12345678
+10.0.0.0/8,192.168.0.0/16
+192.168.100.200:8080
+2001:db8:85a3::8a2e:370:7334
+[2001:db8:85a3::8a2e:370:7334]:443
+00:1A:2B:3C:4D:5E
+db.internal:5432
+localhost:5432
+redis-12345.c1.us-east-1-2.ec2.cloud.redislabs.com:12345
+mydb.c9akciq32xyz.us-east-1.rds.amazonaws.com
+ip-10-0-0-1.eu-west-1.compute.internal
+a1.example.com:9092,b2.example.com:9092
+https://api.example.com/v1
+https://example.com:8080/path/1
+http://10.0.0.5:3000/
+redis://cache-01:6379/0
+postgres://db.example.com:5432/app_db2
+somebody99@example.com
+/var/lib/data/2024-01-02
+~/data/2024-01-02
+./data/2024-01-02
+../x9/build-2024
+C:\\Users\\me2\\data
+/nix/store/0c1pyzxr4b8jd8fnbm1zw5r5g4y2s3a7-glibc-2.38
+production-eu-west-1
+us-east-1,eu-central-1
+prod-db01-eu1-v2
+utf8mb4_unicode_ci
+x86_64-unknown-linux-gnu
+python3.11-slim-bookworm
+registry.example.com/team/app:1.2.3
+postgres:15.4-alpine
+llama3.1:8b-instruct-q4_K_M
+gpt-4o-mini-2024-07-18
+claude-3-5-sonnet-20241022
+en_US.UTF-8 C.UTF-8
+Europe/Berlin UTC+2
+arn:aws:iam::123456789012:role/x
+1920x1080 2560x1440
+86400seconds
+1024MB 2048MB
+MyApplicationConfigurationName
+plain words only
+true false true
+["https://a.example:3000","http://b.example:80"]
+xmlhttprequest-handler
+""".strip().split("\n")
+
+#: What has the entropy of a token, however it is written.
+TOKENS = """
+9f8e7d6c5b4a
+f9e8d7c6b5a4
+7d5c0a1e9b3f
+12ab34cd56ef
+1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed
+s3cr3tv4lue99
+9f8e7d6c5b4a:80
+0123456789abcdef0123456789abcdef
+https://hooks.example.com/services/T0A1B2C3D/B0Z9Y8X7W/a1B2c3D4e5F6g7H8i9J0k1L2
+https://user:pass1word@example.com/
+postgres://u:p4ssw0rd@h/db
+https://9f8e7d6c5b4a3f2e1d0c@o0.ingest.example.io/42
+a1b2-c3d4-e5f6-a7b8
+ABCDE-12F45-67HIJ-K8901
+p@$$w0rd!x9#y
+kJhGfDsAqWeRtYuIoPzX
+mzxwqytbrtplkjhgfd
+sha256:9f86d081884c7d659a2feaa0c55ad015
+0x4c0883a69102937d6231471b5dbb6204
+123456789012345678901234567890
+/qW3zkqW3zk/K7M9ENGabcQx/bPxRfiCYzkqW3zk35
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("value", SETTINGS)
+def test_a_setting_is_not_masked_everywhere(value):
+    assert of_env_file(f"SETTING='{value}'\n" if "#" in value else f"SETTING={value}\n") == ()
+
+
+@pytest.mark.parametrize("value", TOKENS)
+def test_a_token_is_masked_whatever_its_name(value):
+    assert of_env_file(f"SETTING={value}\n") == (value,)
+
+
+@pytest.mark.parametrize("name", ["PGPASSWORD", "MYSQL_PWD", "SMTP_PASS", "apikey", "CLIENTSECRET", "GITHUBTOKEN"])
+def test_a_name_that_says_secret_says_so_without_an_underscore_too(name):
+    assert of_environment({name: "onlywords"}) == ("onlywords",)
+    assert of_environment({name: "enabled", f"{name}_FILE": "onlywords", f"{name}S_MAX": "onlywords"}) == ()
+
+
+def test_a_key_that_begins_like_a_path_is_no_path():
+    key = TOKENS[-1]
+    assert of_environment({"SECRET_KEY": key, "SSH_KEY": "/home/me/.ssh/id_ed25519"}) == (key,)
+
+
+def test_each_way_to_write_a_registered_value_is_masked_by_itself():
+    value = 'p\u00e4"ss/w\u00f6?rd\\~~~\u00ff\u00ff'
+    data, masker = value.encode(), Masker(b"k" * 32, ['p\u00e4"ss/w\u00f6?rd\\~~~\u00ff\u00ff'])
+    written = {
+        "plain": value,
+        "JSON": json.dumps(value)[1:-1],
+        "JSON with its letters": json.dumps(value, ensure_ascii=False)[1:-1],
+        "in a URL": quote(value, safe=""),
+        "Base64": base64.b64encode(data).decode().rstrip("="),
+        "Base64 for a URL": base64.urlsafe_b64encode(data).decode().rstrip("="),
+    }
+    assert len(set(written.values())) == len(written)
+    marks = {masker.text(f"a {form} b") for form in written.values()}
+    assert len(marks) == 1, "and shown as the same one"
+    assert MASK.search(marks.pop())[1] == "registered"
+
+
+@pytest.mark.parametrize(("value", "token"), [("abcdefghi.a1bc2efg", True), ("abcdefghi.a1bc2ef", False)])
+def test_a_word_that_mixes_letters_and_digits_is_a_token_from_eight_characters_on(value, token):
+    assert bool(of_env_file(f"X={value}\n")) is token

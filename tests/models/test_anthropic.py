@@ -271,7 +271,6 @@ def test_a_server_that_answers_with_the_whole_message_is_understood():
         b"event: content_block_delta\ndata: {}\n\n",
         b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0}\n\n',
         b"event: message_start\ndata: [1, 2]\n\n",
-        b"<html>a proxy's page</html>",
         b"",
     ],
 )

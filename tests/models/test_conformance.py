@@ -7,9 +7,10 @@ valid-looking call. The rows can be run against any harness: they are only what 
 import pytest
 
 from rails.core.conversation import Message, NativeCall, TextPart
+from rails.core.errors import ModelError, ModelRetryable
 from rails.models.providers import open_model
 from rails.parsing.parse import parse
-from rails.testing import StubServer, call
+from rails.testing import Reply, StubServer, call
 
 SHAPES = {
     "write_file": {
@@ -41,6 +42,30 @@ BROKEN = {
     "a lone surrogate": ('{"file_path": "a\\ud800.py"}', {}),
     "nested too deep": ('{"file_path": "a.py", "x": ' + "[" * 5_000 + "]" * 5_000 + "}", {}),
 }
+
+
+ELSE = {
+    b"<!DOCTYPE html>\n<html><head><title>Sign in to Wi-Fi</title></head>\n<body>data: {}</body></html>": (
+        "sent a web page instead of an answer: “Sign in to Wi-Fi”. Check the base URL, and"
+    ),
+    b"<html>\n<p>Hello</p>\n" * 9_000: "sent a web page instead of an answer: “<html> <p>Hello",
+    b"\nupstream is \xff down\n": "sent something else instead of an answer: “upstream is \ufffd down”.",
+    b'{"message": "gone"}': 'sent something else instead of an answer: “{"message": "gone"}”.',
+    b'{\n "data": {"content_": 1}\n}': "sent something else instead of an answer",
+    b"[1, 2]": "sent something else instead of an answer: “[1, 2]”.",
+}
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize(
+    ("raw", "words"), ELSE.items(), ids=["page", "endless page", "text", "json", "indented", "list"]
+)
+def test_a_body_that_is_something_else_is_named_and_not_asked_for_again(provider, raw, words):
+    with pytest.raises(ModelError) as caught:
+        read_back(provider, Reply(raw=raw))
+    assert words in str(caught.value)
+    assert not isinstance(caught.value, ModelRetryable)
+    assert len(str(caught.value)) < 400
 
 
 def read_back(provider, reply):

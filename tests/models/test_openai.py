@@ -174,9 +174,7 @@ def test_an_error_inside_the_stream_is_told(error, kind):
     assert type(caught.value) is kind
 
 
-@pytest.mark.parametrize(
-    "raw", [b"data: {not json}\n\n", b"data: []\n\n", b'data: {"choices": 5}\n\n', b"\x00\xff\n", b""]
-)
+@pytest.mark.parametrize("raw", [b"data: {not json}\n\n", b"data: []\n\n", b'data: {"choices": 5}\n\n', b""])
 def test_a_body_that_is_not_the_protocol_is_never_an_answer(raw):
     with StubServer([Reply(raw=raw)]) as stub:
         try:
@@ -203,7 +201,7 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch):
 def test_openais_own_server_is_told_the_limit_by_its_newer_name():
     from rails.models.openai import _request
 
-    assert "max_completion_tokens" in _request(OpenAIModel("m", ""), "", HELLO, [])
+    assert b"max_completion_tokens" in _request(OpenAIModel("m", ""), "", HELLO, [])
 
 
 def test_an_answer_without_end_is_stopped_at_a_bound(monkeypatch):
@@ -226,6 +224,24 @@ def test_a_steady_model_asks_for_temperature_0_1_and_the_others_ask_for_none():
         for one in (model, model.steady()):
             list(one.stream(system="", messages=HELLO, tools=[]))
         assert [request.body.get("temperature") for request in stub.requests] == [None, 0.1]
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_c4_01_a_model_that_refuses_the_temperature_is_asked_again_without_it(kind):
+    refused = Reply(status=400, message="Unsupported value: 'temperature' does not support 0.1 with this model.")
+    with StubServer([refused, says("two")]) as stub:
+        model = open_model(f"{kind}:m", base_url=stub.url + ("/v1" if kind == "openai" else "")).steady()
+        *_, answer = model.stream(system="", messages=HELLO, tools=[])
+        assert answer.message.text == "two"
+        assert [request.body.get("temperature") for request in stub.requests] == [0.1, None]
+
+
+def test_another_refusal_of_a_steady_model_is_told_and_not_asked_again():
+    with StubServer([Reply(status=400, message="no such model"), says("two")]) as stub:
+        model = open_model("openai:m", base_url=f"{stub.url}/v1").steady()
+        with pytest.raises(ModelError, match="no such model"):
+            list(model.stream(system="", messages=HELLO, tools=[]))
+        assert len(stub.requests) == 1
 
 
 def test_a_server_that_answers_with_the_whole_message_is_understood():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.builtin_tools import DELETE_FILE, MOVE_FILE
-from rails.parsing.call_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
+from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
 
 BEGIN: Final = "*** Begin Patch"
 _END: Final = "*** End Patch"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.builtin_tools import WRITE_FILE
-from rails.parsing.call_formats.proposed import (
+from rails.data_formats.proposed import (
     NotRead,
     Outcome,
     Proposed,

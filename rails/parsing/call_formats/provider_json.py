@@ -12,9 +12,9 @@ from rails.core import limits
 from rails.core.builtin_tools import EDIT_FILE, INSERT_LINES, WRITE_FILE
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.data_formats.proposed import NotRead, Outcome, Proposed
 from rails.data_formats.strict_json import JsonFault, explain_json_fault, parse_strict
 from rails.parsing.call_formats.begin_patch import patch_changes
-from rails.parsing.call_formats.proposed import NotRead, Outcome, Proposed
 
 #: Members that hold calls, or what holds them.
 _INSIDE: Final = ("content", "tool_calls", "message", "choices", "output", "messages")

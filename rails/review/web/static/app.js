@@ -17,6 +17,7 @@ const help = document.getElementById("help");
 const talk = document.getElementById("talk");
 const token = takeToken();
 let shown = null; // the session that is shown: {session, total, running}
+let chosen = 0; // the record of the current turn
 let following = true;
 let asked = new AbortController();
 let stale = false;
@@ -67,6 +68,7 @@ async function show() {
   asked = new AbortController();
   const { signal } = asked;
   shown = null;
+  chosen = 0;
   turns.end();
   approval.clear();
   live.clear();
@@ -211,6 +213,7 @@ function goTo(element) {
   if (!element) return;
   page.querySelector(".current")?.classList.remove("current");
   element.classList.add("current");
+  chosen = Number(element.dataset.last);
   // Far away, without passing what lies between.
   const far = Math.abs(element.getBoundingClientRect().top) > 2 * innerHeight;
   element.scrollIntoView({ block: "start", behavior: far ? "instant" : "auto" });
@@ -218,10 +221,16 @@ function goTo(element) {
   element.focus({ preventScroll: true });
 }
 
-async function step(selector, by) {
+// Returns what keys start from. A turn stays that when the list was scrolled elsewhere: it is fetched again.
+async function start() {
   if (shown) await turns.idle();
+  while (shown && chosen && !page.querySelector(".current")) (await turns.at(chosen))?.classList.add("current");
+  return page.querySelector(".current");
+}
+
+async function step(selector, by) {
+  const current = await start();
   const items = [...page.querySelectorAll(selector)];
-  const current = page.querySelector(".current");
   let at = items.indexOf(current);
   if (at < 0 && current) {
     const before = items.filter((item) => current.compareDocumentPosition(item) & Node.DOCUMENT_POSITION_PRECEDING).length;
@@ -233,8 +242,7 @@ async function step(selector, by) {
 
 // The next failed turn of those in the page, or of the session where they have no other.
 async function failure(by) {
-  await turns.idle();
-  const before = page.querySelector(".current");
+  const before = await start();
   await step("section.turn.bad", by);
   if (!shown || page.querySelector(".current") !== before) return;
   const inside = by > 0 ? turns.part.last >= turns.part.total : turns.part.first <= 1;

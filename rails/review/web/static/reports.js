@@ -2,7 +2,6 @@
 
 let marked = "";
 let focused = ""; // the view whose line is to have the focus once it is there
-const HELP = [["r", "reports: models, rules, drift, decisions"], ["i", "only sessions that a line asks for"], ["x", "mark a session; with two marked, compare them"], ["y", "why is this line so"]];
 
 const paths = {
   r: ([name, line]) => `/api/report/${encodeURIComponent(name || "models")}?q=${encodeURIComponent(line ?? "")}`,
@@ -59,12 +58,3 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   location.hash = `#/${event.target.dataset.target}/${encodeURIComponent(event.target.elements.line.value.trim())}`;
 });
-
-for (const [key, words] of HELP) {
-  const row = document.createElement("div"), name = document.createElement("dt"), told = document.createElement("dd"), cap = document.createElement("kbd");
-  cap.textContent = key;
-  name.append(cap);
-  told.textContent = words;
-  row.append(name, told);
-  document.querySelector("#help .keys")?.append(row);
-}

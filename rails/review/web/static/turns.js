@@ -76,10 +76,6 @@ export function grow(newer) {
   });
 }
 
-function begun() {
-  busy += 1;
-}
-
 function done() {
   busy -= 1;
   if (busy) return;
@@ -94,7 +90,7 @@ export async function idle() {
 
 export async function more(by) {
   if (busy || !part || (by > 0 ? part.last >= part.total : part.first <= 1)) return false;
-  begun();
+  busy += 1;
   const mine = moves;
   try {
     const found = await ask(by > 0 ? `first=${part.last + 1}` : `before=${part.first}`);
@@ -124,7 +120,7 @@ export async function more(by) {
 export async function at(record) {
   if (!part) return null;
   if (record < part.first || record > part.last) {
-    begun();
+    busy += 1;
     const mine = ++moves;
     try {
       const found = await ask(`first=${record}`);
@@ -146,7 +142,7 @@ export async function look() {
   if (busy || !part) return;
   const top = above.getBoundingClientRect().bottom;
   const bottom = below.getBoundingClientRect().top;
-  if (part.first > 1 && top > innerHeight && above.getBoundingClientRect().top < innerHeight) await jump(1 + (top - above.offsetHeight < 0 ? above.offsetHeight - top : 0) / unit);
+  if (part.first > 1 && top > innerHeight && top - above.offsetHeight < innerHeight) await jump(1 + Math.max(0, above.offsetHeight - top) / unit);
   else if (part.last < part.total && bottom < 0) await jump(part.last + 1 - bottom / unit);
   else if (part.last < part.total && bottom < 2 * innerHeight) (await more(1)) && look();
   else if (part.first > 1 && top > -innerHeight) (await more(-1)) && look();

@@ -13,7 +13,7 @@ from typing import Final
 from rails.core.builtin_tools import DELETE_FILE, INSERT_LINES, MOVE_FILE
 from rails.core.dataclass import dataclass, field
 from rails.core.lazy_pattern import lazy
-from rails.parsing.call_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
+from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
 
 _NUMBERS: Final = lazy(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _GIT: Final = lazy(r"diff --git \"?a/(?P<old>.*?)\"? \"?b/(?P<new>.*?)\"?\r?\Z")

@@ -10,18 +10,24 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rails.parsing.call_formats.proposed import NotRead, Outcome, edit_of, name_in_heading, new_file
+from rails.data_formats.proposed import NotRead, Outcome, edit_of, name_in_heading, new_file
 
 OPENING: Final = re.compile(r"[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)|-{5,9} ?SEARCH)>?[ \t\r]*")
 _MIDDLE: Final = re.compile(r"={5,9}[ \t\r]*")
 _CLOSING: Final = re.compile(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REPLACE)<?[ \t\r]*")
+_CONFLICT: Final = re.compile(r"^([ \t]*<{7}) HEAD(?=[ \t\r]*$)", re.MULTILINE)
+_UPDATED: Final = re.compile(r"^([ \t]*>{7}) updated(?=[ \t\r]*$)", re.MULTILINE | re.IGNORECASE)
 _START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
 #: Lines above a block in which its file is named: the name, and a fence.
 _ABOVE: Final = 3
 
 
-def block_changes(text: str, before: Sequence[str], name: str = "") -> Iterator[Outcome]:
-    """Yield what the blocks of a text ask for; ``before`` are the lines above it. A later block may share the name."""
+def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts: bool = False) -> Iterator[Outcome]:
+    """Yield what the blocks of a text ask for; ``before`` are the lines above it. A later block may share the name.
+
+    ``conflicts``: also blocks between ``<<<<<<< HEAD`` and ``>>>>>>> updated``, which elsewhere are git's own.
+    """
+    text = _CONFLICT.sub(r"\1 SEARCH", _UPDATED.sub(r"\1 REPLACE", text)) if conflicts else text
     lines = text.split("\n")
     at = 0
     while (start := next((n for n in range(at, len(lines)) if OPENING.fullmatch(lines[n])), -1)) >= 0:

@@ -1,0 +1,150 @@
+"""``fetch_webpage``: pages of the hosts that the user allows, as text.
+
+Each address is judged, that of a redirect again: its host and port must be on the list, and a private or loopback
+address must stand there as such. Nothing of the user goes along: no cookie, no key, no proxy of the environment.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from rails.core import limits
+from rails.core.text import counted, head_and_tail, one_line
+from rails.core.tool_request import Json, ToolResult
+from rails.sandbox.proxy import names_host
+from rails.tools.registry import BuiltinRunner
+from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange
+
+_SECONDS: Final = 60.0  # for all pages of a request together
+_REDIRECTS: Final = 5
+_HEADERS: Final = {"Accept": "text/html, text/*, application/json, application/xml;q=0.9"}
+_READ: Final = re.compile(r"text/.*|application/(?:(?:.*\+)?(?:json|xml)|javascript|yaml|toml)|")
+_SILENT: Final = frozenset({"script", "style", "template", "noscript", "svg"})
+_BLOCKS: Final = re.compile(
+    r"address|article|aside|blockquote|br|d[dlt]|div|figure|footer|form|h[1-6]|header|hr|li|main|nav|[ou]l|p|pre|section|"
+    r"t(?:able|[dhr]|itle)"
+)
+
+
+def page_fetcher(hosts: Sequence[str]) -> BuiltinRunner:
+    """Return what runs ``fetch_webpage`` for these hosts (:data:`rails.sandbox.view.HOST`)."""
+
+    def fetch(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
+        urls, query = parameters["urls"], parameters.get("query")
+        until, pages, fetched = time.monotonic() + _SECONDS, list[str](), 0
+        for url in map(str, urls if isinstance(urls, list) else []):
+            try:
+                at, answer = _get(url, hosts, until)
+                pages.append(_page(at, answer, str(query or ""), limits.RESULT_CHARS // 10))
+                fetched += 1
+            except ExchangeError as error:
+                pages.append(f"{one_line(url, 300)}: not fetched: {_without_advice(error)}.")
+        return ToolResult(fetched > 0, "\n\n".join(pages), facts={"fetched": fetched, "asked": len(pages)})
+
+    return fetch
+
+
+def _get(url: str, hosts: Sequence[str], until: float) -> tuple[str, HttpResponse]:
+    """Return the address that answered in the end, and its answer."""
+    for _ in range(_REDIRECTS + 1):
+        _check(url, hosts)
+        seconds = until - time.monotonic()
+        if seconds <= 0:
+            raise ExchangeError(f"the {_SECONDS:.0f} s for all pages are over")
+        answer = exchange("GET", url, headers=_HEADERS, body=None, seconds=seconds)
+        where = answer.headers.get("location", "")
+        if not (300 <= answer.status < 400 and where):
+            return url, answer
+        url = urljoin(url, where)
+    raise ExchangeError(f"it redirects more than {_REDIRECTS} times")
+
+
+def _without_advice(error: ExchangeError) -> str:
+    """Return an error without what is said to the author of a definition file."""
+    return str(error).partition('. Add "allow_private"')[0]
+
+
+def _check(url: str, hosts: Sequence[str]) -> None:
+    try:
+        parts = urlsplit(url)
+        name, port = (parts.hostname or "").casefold(), parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        raise ExchangeError(f"{one_line(url, 200)!r} is not an address") from None
+    inner = name.rpartition(".")[2] in ("", "localhost") or name[-1:].isdigit()
+    named = [host for host in hosts if not (inner and host.startswith("*"))]
+    if parts.scheme not in ("http", "https") or not any(names_host(host, name, port) for host in named):
+        raise ExchangeError(
+            f"{one_line(f'{parts.scheme}://{name}:{port}', 200)} is not allowed; the user allows: {', '.join(hosts)}"
+        )
+
+
+def _page(url: str, answer: HttpResponse, query: str, most: int) -> str:
+    """Return an answer as text, with its address above it. Raises ExchangeError for what is not text."""
+    if not 200 <= answer.status < 300:
+        raise ExchangeError(f"it answered with status {answer.status}")
+    kind = answer.media_type
+    if not _READ.fullmatch(kind):
+        raise ExchangeError(f"it is {one_line(kind, 100)}, which is not text")
+    text = _decoded(answer)
+    if "html" in kind:
+        reader = _TextOfPage()
+        reader.feed(text)
+        reader.close()
+        text = reader.text()
+    found, note = _near(text, query)
+    shown, left_out = head_and_tail(found, most)
+    cut = f"; {counted(left_out, 'character')} left out" if left_out else ""
+    return f"{one_line(url, 300)} (status {answer.status}, {kind or 'no type'}{note}{cut}):\n{shown}"
+
+
+def _decoded(answer: HttpResponse) -> str:
+    named = re.search(r"charset=[\"']?([\w.:-]{1,40})", answer.headers.get("content-type", ""), re.I)
+    try:
+        return answer.body.decode(named[1] if named else "utf-8", "replace")
+    except (LookupError, ValueError):
+        return answer.body.decode("utf-8", "replace")
+
+
+def _near(text: str, query: str) -> tuple[str, str]:
+    """Return the lines near the words of ``query``, or all where there are none, and a note that says so."""
+    words, lines = query.casefold().split(), text.split("\n")
+    hits = [n for n, line in enumerate(lines) if any(word in line.casefold() for word in words)]
+    if not hits:
+        return text, f"; no line has a word of {one_line(query, 100)!r}" if words else ""
+    near = sorted({n for hit in hits for n in range(hit - 2, hit + 3) if 0 <= n < len(lines)})
+    rows = [("" if n - 1 in near or not n else "…\n") + lines[n] for n in near]
+    return "\n".join(rows), f"; lines near {one_line(query, 100)!r}"
+
+
+class _TextOfPage(HTMLParser):
+    """The text that a page shows, a line for each block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[str] = []
+        self._silent = ""
+
+    def handle_starttag(self, tag: str, _attrs: list[tuple[str, str | None]]) -> None:
+        """Note where a block begins, and what shows no text."""
+        self._silent = self._silent or (tag if tag in _SILENT else "")
+        self._parts += ["\n"] if _BLOCKS.fullmatch(tag) else []
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note where a block ends."""
+        self._silent = "" if tag == self._silent else self._silent
+        self._parts += ["\n"] if _BLOCKS.fullmatch(tag) else []
+
+    def handle_data(self, data: str) -> None:
+        """Take what is shown."""
+        self._parts += [] if self._silent else [data]
+
+    def text(self) -> str:
+        """Return the text, without empty lines."""
+        lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
+        return "\n".join(line for line in lines if line)
