@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from rails.core import limits
 from rails.core.errors import CheckError
@@ -56,9 +56,6 @@ FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
 #: ruff reports this whatever rules are selected, unless it does not look at the file.
 BROKEN_CANARY: Final = b"x = (\n"
 
-
-if TYPE_CHECKING:
-    from rails.core.tool_request import Json
 
 T = TypeVar("T")
 
