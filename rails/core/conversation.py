@@ -211,7 +211,7 @@ def usage_from_json(value: Json) -> Usage:
         return Usage()
     names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     counts = [value.get(name, 0) for name in names]
-    return Usage(*(count if isinstance(count, int) else 0 for count in counts))
+    return Usage(*(count if isinstance(count, int) and count > 0 else 0 for count in counts))
 
 
 def _part_to_json(part: MessagePart) -> dict[str, Json]:

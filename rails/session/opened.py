@@ -11,7 +11,7 @@ from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver
 from rails.core.dataclass import dataclass, field
-from rails.core.errors import RailsError
+from rails.core.errors import FAULT, RailsError
 from rails.core.events.base import Event
 from rails.core.events.record import Record
 from rails.core.events.session import ErrorEvent
@@ -77,16 +77,16 @@ class OpenSession:
             self.watch(record)
         except (RailsError, BrokenPipeError):
             raise
-        except Exception as error:
+        except FAULT as error:
             self._unseen(error)
         return record
 
-    def _unseen(self, error: Exception) -> None:
+    def _unseen(self, error: BaseException) -> None:
         """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
         record = self.log.append(fault_event("this was shown", error))
         self._note(record)
         watch, self.watch = self.watch, lambda _: None
-        with suppress(Exception):
+        with suppress(*FAULT):
             watch(record)
         self.watch = watch
 
