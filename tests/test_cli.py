@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from rails import cli
 from rails.testing import StubServer, says
+from tests import warm
 
 CONTRACTS = Path(__file__).parent.parent / "rails" / "_data" / "contracts"
 ALLOW = """
@@ -60,18 +61,7 @@ def environment(tmp_path):
 @pytest.fixture
 def rails(project, environment):
     def run(*words, text="", code=None):
-        command = [sys.executable, "-m", "rails", *words]
-        done = subprocess.run(
-            command,
-            input=text,
-            capture_output=True,
-            text=True,
-            cwd=project,
-            env=environment,
-            timeout=100,
-            check=False,
-            start_new_session=True,
-        )
+        done = warm.run(words, cwd=project, env=environment, text=text)
         if code is not None:
             assert done.returncode == code, done.stdout + done.stderr
         return done

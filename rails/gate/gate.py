@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
-from rails.core.errors import CheckError, Refusal, UsageError
+from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Evidence, Finding, NotChecked, Status, Verdict
@@ -253,7 +253,7 @@ class Gate:
         before, mode = (None, 0o644) if isinstance(read, str) else read
         data = (before or b"") if after is None else after
         file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
-        with contextlib.suppress(Exception), self._turn:
+        with contextlib.suppress(*FAULT), self._turn:
             if not self._closed:
                 self._context.fix = after is not None
                 self._verdict([file], [], executing=False)
@@ -432,16 +432,16 @@ class Gate:
         return findings, missed, runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
+        answered = set()
         try:
             report = load_check(name).run_check(jobs, self._context)
+            for outcome in report.outcomes:
+                files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
+                answered.add(outcome.path)
         except CheckError as error:
             return _all_missed(name, jobs, files, str(error))
-        except Exception as error:  # a bug of ours must not look like a clean file
+        except FAULT as error:  # a bug of ours must not look like a clean file
             return _all_missed(name, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
-        answered = set()
-        for outcome in report.outcomes:
-            files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
-            answered.add(outcome.path)
         silent = [job for job in jobs if job.path not in answered]
         _all_missed(name, silent, files, "the check did not answer for this file")
         return report.runs

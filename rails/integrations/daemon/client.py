@@ -74,11 +74,12 @@ def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
         now = time.monotonic()
         if now > until or (started and now > started + _START_SECONDS):
             raise problem
-        if not child or _has_ended(child):
+        if begins := not child or _has_ended(child):
             if starts == _STARTS:
                 raise OSError("the gate could not be started; run: ai-rails doctor") from problem
             child, started, starts = _start(folder), now, starts + 1
-        time.sleep(0.005 * starts)
+        if not begins or starts > 1:  # the first one listens by now, or another does in a moment
+            time.sleep(0.005 * starts)
 
 
 def _exchange(file: str, message: bytes, until: float) -> bytes:
