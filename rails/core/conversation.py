@@ -205,6 +205,14 @@ def answer_from_json(value: Json) -> ModelAnswer:
     )
 
 
+def readable(answer: ModelAnswer) -> ModelAnswer:
+    """Return an answer as a log gives it back. Raises ValueError for what would end the session for good."""
+    try:
+        return answer_from_json(answer_to_json(answer))
+    except (TypeError, AttributeError) as error:
+        raise ValueError(str(error)) from error
+
+
 def usage_from_json(value: Json) -> Usage:
     """Read the token counts of an answer's written form; what is missing or odd counts as 0."""
     if not isinstance(value, Mapping):

@@ -61,7 +61,6 @@ class Session(OpenSession):
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""
-        super().__post_init__()
         self.contained.human = self.human
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
