@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
-from rails.core.errors import CheckError, Refusal, UsageError
+from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Evidence, Finding, NotChecked, Status, Verdict
@@ -253,7 +253,7 @@ class Gate:
         before, mode = (None, 0o644) if isinstance(read, str) else read
         data = (before or b"") if after is None else after
         file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
-        with contextlib.suppress(Exception), self._turn:
+        with contextlib.suppress(*FAULT), self._turn:
             if not self._closed:
                 self._context.fix = after is not None
                 self._verdict([file], [], executing=False)
@@ -397,10 +397,18 @@ class Gate:
         for change in gone:
             before[str(change.path)], after[str(change.path)] = change.before, None
         # A command finds the configuration of the approved state, too.
-        return self._run_commands([*after], {**before, **self._approved}, {**after, **self._approved}, held)
+        compared = bool(gone) or any(file.compared for file in files)
+        sides = {**before, **self._approved}, {**after, **self._approved}
+        return self._run_commands([*after], *sides, held, compared=compared)
 
     def _run_commands(
-        self, paths: Sequence[str], before: Mapping[str, bytes | None], after: Mapping[str, bytes | None], held: str
+        self,
+        paths: Sequence[str],
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        held: str,
+        *,
+        compared: bool = True,
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands that are wanted for ``paths``; ``held`` is why none is, if so."""
         findings: list[Finding] = []
@@ -414,9 +422,9 @@ class Gate:
                 continue
             from rails.gate.command_checks import findings_of_command
 
-            start = time.perf_counter()
+            start, home = time.perf_counter(), self._context.home or self.project
             try:
-                findings += findings_of_command(command, self._context.home or self.project, before, after)
+                findings += findings_of_command(command, home, before, after, compared=compared)
             except CheckError as error:
                 missed.append(NotChecked(".", command.name, str(error), command.blocking))
             spent = round((time.perf_counter() - start) * 1000, 2)
@@ -424,16 +432,16 @@ class Gate:
         return findings, missed, runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
+        answered = set()
         try:
             report = load_check(name).run_check(jobs, self._context)
+            for outcome in report.outcomes:
+                files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
+                answered.add(outcome.path)
         except CheckError as error:
             return _all_missed(name, jobs, files, str(error))
-        except Exception as error:  # a bug of ours must not look like a clean file
+        except FAULT as error:  # a bug of ours must not look like a clean file
             return _all_missed(name, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
-        answered = set()
-        for outcome in report.outcomes:
-            files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
-            answered.add(outcome.path)
         silent = [job for job in jobs if job.path not in answered]
         _all_missed(name, silent, files, "the check did not answer for this file")
         return report.runs

@@ -37,6 +37,7 @@ from rails.core.conversation import (
     TextPart,
     ToolSpec,
     Usage,
+    readable,
 )
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, ModelRetryable
@@ -156,7 +157,8 @@ class AnthropicModel(Model):
                     yield from reading.take(event)
                     if reading.ended:
                         break
-        yield reading.answer()
+            answer = readable(reading.answer())
+        yield answer
 
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
@@ -178,7 +180,7 @@ class AnthropicModel(Model):
             raise ModelRetryable(f"{who} fell silent for {self.silence_s:g} s in the middle of its answer.") from error
         except httpx2.HTTPError as error:
             raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
-        except (ValueError, KeyError, TypeError, AttributeError, anthropic.AnthropicError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, anthropic.AnthropicError) as error:
             # The SDK builds events without checking them, so a wrong one shows up where it is read.
             raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}.") from error
 

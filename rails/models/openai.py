@@ -28,6 +28,7 @@ from rails.core.conversation import (
     TextPart,
     ToolSpec,
     Usage,
+    readable,
 )
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, UsageError
@@ -123,7 +124,8 @@ class OpenAIModel(Model):
                 yield from reading.take(event)
                 if reading.ended:
                     break
-        yield reading.answer()
+            answer = readable(reading.answer())
+        yield answer
 
     def _server(self) -> ModelServer:
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}

@@ -17,7 +17,7 @@ from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core import limits
-from rails.core.errors import RailsError, UsageError
+from rails.core.errors import FAULT, RailsError, UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
 from rails.core.paths import WorkspacePath, parse_path
@@ -61,7 +61,6 @@ class Session(OpenSession):
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""
-        super().__post_init__()
         self.contained.human = self.human
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
@@ -81,13 +80,13 @@ class Session(OpenSession):
                 ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
             except RailsError:
                 raise
-            except Exception as error:
+            except FAULT as error:
                 ending = self._broken(error)
         if ending.outcome not in PAUSED:
             self.publish(WorkflowEnd(ending.message, ending.outcome))
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
-    def _broken(self, error: Exception) -> Ending:
+    def _broken(self, error: BaseException) -> Ending:
         """Pause after a fault of ours between turns."""
         fault = fault_event("the session went on", error)
         self.publish(fault)

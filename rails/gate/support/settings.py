@@ -148,8 +148,8 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
     ``home`` is the project where ``folder`` only stands for it: a person's own settings and agreements name that.
     """
     project = home or folder
-    own = config_files.read_config_file(folder / PROJECT_FILE)
-    users = config_files.read_config_file(config_folder() / USER_FILE)
+    own = config_files.read_config_file(f"{folder}/{PROJECT_FILE}")
+    users = config_files.read_config_file(f"{config_folder()}/{USER_FILE}")
     if not own and not users:
         return _NOTHING
     from rails.gate.support import executed_config  # most projects have no such settings
