@@ -31,7 +31,7 @@ def console() -> NoReturn:
     leave = importlib.import_module("rails.commands.leave")
     leave.take_interrupts()
     code = main()
-    if sys.argv[1:2] in (["apply"], ["gate"], ["parse"]):  # programs wait for them
+    if sys.argv[1:2] in (["apply"], ["gate"], ["hook"], ["parse"]):  # programs wait for them
         leave.end_process(code)
     leave.settle_streams(code)
     sys.exit(code)

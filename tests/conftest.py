@@ -38,7 +38,9 @@ LONG = (
     "review/web/test_deciding.py",
     "review/web/test_browser.py",
     "review/tui/test_asked.py",
+    "commands/test_interrupted_stages.py",
     "gate/test_ways.py",
+    "edits/test_faults.py",
     "commands/test_interrupted.py",
     "test_scenarios.py",
     "docs/test_pages.py",
@@ -67,6 +69,16 @@ LONG = (
     "log/test_index.py",
     "sandbox/test_run.py",
     "session/test_turn.py",
+    "session/test_resume.py",
+    "sandbox/test_layers_of_hostile_commands.py",
+    "edits/test_kills.py",
+    "n8n/test_robust.py",
+    "gate/test_statements.py",
+    "gate/test_baseline.py",
+    "parsing/test_bounds.py",
+    "gate/test_warm_as_fresh.py",
+    "integrations/test_claude_code.py",
+    "gate/test_eslint_trusted.py",
 )
 
 

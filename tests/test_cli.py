@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from rails import cli
 from rails.testing import StubServer, says
+from tests import warm
 
 CONTRACTS = Path(__file__).parent.parent / "rails" / "_data" / "contracts"
 ALLOW = """
@@ -60,18 +61,7 @@ def environment(tmp_path):
 @pytest.fixture
 def rails(project, environment):
     def run(*words, text="", code=None):
-        command = [sys.executable, "-m", "rails", *words]
-        done = subprocess.run(
-            command,
-            input=text,
-            capture_output=True,
-            text=True,
-            cwd=project,
-            env=environment,
-            timeout=100,
-            check=False,
-            start_new_session=True,
-        )
+        done = warm.run(words, cwd=project, env=environment, text=text)
         if code is not None:
             assert done.returncode == code, done.stdout + done.stderr
         return done
@@ -505,8 +495,12 @@ def test_gate_speaks_other_programs_formats(rails, project, form, sign):
 def test_gate_explains_what_ran(rails, project):
     (project / "good.py").write_text('"""Good."""\n', "utf-8")
     text = rails("gate", "--explain", "good.py", code=0).stdout
-    for tool in ("ruff", "black", "flake8"):
-        assert tool in text
+    head, *rows = text.splitlines()[-5:]
+    assert head.split() == ["check", "version", "files", "known", "ms", "rules", "command"]
+    for tool, command in (("ruff", "ruff check -"), ("black", "-m black -"), ("flake8", "-m flake8 -")):
+        (row,) = (row for row in rows if row.startswith(tool))
+        assert re.match(rf"{tool} +\d+[\d.]+ +1 +\d+ +\d+\.\d ", row)
+        assert row.endswith(command)
 
 
 def test_a_session_can_be_searched_exported_and_shown_as_a_page(rails, project):

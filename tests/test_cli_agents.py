@@ -11,6 +11,7 @@ import time
 import pytest
 
 from rails.testing import StubServer, says
+from tests import warm
 
 TEMPLATE = "---\nname: coder\ndescription: Mine.\n---\nYou are the coder of this project. {}\n"
 HEADINGS = "Title|Problem Statement|Solution Vision|Requirements|Proposed Implementation Plan|Open Questions"
@@ -37,18 +38,7 @@ def environment(tmp_path):
 @pytest.fixture
 def rails(project, environment):
     def run(*words, code=None, where=project, **more):
-        command = [sys.executable, "-m", "rails", *words]
-        done = subprocess.run(
-            command,
-            input="",
-            capture_output=True,
-            text=True,
-            cwd=where,
-            env={**environment, **more},
-            timeout=100,
-            check=False,
-            start_new_session=True,
-        )
+        done = warm.run(words, cwd=where, env={**environment, **more})
         if code is not None:
             assert done.returncode == code, done.stdout + done.stderr
         return done

@@ -65,7 +65,7 @@ def run_scenario(case, project):
     script = json.loads((case / "scenario.json").read_text("utf-8"))
     registry = load_definitions(
         [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
-    )
+    ).without("fetch_webpage")
     agents = dict(shipped_agents())
     model = open_model(f"recorded:{case / 'answers.jsonl'}")
     plan = kick_off(script["kickoff"], project) if "kickoff" in script else None
@@ -102,6 +102,7 @@ def numbered(project):
     return {
         file.name: file.read_text("utf-8").replace(file.parent.name, "SESSION").replace(str(project), "PROJECT")
         for file in sorted(project.glob(".rails/handoffs/*/*"))
+        if file.is_file()
     }
 
 

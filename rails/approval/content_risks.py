@@ -21,7 +21,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import counted, decode_text, one_line, printable
 from rails.core.tool_request import Json
 from rails.log.masking import Masker
-from rails.log.suspicious_text import credential, danger, instruction, piped_to_shell, texts_of
+from rails.log.suspicious_text import credential, danger, instruction, piped_to_shell, runs_what_it_fetches, texts_of
 from rails.render.blocks import show
 
 RiskKind = Literal[
@@ -91,9 +91,7 @@ def content_risks(change: FileChange, files: int = 1) -> Iterator[Risk]:
 def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]:
     """Yield what a card does not show of the parameters of a run, and what in them deserves a second look."""
     lines = parameter_lines(parameters)
-    if len(lines) > PARAMETER_LINES or any(
-        show(line, changed=False) != show(line, full=True, changed=False) for line in lines
-    ):
+    if len(lines) > PARAMETER_LINES or any(show(line) != show(line, full=True) for line in lines):
         yield Risk("hidden", "", f"Not all parameters of {tool} are shown (v shows everything).")
     texts = list(texts_of(dict(parameters)))
     yield from _text_risks("", [line for text in texts for line in text.split("\n")], lambda: "", tool)
@@ -169,8 +167,8 @@ def _passing(lines: Sequence[str], around: Callable[[], str]) -> list[str]:
 
 
 def _mixed(word: str) -> bool:
-    """Whether a word mixes plain Latin letters with letters that only look like them."""
-    if not any(char.isascii() and char.isalpha() for char in word):
+    """Whether a word, all letters, mixes plain Latin ones with letters that only look like them."""
+    if not any(map(str.isascii, word)):
         return False
     return any(char.translate(_ALIKE) != char or _variant(char) for char in word if not char.isascii())
 
@@ -189,11 +187,10 @@ def _command_risks(path: str, added: str) -> Iterator[Risk]:
 
 def _damage(text: str, *, document: bool = False) -> str:
     """Say what a command in ``text`` does; in a document, only what readers paste into a shell counts."""
+    if found := runs_what_it_fetches(text) if document else danger(text):
+        return f"{found[0]}: {one_line(found[1])}"
     piped = piped_to_shell(text)
-    found = danger(text)
-    if found and (not document or found[0] == "downloads and runs"):
-        return f"{found[0]}: {one_line(found[1], 80)}"
-    return f"pipes into a shell: {one_line(piped, 80)}" if piped else ""
+    return f"pipes into a shell: {one_line(piped)}" if piped else ""
 
 
 def _secret(text: str) -> str:

@@ -83,9 +83,9 @@ class Decision:
     at: str = field(default_factory=now)
     seconds: float = 0.0
     scope: str = "once"
-    edited: ApprovalRequest | None = field(default=None, repr=False, compare=False)
-    of: str = field(default="", repr=False, compare=False)
-    batch: str = field(default="", repr=False, compare=False)
+    edited: ApprovalRequest | None = field(default=None, repr=False)
+    of: str = field(default="", repr=False)
+    batch: str = field(default="", repr=False)
 
 
 @runtime_checkable

@@ -127,7 +127,7 @@ class PendingAnswers:
             if not hmac.compare_digest(str(code).encode(), self._code(question, body).encode()):
                 return {}
             answer = json.loads(body)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             return {}
         return answer if isinstance(answer, dict) else {}
 
@@ -140,7 +140,7 @@ def answer_key(folder: Path) -> bytes:
     """Return the key of the user's configuration ``folder``, made on first use. Raises LogError."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        at = os.open(folder, os.O_RDONLY)
         try:
             with contextlib.suppress(FileExistsError):
                 if not (folder / _KEY).exists():

@@ -194,7 +194,7 @@ class ApprovalQueue:
             while not self.answered_elsewhere():
                 time.sleep(_POLL_S)
             with contextlib.suppress(UsageError):
-                answer = read_answer(self._box.read(number) or {})
+                answer = read_answer(self._box.read(number))
                 if answer.do == "choose" and answer.digest == question.digest and answer.choice in words:
                     return answer
             self._box.discard(number)

@@ -14,12 +14,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import connection
+from multiprocessing import connection, util
 from typing import Protocol
 
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.run_job import run_job
 from rails.batch.store import work
+from rails.core.scratch import room_for_sockets
 
 JobFunction = Callable[[JobSpec], JobResult]
 
@@ -59,6 +60,8 @@ class PoolEngine:
     def _started(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["rails.batch.engine"])
+        with room_for_sockets():
+            util.get_temp_dir()  # where it listens, made once
         return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin)
 
     @property

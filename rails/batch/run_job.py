@@ -28,7 +28,7 @@ from rails.config.prices import Price
 from rails.core.app_dirs import choose_config_folder, take_back
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
-from rails.core.errors import CheckError, LogError, RailsError, UsageError
+from rails.core.errors import FAULT, CheckError, LogError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
 from rails.core.paths import WorkspacePath, parse_path
@@ -40,7 +40,6 @@ from rails.gate.gate import Gate
 from rails.gate.support import check_command
 from rails.gate.support.check_command import CheckCommand
 from rails.gate.support.warm_processes import PythonPool
-from rails.gate.weakened_tests import Author
 from rails.git import revisions
 from rails.git.worktrees import JobTree, work_tree
 from rails.log.writer import SessionLog
@@ -81,7 +80,7 @@ def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
         return _Run(spec, result, state, place).result(model)
     except (RailsError, OSError) as error:
         return msgspec.structs.replace(result, error=one_line(f"{type(error).__name__}: {error}", 600))
-    except Exception as error:  # a fault of ours is an outcome too
+    except FAULT as error:  # a fault of ours is an outcome too
         return msgspec.structs.replace(result, error=f"a fault of AI-Rails: {one_line(repr(error), 500)}")
     finally:
         if place and not spec.keep:
@@ -195,11 +194,8 @@ class _Run:
 class _OpenGate(Gate):
     """The gate of a job without one: everything passes, and the verdict says that nobody looked."""
 
-    def judge(
-        self, changes: ChangeSet, *, agent: str = "", author: Author | None = None, base: str | None = None
-    ) -> Verdict:
+    def judge(self, changes: ChangeSet, **_: object) -> Verdict:
         """Return a pass for ``changes`` as they are."""
-        del agent, author, base
         said = tuple(
             NotChecked(str(one.path), "gate", "this job runs without", required=False) for one in changes.changes
         )

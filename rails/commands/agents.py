@@ -30,6 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List the agents, show one with the whole prompt that it gets, or accept a project's own."""
+    common.refuse_more(f"agents {options.name}", (options.which,), int(options.name in ("show", "trust")))
     project = common.project_of(options)
     agents, registry = agents_of(project), registry_of(project)
     trust = trust_of(project)

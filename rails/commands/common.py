@@ -8,7 +8,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -336,3 +336,9 @@ def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: b
     screen.line(f"  review it:  ai-rails review {session_id}{where}", "dim")
     if screen.files or screen.wrote:
         screen.line(f"  undo it:    ai-rails undo {session_id}{where}", "dim")
+
+
+def refuse_more(command: str, words: Sequence[str | None], room: int) -> None:
+    """Raise UsageError where more words were typed after a command than it takes: none is left out in silence."""
+    if surplus := [one_line(word) for word in words if word is not None][room:]:
+        raise UsageError(f"{command} does not take {' '.join(surplus)!r}. Nothing was done.")

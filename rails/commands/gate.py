@@ -132,6 +132,11 @@ def _from_input(options: argparse.Namespace, project: Path) -> int:
     """Judge contents that come in, not files; what is on the disk is not looked at."""
     if options.paths or options.diff or options.staged or options.all or (options.jsonl and options.stdin_filename):
         raise UsageError("--jsonl and --stdin-filename judge what comes in: leave out paths, --diff and --staged.")
+    if options.trust or (options.jsonl and (options.fix or options.explain or options.format != "text")):
+        raise UsageError(
+            "--jsonl and --stdin-filename leave out --trust, which runs alone, and --jsonl leaves out --fix, --explain "
+            'and --format: each verdict is a line of JSON, with the repaired text in "after". Nothing was checked.'
+        )
     from rails.gate.gate import Gate
 
     with Gate(project, strict=options.strict, profile=options.profile) as gate:

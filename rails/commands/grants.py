@@ -24,6 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List what is granted, or ask the run that holds a grant to end it."""
+    common.refuse_more("grants list", (options.number,), int(options.action == "revoke"))
     folder = common.grants_folder(common.project_of(options))
     grants = list(posted_grants(folder))
     if options.action == "revoke":

@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
         return _names(options, words)
     if options.action == "account":
         return _account(options, words)
+    common.refuse_more("n8n rules", words, 0)
     return _rules(options)
 
 

@@ -53,6 +53,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what the action says and return the exit code."""
+    room = {"list": 0, "serve": 0, "test": 2}.get(options.action, 1)
+    common.refuse_more(f"tools {options.action}", (options.name, options.parameters), room)
     return _ACTIONS[options.action](options, common.project_of(options))
 
 

@@ -32,12 +32,13 @@ def with_last(text: str, place: JsonPlace, key: str | None, value: Json) -> str:
     span, last = spans[place], _last_child(spans, place)
     step = min(_INDENT.findall(text), key=len, default="  ")
     indent = step * (len(place) + 1)
-    body = json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"\n{indent}")
+    end = "\r\n" if "\r\n" in text else "\n"
+    body = json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"{end}{indent}")
     item = body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
     if last is not None:
-        return f"{text[: last.end]},\n{indent}{item}{text[last.end :]}"
+        return f"{text[: last.end]},{end}{indent}{item}{text[last.end :]}"
     opening, closing = text[span.start], text[span.end - 1]
-    return f"{text[: span.start]}{opening}\n{indent}{item}\n{step * len(place)}{closing}{text[span.end :]}"
+    return f"{text[: span.start]}{opening}{end}{indent}{item}{end}{step * len(place)}{closing}{text[span.end :]}"
 
 
 def without(text: str, place: JsonPlace) -> str:

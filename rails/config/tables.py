@@ -96,6 +96,7 @@ class GateTables(Struct, frozen=True, forbid_unknown_fields=True):
     schema: Annotated[list[SchemaTable], AtMostTables] = []
     headings: Annotated[list[HeadingsTable], AtMostTables] = []
     command: Annotated[list[CommandTable], AtMostTables] = []
+    fix: bool = True
 
 
 class UserModeTable(ModeTable, frozen=True, forbid_unknown_fields=True):
@@ -129,6 +130,7 @@ class UserGateTables(Struct, frozen=True, forbid_unknown_fields=True):
     schema: Annotated[list[UserSchemaTable], AtMostTables] = []
     headings: Annotated[list[UserHeadingsTable], AtMostTables] = []
     command: Annotated[list[UserCommandTable], AtMostTables] = []
+    fix: bool = True
     schema_address: str = field(default="", name="$schema")
 
 

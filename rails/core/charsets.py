@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from rails.core.lazy_pattern import lazy
+
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -20,9 +22,9 @@ _MARKS: Final = (
 )
 #: Bytes in which a file says how it is encoded.
 _HEAD: Final = 1_024
-_NAMED: Final = re.compile(rb"(?:coding[:=][ \t]*|charset[ \t]*=[ \t]*[\"']?|@charset[ \t]+\"|encoding=[\"'])([-\w.]+)")
+_NAMED: Final = lazy(rb"(?:coding[:=][ \t]*|charset[ \t]*=[ \t]*[\"']?|@charset[ \t]+\"|encoding=[\"'])([-\w.]+)")
 #: Encodings that a file may declare: supersets of ASCII in which every character stands for itself.
-_DECLARED: Final = re.compile(
+_DECLARED: Final = lazy(
     r"iso8859-\d+|cp(?:125\d|437|85[0258]|86[0-9]|874|932|949|950)|koi8-[rut]|shift_jis(?:_2004|x0213)?|euc_j(?:p|is_2004)"
     r"|euc_kr|gb2312|gbk|gb18030|big5(?:hkscs)?|mac-\w+|tis-620|hp-roman8"
 )
@@ -30,7 +32,7 @@ _WIDER: Final = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "e
 #: NUL bytes at every other place: this part of them makes UTF-16 without a mark.
 _MOSTLY: Final = 0.7
 _SHORTEST: Final = 8
-_CONTROL: Final = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+_CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 Found = tuple[str, str, bytes]
 
@@ -150,7 +152,7 @@ _EASTERN: Final = (
 )
 
 
-_AT_ASCII: Final = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]")
+_AT_ASCII: Final = lazy(rb"[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]")
 
 
 def _cyrillic(data: bytes) -> Iterator[str]:
@@ -169,12 +171,12 @@ def _cyrillic(data: bytes) -> Iterator[str]:
 
 _LETTER: Final = rb"[\xc0-\xd6\xd8-\xf6\xf8-\xff\x8a\x8c\x8e\x9a\x9c\x9e\x9f]"
 #: A letter or two beside one of ASCII, or one of those that are a word alone.
-_IN_WORD: Final = re.compile(
+_IN_WORD: Final = lazy(
     rb"(?<=[A-Za-z])%b{1,2}|%b{1,2}(?=[A-Za-z])|(?<![\x80-\xff])[\xe0\xe8\xe9\xf3\xf6\xe5\xc0\xc9\xd6\xc5](?![\x80-\xff])"
     % (_LETTER, _LETTER)
 )
 #: What no word has: a sign between two letters, or an opening quote right behind one.
-_ODD: Final = re.compile(
+_ODD: Final = lazy(
     rb"[A-Za-z][\x80-\x84\x86-\x89\x8b\x8d-\x91\x93-\x95\x98\x9d\xa1-\xac\xae-\xb6\xb8-\xbf][A-Za-z\xc0-\xff]"
     rb"|[A-Za-z][\x82\x84\x8b\x91\x93]"
 )

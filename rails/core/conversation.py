@@ -205,13 +205,21 @@ def answer_from_json(value: Json) -> ModelAnswer:
     )
 
 
+def readable(answer: ModelAnswer) -> ModelAnswer:
+    """Return an answer as a log gives it back. Raises ValueError for what would end the session for good."""
+    try:
+        return answer_from_json(answer_to_json(answer))
+    except (TypeError, AttributeError) as error:
+        raise ValueError(str(error)) from error
+
+
 def usage_from_json(value: Json) -> Usage:
     """Read the token counts of an answer's written form; what is missing or odd counts as 0."""
     if not isinstance(value, Mapping):
         return Usage()
     names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     counts = [value.get(name, 0) for name in names]
-    return Usage(*(count if isinstance(count, int) else 0 for count in counts))
+    return Usage(*(count if isinstance(count, int) and count > 0 else 0 for count in counts))
 
 
 def _part_to_json(part: MessagePart) -> dict[str, Json]:

@@ -22,6 +22,9 @@ from typing import Final
 
 from rails.core.dataclass import dataclass
 
+#: What a fault of ours may be, and of a library that would end the program: caught where it has to be an outcome.
+FAULT: Final = (Exception, SystemExit)
+
 #: Exit codes, the same for every command.
 EXIT_OK: Final = 0
 EXIT_FINDINGS: Final = 1

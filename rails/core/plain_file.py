@@ -13,7 +13,7 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCT
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
-def open_ordinary(place: Path, *, links: bool = True) -> BufferedReader:
+def open_ordinary(place: Path | str, *, links: bool = True) -> BufferedReader:
     """Return an ordinary file, open for reading. Raises OSError."""
     file = os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -22,7 +22,7 @@ def open_ordinary(place: Path, *, links: bool = True) -> BufferedReader:
     return file
 
 
-def read_ordinary(place: Path, most: int, *, links: bool = True) -> bytes:
+def read_ordinary(place: Path | str, most: int, *, links: bool = True) -> bytes:
     """Return an ordinary file's bytes, of a larger one the first ``most`` and one more. Raises OSError."""
     with open_ordinary(place, links=links) as file:
         return file.read(most + 1)

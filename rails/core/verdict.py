@@ -75,6 +75,8 @@ class CheckRun:
     config: str = ""
     files: int = 0
     cached: int = 0
+    #: The command that was started, "" where it ran in our own process; of this machine, so not in any log.
+    command: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
-from rails.core.errors import CheckError, Refusal, UsageError
+from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Evidence, Finding, NotChecked, Status, Verdict
@@ -86,9 +86,16 @@ class Gate:
             self._context.resources["ruff"] = ruff
 
     def judge(
-        self, changes: ChangeSet, *, agent: str = "", author: Author | None = None, base: str | None = None
+        self,
+        changes: ChangeSet,
+        *,
+        agent: str = "",
+        author: Author | None = None,
+        base: str | None = None,
+        fix: bool = True,
     ) -> Verdict:
-        """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.
+        """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting; not with ``fix=False``,
+        for what is written already: then they are findings.
 
         ``agent`` is the role that proposes them: how much a finding counts may depend on it. ``author`` says more of
         whom the change is by: what it was asked for, and what it was shown. ``base`` is the revision whose
@@ -101,8 +108,8 @@ class Gate:
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
-            self._context.fix = self._context.exclusions_stand = True
-            self._context.unsafe_fixes = False
+            self._context.fix, self._context.unsafe_fixes = fix, False
+            self._context.exclusions_stand = True
             with self._as_approved(base, [file.path for file in files]) as gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
@@ -175,7 +182,7 @@ class Gate:
             self._context.exclusions_stand = True
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             with self._as_approved(base, names) as gate:
-                verdict = gate._verdict(files, gone, not_checked, executing=executing)
+                verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
@@ -246,7 +253,7 @@ class Gate:
         before, mode = (None, 0o644) if isinstance(read, str) else read
         data = (before or b"") if after is None else after
         file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
-        with contextlib.suppress(Exception), self._turn:
+        with contextlib.suppress(*FAULT), self._turn:
             if not self._closed:
                 self._context.fix = after is not None
                 self._verdict([file], [], executing=False)
@@ -286,9 +293,11 @@ class Gate:
         author: Author | None = None,
         executing: bool = True,
         goes_back: bool = False,
+        as_asked: bool = False,
     ) -> Verdict:
         runs: list[CheckRun] = []
         unset = self._settings()
+        self._context.fix = self._context.fix and (as_asked or self._context.options.fix)
         self._context.hits.clear()
         self._context.created = frozenset(file.path for file in files if file.change.before is None)
         self._context.gone = frozenset(str(change.path) for change in gone)
@@ -388,10 +397,18 @@ class Gate:
         for change in gone:
             before[str(change.path)], after[str(change.path)] = change.before, None
         # A command finds the configuration of the approved state, too.
-        return self._run_commands([*after], {**before, **self._approved}, {**after, **self._approved}, held)
+        compared = bool(gone) or any(file.compared for file in files)
+        sides = {**before, **self._approved}, {**after, **self._approved}
+        return self._run_commands([*after], *sides, held, compared=compared)
 
     def _run_commands(
-        self, paths: Sequence[str], before: Mapping[str, bytes | None], after: Mapping[str, bytes | None], held: str
+        self,
+        paths: Sequence[str],
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        held: str,
+        *,
+        compared: bool = True,
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands that are wanted for ``paths``; ``held`` is why none is, if so."""
         findings: list[Finding] = []
@@ -405,27 +422,26 @@ class Gate:
                 continue
             from rails.gate.command_checks import findings_of_command
 
-            start = time.perf_counter()
+            start, home = time.perf_counter(), self._context.home or self.project
             try:
-                findings += findings_of_command(command, self._context.home or self.project, before, after)
+                findings += findings_of_command(command, home, before, after, compared=compared)
             except CheckError as error:
                 missed.append(NotChecked(".", command.name, str(error), command.blocking))
-            runs.append(
-                CheckRun(command.name, "", round((time.perf_counter() - start) * 1000, 2), "command", len(paths))
-            )
+            spent = round((time.perf_counter() - start) * 1000, 2)
+            runs.append(CheckRun(command.name, "", spent, "command", len(paths), command=" ".join(command.argv)))
         return findings, missed, runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
+        answered = set()
         try:
             report = load_check(name).run_check(jobs, self._context)
+            for outcome in report.outcomes:
+                files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
+                answered.add(outcome.path)
         except CheckError as error:
             return _all_missed(name, jobs, files, str(error))
-        except Exception as error:  # a bug of ours must not look like a clean file
+        except FAULT as error:  # a bug of ours must not look like a clean file
             return _all_missed(name, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
-        answered = set()
-        for outcome in report.outcomes:
-            files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
-            answered.add(outcome.path)
         silent = [job for job in jobs if job.path not in answered]
         _all_missed(name, silent, files, "the check did not answer for this file")
         return report.runs

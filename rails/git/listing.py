@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.git import blobs
@@ -28,7 +29,8 @@ _DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=dirty", "--no
 _ENTRIES: Final = ("ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")
 
 
-class Tracked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tracked:
     """An entry of a tree or of the index: its mode, its object, and whether the work tree need not hold it."""
 
     mode: str
@@ -81,8 +83,9 @@ class DiffersNow:
         try:
             head = named.said().decode().strip()
         except UsageError:
-            changed.close()
-            head, changed = self._base, _Asked(self._project, *_changed(self._base))
+            changed.close()  # before the first commit all that is there differs
+            there = dict.fromkeys(entry[2:] for entry in _split(entries.said()))
+            return self._base, [path for path in there if os.path.lexists(self._project / path)]
         return head, _differing(self._project, changed.said(), entries.said())
 
     def close(self) -> None:

@@ -17,7 +17,70 @@ from rails.log.masking import MARK
 
 #: Characters of one text that are searched.
 LOOKED_AT: Final = 200_000
-_RUNNERS: Final = r"(sudo\s+)?(env\s+)?((ba|z|da|k|fi)?sh|python[0-9.]*|node|perl|ruby|php)\b"
+#: Programs that run what they read; before them may stand others that only start them, and a path.
+_STARTERS: Final = (
+    r"(?:\\?\b(?:sudo|doas|env|nohup|time|nice|command|exec|busybox|timeout|xargs|ssh|su)\b"
+    r"(?:\s{1,9}(?:-\S{1,20}|\w{1,20}=\S{0,40})){0,5}(?:\s{1,9}[\w@.]{1,40})??\s{1,9}){0,3}"
+    r"[\"'\\]?(?:/?(?:[\w.]{1,20}/){1,6})?(?:env\s{1,9})?"
+)
+_SHELLS: Final = r"(?:(?:ba|z|da|k|fi|a|c|tc)?sh\b|(?:pwsh|powershell)\s+-)"
+_SHELL_VARIABLE: Final = r"\$\{?(?:SHELL|BASH)\b"
+_INTERPRETERS: Final = r"(?:python[0-9.]*|node|deno|bun|perl|ruby|php|lua|osascript|Rscript|tclsh)\b"
+_RUNNERS: Final = rf"{_STARTERS}(?:{_SHELLS}|{_INTERPRETERS}|{_SHELL_VARIABLE}|(?:source|\.)\s+/dev/stdin)"
+#: What brings a text from elsewhere, or out of a form that nobody can read.
+_SOURCE: Final = (
+    r"\b(?:(?:curl|wget|aria2c|lwp-request|lynx|httpie|https?\s+(?:GET|https?:)|fetch\s+-\S{0,9}o)\b"
+    r"|base(?:64|32)\b[^\n|;]{0,40}?\s-{1,2}[dD]|openssl\b[^\n|;]{0,40}\s-d\b|gpg\b[^\n|;]{0,40}\s-d\b"
+    r"|xxd\s+-\w{0,3}r|(?:uudecode|gunzip|zcat|gzip\s+-\w{0,3}d)\b)"
+)
+_WEB_REQUEST: Final = (
+    r"(?:\b(?:iwr|irm|curl|wget)\b|Invoke-WebRequest|Invoke-RestMethod|Start-BitsTransfer|Download(?:String|Data|File)"
+    r"|Net\.WebClient|FromBase64String)"
+)
+_EXPRESSION: Final = r"(?:\biex\b|Invoke-Expression|ScriptBlock|Assembly\]?::Load)"
+_REQUEST: Final = (
+    r"(?:urlopen|\b(?:requests|httpx)\.get|\b(?:get|open|file_get_contents)\(\s*[\"']https?:|\bfetch\(|b64decode"
+    r"|\batob\(|base64|LWP|Net::HTTP|axios)"
+)
+#: One of these is in every text that ``_FETCHED`` finds something in: a quick test.
+_FETCH_WORDS: Final = (
+    "curl", "wget", "aria2c", "lwp", "lynx", "http", "fetch", "base64", "base32", "openssl", "gpg", "xxd", "uudecode",
+    "gunzip", "zcat", "gzip", "iex", "iwr", "irm", "invoke-", "powershell", "pwsh", "bitsadmin", "certutil", "rundll32",
+    "urlopen", "requests", "httpx", "b64decode", "atob(", "axios", "git+", "git@", "github:", "gitlab:",
+    "bitbucket:", "gist:", "webclient", "download",
+)  # fmt: skip
+_FETCHED: Final[Mapping[str, re.Pattern[str]]] = {
+    "downloads and runs": lazy(
+        rf"{_SOURCE}[^\n]{{0,200}}?(?:\|&?|>\s*>\()\s*{_RUNNERS}"
+        rf"|(?:\b(?:{_SHELLS}|{_INTERPRETERS}|source\b|eval\b|exec\b)|(?<!\S)\.\s)[^\n|;&]{{0,40}}?(?:<\(|<<<|\$\(|`)"
+        rf"[^\n)`]{{0,80}}?{_SOURCE}"
+        rf"|(?m:^|[;&|]|\bthen\b|\bdo\b)[ \t]*(?:\$\(|`)\s*{_SOURCE}"
+        rf"|{_SOURCE}(?>[^\n]{{0,120}}?(?:\s-\w{{0,9}}O|\s-\w{{0,9}}o|\s--output(?:-document)?|>)[\s=]*[\"']?"
+        rf"(?P<file>[^\s\"';&|)-][^\s\"';&|)]{{0,60}}))(?s:.){{0,160}}?"
+        rf"(?:\b(?:{_SHELLS}|{_INTERPRETERS}|source|chmod\s+\S{{1,10}})|\s\.)\s+[\"']?(?P=file)(?![\w.])",
+        re.IGNORECASE,
+    ),
+    "downloads and runs in PowerShell or Windows": lazy(
+        rf"{_WEB_REQUEST}[^\n]{{0,160}}?{_EXPRESSION}|{_EXPRESSION}[^\n]{{0,160}}?{_WEB_REQUEST}"
+        r"|\b(?:iex|Invoke-Expression)\s*[($&]|\|\s*(?:iex|Invoke-Expression)\b"
+        r"|\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,80}?\s-e(?:nc|c|ncodedcommand)?\s"
+        r"|\b(?:mshta|regsvr32|msiexec|rundll32)\b[^\n]{0,80}?(?:https?:|javascript:)"
+        r"|\bbitsadmin\b[^\n]{0,40}?/transfer|\bcertutil\b[^\n]{0,80}?-(?:urlcache|decode)\b",
+        re.IGNORECASE,
+    ),
+    "runs code that it fetches or decodes": lazy(
+        rf"\b{_INTERPRETERS}(?>[^\n]{{0,40}}?\s-{{1,2}}(?:c|e|r|p|pe|ne|eval|print)\b)[^\n]{{0,160}}?(?:{_REQUEST}|https?://)"
+        rf"|(?<![.\w])(?:exec|eval|execSync|Function|system|popen|instance_eval|(?:pickle|marshal)\.loads)\s*\("
+        rf"[^;]{{0,100}}?{_REQUEST}"
+        r"|\b(?:fetch|axios(?:\.get)?|https?\.get)\([^\n]{0,160}?\b(?:eval\b|new\s+Function\b)",
+        re.IGNORECASE,
+    ),
+    "runs a package straight from a URL": lazy(
+        r"\b(?:npx|bunx|uvx|(?:pnpm|yarn)\s+dlx|npm\s+(?:exec|x)|pipx\s+run|uv\s+tool\s+run|(?:deno|go|nix)\s+run"
+        r"|bun\s+x)\b[^\n;|&]{0,120}?(?:https?://|git\+|git@|github:|gitlab:|bitbucket:|gist:)",
+        re.IGNORECASE,
+    ),
+}
 _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
     "deletes without asking": lazy(
         r"\brm\s+(-[a-zA-Z]*[rf][a-zA-Z]*\s+)+|\brm\s+(--\S{1,40}\s+)*--(recursive|force)\b|\bmkfs\b|\bshred\b"
@@ -25,14 +88,6 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
         r"|\bRemove-Item\b[^\n]{0,80}-Recurse\b|\bshutil\.rmtree\(\s*[\"'](/|~)"
     ),
     "throws work away": lazy(r"\bgit\s+(reset\s+[^\n]{0,40}--hard|clean\s+-[a-zA-Z]*f|checkout\s+--\s+\.)"),
-    "downloads and runs": lazy(
-        rf"\b(curl|wget)\b([^\n]|\\\n){{0,300}}\|\s*{_RUNNERS}|\b((ba|z|da)?sh|source)\s+<\(\s*(curl|wget)\b"
-        r"|\b(ba|z|da)?sh\s+-[a-z]*c\s+[\"']?(\$\(|`)\s*(curl|wget)\b"
-        rf"|\beval\s+[\"']?\$\(\s*(curl|wget)\b|\bbase64\s+(-d|-D|--decode)\b[^\n|]{{0,80}}\|\s*{_RUNNERS}"
-        r"|\b(iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b[^\n|]{0,200}\|\s*(iex|Invoke-Expression)\b"
-        r"|\bpowershell\b[^\n]{0,80}\s-e(nc|ncodedcommand)?\s",
-        re.IGNORECASE,
-    ),
     "opens a way in": lazy(
         r"/dev/tcp/|\bnc(at)?\s([^\n]{0,80}\s)?-[a-z]*e\b|\bsocat\b[^\n]{0,120}\bexec:|\bauthorized_keys\b",
         re.IGNORECASE,
@@ -53,7 +108,14 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
         r"|(^|[;&|]\s*|\bsudo\s+)(shutdown|reboot|halt|poweroff)\b"
     ),
 }
-_PIPED: Final = lazy(r"\|&?\s*(sudo\s+)?(env\s+)?(/\S{0,40}/)?(ba|z|da|k|fi)?sh\b(?!\s*\||[\w.=/-])")
+#: A row of a table, which begins and ends with a bar, pipes nothing.
+_PIPED: Final = lazy(
+    rf"(?m)^(?![ \t]*\|[^\n]*\|[ \t]*$)[^\n]*?"
+    rf"(?P<piped>\|&?\s*(?![\"']){_STARTERS}(?:{_SHELLS}(?![\w.=/-])|{_SHELL_VARIABLE}))"
+)
+#: A command on more than one line, and a word in parts, as a shell reads them.
+_CONTINUED: Final = lazy(r"\\\r?\n\s*")
+_PARTS: Final = lazy(r"(?<=\w)(?:''|\"\"|[\"'\\])(?=\w)")
 _CREDENTIAL: Final = lazy(
     r"\b(sk-ant-[A-Za-z0-9_-]{16,}|sk-[A-Za-z0-9]{32,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}"
     r"|glpat-[A-Za-z0-9_-]{20,}|A(KIA|SIA)[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{20,}|AIza[A-Za-z0-9_-]{35}"
@@ -75,7 +137,18 @@ _INVENTED: Final = lazy(
 
 def danger(text: str) -> tuple[str, str] | None:
     """Return what a command in ``text`` would do and where it says so, or ``None``."""
-    for what, pattern in _DANGEROUS.items():
+    return runs_what_it_fetches(text) or _first(_DANGEROUS, text)
+
+
+def runs_what_it_fetches(text: str) -> tuple[str, str] | None:
+    """Return the same of what is run unseen: it comes from elsewhere, or out of a form that nobody can read."""
+    text = _as_read(text)
+    lower = text.lower()
+    return _first(_FETCHED, text) if any(word in lower for word in _FETCH_WORDS) else None
+
+
+def _first(patterns: Mapping[str, re.Pattern[str]], text: str) -> tuple[str, str] | None:
+    for what, pattern in patterns.items():
         if found := pattern.search(text[:LOOKED_AT]):
             return what, found[0].strip()
     return None
@@ -83,8 +156,12 @@ def danger(text: str) -> tuple[str, str] | None:
 
 def piped_to_shell(text: str) -> str:
     """Return where ``text`` pipes into a shell, or an empty text."""
-    found = _PIPED.search(text[:LOOKED_AT])
-    return found[0].strip() if found else ""
+    found = _PIPED.search(_as_read(text))
+    return found["piped"].strip() if found else ""
+
+
+def _as_read(text: str) -> str:
+    return _PARTS.sub("", _CONTINUED.sub(" ", text[:LOOKED_AT]))
 
 
 def credential(text: str) -> tuple[str, bool] | None:

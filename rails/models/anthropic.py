@@ -37,8 +37,9 @@ from rails.core.conversation import (
     TextPart,
     ToolSpec,
     Usage,
+    readable,
 )
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, ModelRetryable
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -52,6 +53,7 @@ from rails.models.http import (
     fault,
     request_text,
     status_error,
+    steadied,
     unreached,
 )
 from rails.models.model import Model
@@ -87,6 +89,7 @@ class AnthropicModel(Model):
     silence_s: float = limits.MODEL_SILENCE_SECONDS
     window: int = limits.ANTHROPIC_WINDOW
     strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
+    temperature: float | None = None
     sent: EachOnce[str] = field(default_factory=lambda: EachOnce(_text), repr=False, compare=False)
 
     @classmethod
@@ -112,13 +115,21 @@ class AnthropicModel(Model):
             )
         return cls(name, key or "none", url, max_tokens, strictness=Strictness.from_environment(environment))
 
+    def steady(self) -> AnthropicModel:
+        """Return this model at temperature 0.1, or without one where that is refused."""
+        return replace(self, temperature=0.1)
+
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.model.Model`."""
 
         def answer(strict: bool) -> Iterator[Delta]:
             return self._answer(_request(self, system, messages, tools, strict=strict))
 
-        return self.strictness.asked(answer, own_server=self.base_url.rstrip("/") == DEFAULT_URL)
+        asked = self.strictness.asked(answer, own_server=self.base_url.rstrip("/") == DEFAULT_URL)
+        if self.temperature is None:
+            return asked
+        plain = replace(self, temperature=None)
+        return steadied(asked, lambda: plain.stream(system=system, messages=messages, tools=tools))
 
     def import_ahead(self) -> None:
         """Begin to import the SDK, which takes a second, while something else is waited for."""
@@ -146,7 +157,8 @@ class AnthropicModel(Model):
                     yield from reading.take(event)
                     if reading.ended:
                         break
-        yield reading.answer()
+            answer = readable(reading.answer())
+        yield answer
 
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
@@ -168,7 +180,7 @@ class AnthropicModel(Model):
             raise ModelRetryable(f"{who} fell silent for {self.silence_s:g} s in the middle of its answer.") from error
         except httpx2.HTTPError as error:
             raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
-        except (ValueError, KeyError, TypeError, AttributeError, anthropic.AnthropicError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, anthropic.AnthropicError) as error:
             # The SDK builds events without checking them, so a wrong one shows up where it is read.
             raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}.") from error
 
@@ -333,6 +345,8 @@ def _request(
 ) -> bytes:
     """Return the body of a request; cache marks stand where the history will not change."""
     body: dict[str, Json] = {"model": model.name, "max_tokens": model.max_tokens, "stream": True}
+    if model.temperature is not None:
+        body["temperature"] = model.temperature
     if system.strip():
         text = encodable(system)
         body["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]

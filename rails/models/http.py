@@ -13,13 +13,13 @@ import socket
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cache
 from typing import Any, Final, NoReturn
 
 from rails.core import limits
-from rails.core.conversation import StopReason
+from rails.core.conversation import Delta, StopReason
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
@@ -127,6 +127,19 @@ def request_text(body: Mapping[str, Json], messages: Iterable[str], tools: str) 
     """Return a request as JSON; its ``messages`` and ``tools`` are JSON already, made when they were new."""
     more = f', "tools": {tools}' if tools else ""
     return f'{json.dumps(body)[:-1]}, "messages": [{", ".join(messages)}]{more}}}'.encode()
+
+
+def steadied(answer: Iterator[Delta], without: Callable[[], Iterator[Delta]]) -> Iterator[Delta]:
+    """Yield an answer at a temperature; where the provider refuses that (newer models do), one ``without`` it."""
+    begun = False
+    try:
+        for delta in answer:
+            begun = True
+            yield delta
+    except ModelError as error:
+        if begun or "temperature" not in str(error).casefold():
+            raise
+        yield from without()
 
 
 def unreached(url: str, reason: object) -> ModelError:

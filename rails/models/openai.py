@@ -28,12 +28,13 @@ from rails.core.conversation import (
     TextPart,
     ToolSpec,
     Usage,
+    readable,
 )
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.models.http import ModelServer, echo_arguments, encodable, ending, request_text
+from rails.models.http import ModelServer, echo_arguments, encodable, ending, request_text, steadied
 from rails.models.model import Model
 from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
@@ -91,7 +92,7 @@ class OpenAIModel(Model):
         return cls(name, key, url, max_tokens, window=window, strictness=Strictness.from_environment(environment))
 
     def steady(self) -> OpenAIModel:
-        """Return this model at temperature 0.1."""
+        """Return this model at temperature 0.1, or without one where that is refused."""
         return replace(self, temperature=0.1)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
@@ -100,7 +101,11 @@ class OpenAIModel(Model):
         def answer(strict: bool) -> Iterator[Delta]:
             return self._answer(_request(self, system, messages, tools, strict=strict))
 
-        return self.strictness.asked(answer, own_server=self.base_url == DEFAULT_URL)
+        asked = self.strictness.asked(answer, own_server=self.base_url == DEFAULT_URL)
+        if self.temperature is None:
+            return asked
+        plain = replace(self, temperature=None)
+        return steadied(asked, lambda: plain.stream(system=system, messages=messages, tools=tools))
 
     def served_window(self) -> int:
         """Return what the server says of the model's window, in tokens; 0 where it says nothing."""
@@ -119,7 +124,8 @@ class OpenAIModel(Model):
                 yield from reading.take(event)
                 if reading.ended:
                     break
-        yield reading.answer()
+            answer = readable(reading.answer())
+        yield answer
 
     def _server(self) -> ModelServer:
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}

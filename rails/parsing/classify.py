@@ -89,7 +89,7 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
         "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
     )
     repaired = any(not note.name.startswith("text_to_") for note in read.repairs)
-    return _unfit(request, tools.get(read.tool)) if repaired and not fits_call(read, tools) else request
+    return _unfit(request, tools.get(read.tool), "XML") if repaired and not fits_call(read, tools) else request
 
 
 def _unclosed_call(span: BlockSpan) -> Refusal:
@@ -237,13 +237,13 @@ def _moved(note: Repair, by: int) -> Repair:
     return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
 
 
-def _unfit(request: RawRequest, schema: Mapping[str, Json] | None) -> Refusal:
+def _unfit(request: RawRequest, schema: Mapping[str, Json] | None, what: str = "JSON") -> Refusal:
     names = ", ".join(dict.fromkeys(note.name for note in request.repairs))
     message = (
-        f"The JSON is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}"
+        f"The {what} is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}"
         f"{_why(request, schema)}, so what was meant is uncertain."
     )
-    return Refusal("syntax", message, HINT, request.start, request.end)
+    return Refusal("syntax", message, HINT.replace("JSON", what), request.start, request.end)
 
 
 def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:

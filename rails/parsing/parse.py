@@ -118,8 +118,7 @@ class AnswerParser:
         remnant = self._remnant or self._scanner.orphan >= self._doubt
         quoted = min(self._doubt if not whole or remnant else _NOWHERE, self._torn_from(whole))
         for outcomes in self._waiting:
-            ends = outcomes[0].end
-            last = isinstance(outcomes[0], RawRequest) and ends >= self._scanner.offset
+            last = outcomes[0].end >= self._scanner.offset
             settled = (uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes)
             self._complete([self._placed(one) if isinstance(one, Refusal) else one for one in settled], late)
         self._done = True

@@ -47,8 +47,10 @@ _QUOTES: Final = frozenset(
     {"example", "examples", "function_response", "function_result", "function_results", "observation", "tool_output"}
     | {"tool_outputs", "tool_response", "tool_responses", "tool_result", "tool_results"}
 )
+#: What shows a text, or folds it away: a call in it may have been meant, and its author is told that it is not read.
+SHOWN: Final = frozenset({"antartifact", "artifact", "details", "samp", "summary", "template", "textarea", "xmp"})
 #: Names that are also words of HTML or of prose: containers only where a line begins or ends with them.
-_AT_LINE_START: Final = frozenset(
+_AT_LINE_START: Final = SHOWN | frozenset(
     {"blockquote", "code", "context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
     | {"history", "log", "output", "plan", "planning", "pre", "quote", "sample", "samples", "stdout", "system"}
     | {"system-reminder", "transcript", "user", "human", "assistant"}
@@ -181,10 +183,6 @@ _HINT: Final = lazy(
 #: What such a thing begins with.
 _FIRST: Final = ("<", "[", "◁", "***")
 _CLOSINGS: Final = tuple(lazy(token.closing, re.IGNORECASE) for token in _TOKENS)
-#: What every closing token holds; the empty text where there is no such thing.
-_LITERALS: Final = tuple(
-    {"[THINK]": "[/", "◁think▷": "▷", "a comment": "-->"}.get(token.label, "") for token in _TOKENS
-)
 
 #: The first line of a patch, and what its last one looks like.
 _PATCHES: Final = (
@@ -222,7 +220,7 @@ class Container:
     @property
     def nests(self) -> bool:
         """Whether containers of the same name in it are counted. A thought ends at its first closing mark."""
-        return self.kind in ("quote", "call") and self.closing is not None and self.closing.groups > 0
+        return self.kind in ("quote", "call")
 
 
 class Closed(NamedTuple):
@@ -278,7 +276,7 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
 def _token(found: re.Match[str]) -> Container:
     number = int(str(found.lastgroup)[1:])
     token = _TOKENS[number]
-    return Container(token.kind, token.label, found.start(), found.end(), _CLOSINGS[number], _LITERALS[number])
+    return Container(token.kind, token.label, found.start(), found.end(), _CLOSINGS[number])
 
 
 def kind_of(name: str) -> ContainerKind:
@@ -295,6 +293,28 @@ def find_patch(line: str) -> Container | None:
         if found:
             return Container("patch", "a patch", 0, len(line), closing)
     return Container("patch", "a patch", 0, len(line), lines=_DIFF_LINE) if _DIFF.match(line) else None
+
+
+INDENTED: Final = "an indented code block"
+_INDENTED_LINE: Final = lazy(r"(?: {4}| {0,3}\t)|[ \t]*\r?\n")
+_LIST_ITEM: Final = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+
+
+def find_indented(line: str, before: str) -> Container | None:
+    """Return the indented code block (CommonMark, 4.4) that begins with this line behind the prose ``before``.
+
+    What is indented below a list item belongs to the item; so none is found where ``before`` does not tell that there
+    is no list: a line without indentation that follows an empty line, or stands first.
+    """
+    if not _INDENTED_LINE.match(line):
+        return None
+    lines = before.splitlines()
+    for number in reversed(range(len(lines))):
+        if _LIST_ITEM.match(lines[number]):
+            return None
+        if lines[number][:1].strip() and (not number or not lines[number - 1].strip()):
+            return Container("quote", INDENTED, 0, len(line), lines=_INDENTED_LINE)
+    return None
 
 
 class Withdrawn(NamedTuple):

@@ -5,7 +5,8 @@ how the stream was cut into chunks; only the announcement of a request looks at 
 character. Each character is looked at a bounded number of times.
 
 Rules that are choices:
-    fences      three or more back-ticks or tildes at a line's start, after blanks or list markers; closed by
+    fences      three or more back-ticks or tildes at a line's start, after list markers or blanks (four of them
+                below a paragraph make it code that is shown); closed by
                 a line of at least as many of the same, or directly after the JSON value on its line
     languages   json, jsonc and json5 in any letter case; fences without a language never hold requests
     XML calls   ``<tool name="…">`` or an element named like a tool, at a line's start, ``<action>`` allowed before
@@ -326,6 +327,9 @@ class Scanner:
         language = JSON_INFO.match(info)
         rest = info[language.end() :] if language else ""
         inline = INLINE.match(rest) is not None
+        shown = quoted.find_indented(line, self._paragraphs()) if language and line[0] in " \t" else None
+        if shown is not None:
+            return self._region(shown), len(line)
         if language and (inline or mark[0] != "`" or "`" not in rest):
             used = len(line) - len(rest) if inline else len(line)
             return self._json(mark, used), used
@@ -336,6 +340,10 @@ class Scanner:
             if _REST.search(self._before):
                 self.orphan = self.offset
         return QuoteBlock(self.offset, self.offset + len(line), info.strip(), char=mark[0], length=len(mark)), len(line)
+
+    def _paragraphs(self) -> str:
+        """Return the prose before this line, without a first line that may be the end of one."""
+        return self._before if len(self._before) < _BEFORE else self._before.partition("\n")[2]
 
     def _marked(self, found: optional.Marker) -> MarkedJson:
         start = self.offset

@@ -24,7 +24,7 @@ from rails.data_formats.python_code import parse_tree
 from rails.data_formats.strict_json import JsonFault, parse_strict, read_container
 from rails.json_schema import quick_check
 from rails.json_schema.quick_check import fits
-from rails.parsing import foreign_calls
+from rails.parsing import foreign_calls, quoted
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, fits_call, read_value
 from rails.parsing.call_formats.optional import NAMES, translate
@@ -119,7 +119,7 @@ def _in_items(text: str, items: Sequence[BlockSpan | str], tools: ToolSchemas) -
 
 def _in_span(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]:
     if span.container is not None:
-        yield from _in_container(text, span)
+        yield from _in_container(text, span, tools)
     elif span.kind == "json":
         yield from _json_calls(text, span.body_start, span.body_end, "in a json fence", tools)
         if isinstance(parse_strict(span.body), JsonFault):
@@ -128,13 +128,18 @@ def _in_span(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]
         yield from _in_fence(text, span, tools)
 
 
-def _in_container(text: str, span: BlockSpan) -> Iterator[_Found]:
-    """A call in another model's format; or one in a thought that nothing follows, so that it was the answer."""
+def _in_container(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]:
+    """A call in another model's format; one that is shown; or one in a thought that nothing follows: the answer."""
     tool = foreign_calls.wanted_tool(span.raw)
     if span.container == "call":
         yield _Found(span.start, span.end, tool, f"in the form of another model ({span.label})")
     elif span.container == "thought" and not text[span.end :].strip() and _TOOL_KEY.search(span.raw):
         yield _Found(span.start, span.end, tool, "inside a thought, behind which nothing follows")
+    elif span.label in quoted.SHOWN or span.label == quoted.INDENTED:
+        name = span.label if span.label == quoted.INDENTED else f"<{span.label}>"
+        where = f"inside {name}"
+        yield from _json_calls(text, span.body_start, span.end, where, tools)
+        yield from _xml_calls(text, span.body_start, span.end, where, tools)
 
 
 def _in_fence(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]:
@@ -240,9 +245,9 @@ def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
     what = call.where if call.where.startswith("the file ") else f"a call of '{name}' {call.where}" if name else ""
     message = f"Line {line} holds {what or f'a call {call.where}'}, which is not read; it was not carried out."
     if name and not foreign_calls.known_tool(call.tool, tools):
-        known = ", ".join(sorted(tools)[:20]) or "none"
-        message += f" There is no tool '{name}'; there are: {known}."
-        message += f" {not_offered.reason(name)}".rstrip()
+        why = not_offered.reason(name)
+        there = f". {why} There are" if why else "; there are"
+        message += f" There is no tool '{name}'{there}: {', '.join(sorted(tools)[:20]) or 'none'}."
     return Refusal("unread", message, _HINT, call.start, call.end)
 
 

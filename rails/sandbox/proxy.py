@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import UsageError
-from rails.core.scratch import kept_folder
+from rails.core.scratch import kept_folder, room_for_sockets
 from rails.core.text import one_line
 from rails.sandbox.view import HOST
 
@@ -48,7 +48,8 @@ def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
     for host in hosts:
         if not HOST.fullmatch(host):
             raise UsageError(f"{one_line(host)!r} is not a host's name. Nothing was run.")
-    folder = kept_folder("proxy")
+    with room_for_sockets():
+        folder = kept_folder("proxy")
     place = folder / "socket"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(place))

@@ -7,13 +7,13 @@ path as every edit; once it is decided, the layer forgets it. What git ignores s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rails.core import limits
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.changes import ChangeSet
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError, RailsError
 from rails.core.events.base import Event
 from rails.core.events.changes import ToolExecutionResult
@@ -39,7 +39,7 @@ _NO_TESTS: Final = (
 )
 
 
-@dataclass
+@dataclass(slots=True)
 class ContainedRuns:
     """Runs commands for one session. ``label`` is found when first needed, and logged; ``agreed`` is a human's yes.
 
@@ -52,8 +52,8 @@ class ContainedRuns:
     found: Label | None = None
     agreed: bool = False
     unlocked: bool = False
-    _layer: Layer | None = field(default=None, init=False)
-    _count: int = field(default=0, init=False)
+    _layer: Layer | None = None
+    _count: int = 0
 
     @property
     def label(self) -> Label:

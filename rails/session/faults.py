@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from rails.core.errors import LogError, ModelError, RailsError, TimeUpError, UnansweredError
+from rails.core.errors import FAULT, LogError, ModelError, RailsError, TimeUpError, UnansweredError
 from rails.core.events.base import Event
 from rails.core.events.session import ErrorEvent
 from rails.core.text import one_line
@@ -31,7 +31,7 @@ def attempted(
     """Return what ``step`` returns, or the outcome of the exception that it raised. ``doing`` says what it is for."""
     try:
         return step()
-    except Exception as error:
+    except FAULT as error:
         return outcome_of(publish, ids, doing, error)
 
 
@@ -44,7 +44,9 @@ def happened(what: str) -> Iterator[None]:
         raise LogError(f"{error} {what}".rstrip()) from error
 
 
-def outcome_of(publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, error: Exception) -> RequestResult:
+def outcome_of(
+    publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, error: BaseException
+) -> RequestResult:
     """Publish what went wrong and return what the agent is told; raise ``error`` again where it is passed on."""
     if isinstance(error, _PASSED_ON):
         raise error

@@ -6,6 +6,7 @@ They stand in ``.rails/handoffs/SESSION/``, where no agent can write and git doe
     01_planning_output.md     what the first agent gave back (.json when its contract is a schema)
     02_for_coder.md           what the second one is handed, whole and as data; edit this one
     03_coder_output.md  …     and so on; 02_for_human.md and 01_coder_answer.md when a human has to take over
+    04_final_approved/        at the end, the files that were approved and written, as they are then
 
 The numbers follow from the step alone, so a session that was killed in between writes the same files again.
 """
@@ -43,11 +44,15 @@ class Handoffs:
 
     def write(self, name: str, text: str) -> str:
         """Write a file whole, or not at all, and return its name. Raises WorkspaceError."""
+        return self.keep(name, text.encode("utf-8", "surrogatepass"))
+
+    def keep(self, name: str, data: bytes) -> str:
+        """Write the bytes of a file as :meth:`write` does a text."""
         for folder in (self.state, self.folder.parent, self.folder):
             if folder.is_symlink():
                 raise WorkspaceError(f"{folder} is a link, so no hand-off is written there. Remove it.")
         try:
-            atomic_file.replace_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
+            atomic_file.replace_file(self.folder / name, data)
         except OSError as error:
             raise WorkspaceError(f"{self.folder / name} cannot be written: {error.strerror}.") from error
         return name
@@ -85,6 +90,11 @@ def next_name(step: int, receiver: str) -> str:
     return f"{2 * step + 2:02}_for_{receiver}.md"
 
 
+def final_name(steps: int) -> str:
+    """Return the name of the folder with the files that so many agents left."""
+    return f"{2 * steps:02}_final_approved"
+
+
 def answer_name(step: int, agent: str) -> str:
     """Return the name of the file with the last answer of an agent that gave up."""
     return f"{2 * step + 1:02}_{agent}_answer.md"
@@ -92,7 +102,9 @@ def answer_name(step: int, agent: str) -> str:
 
 def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str]) -> str:
     """Return what ``receiver`` is handed: the result, and the files that were changed on the way."""
-    body, left_out = head_and_tail(result.strip(), limits.HANDOFF_CHARS)
+    whole = result.strip()
+    bare = sender.schema is not None and whole.startswith("{")  # read as a result without a fence; not so below words
+    body, left_out = head_and_tail(f"```json\n{whole}\n```" if bare else whole, limits.HANDOFF_CHARS)
     cut = [f"[{left_out} characters left out; the whole result is in the file before this one.]"] if left_out else []
     files = [f"- {one_line(path, 200)} ({kind})" for path, kind in islice(changed.items(), 100)]
     files += [f"- and {len(changed) - 100} more"] if len(changed) > 100 else []

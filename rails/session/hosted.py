@@ -104,8 +104,8 @@ class HostedSession(Closing):
     ) -> None:
         self.project, self.gate, self.host, self.model = project, gate, host, model
         name = f"{host}-{session}"
-        hashed = f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
-        self.name = name if SESSION_ID.fullmatch(name) else hashed
+        known = SESSION_ID.fullmatch(name)
+        self.name = name if known else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
         self._folder = state_of(project) / FOLDER / self.name
         self._disk = ProjectChanges(project, self._folder / "contents")
         self._log: HostedLog | None = None
@@ -125,7 +125,9 @@ class HostedSession(Closing):
         verdict = self._judged(ids, changes)
         denied = self._denied(call, verdict) if may_have_policy(self.project) else ""
         if verdict.status == "pass" and not denied:
-            self._passed((*verdict.proposal.changes, *changes.changes))
+            # What came counts, too, if it lacks formatting at most; what was fixed in it is told once it is written.
+            fixed = any(one.rule != "format" for one in verdict.fixed)
+            self._passed((*verdict.proposal.changes, *(() if fixed else changes.changes)))
         self._note(lambda _: self._save())
         return Judged(verdict, denied)
 
@@ -198,12 +200,13 @@ class HostedSession(Closing):
             self._note(one)
 
     def close(self) -> None:
-        """Close the log."""
+        """Close the log, so that another process may write it; what comes next opens it again."""
         try:
             self.settle()
         finally:
-            if self._log is not None:
-                self._log.close()
+            log, self._log = self._log, None
+            if log is not None:
+                log.close()
 
     # -- the log ---------------------------------------------------------------------------------
 
@@ -232,9 +235,11 @@ class HostedSession(Closing):
         number = self._state.turns
         self._note(lambda log: log.turn(number, call.id, call.tool, call.input))
 
-    def _judged(self, ids: tuple[str, ...], changes: ChangeSet, base: str | None = None) -> Verdict:
+    def _judged(
+        self, ids: tuple[str, ...], changes: ChangeSet, *, base: str | None = None, fix: bool = True
+    ) -> Verdict:
         started = time.monotonic()
-        verdict = self.gate.judge(changes, agent=self.host, base=base)
+        verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix)
         spent = round((time.monotonic() - started) * 1000, 3)
         self._note(lambda log: log.judged(ids, spent, verdict))
         return verdict
@@ -250,7 +255,7 @@ class HostedSession(Closing):
 
             head = self._state.start.head
             own = head not in ("", EMPTY_TREE) and any(is_configuration(str(change.path)) for change in changes.changes)
-            self._judged_last = digest, self._judged((), changes, base=head if own else None)
+            self._judged_last = digest, self._judged((), changes, base=head if own else None, fix=False)
         return self._judged_last[1]
 
     # -- what is on the disk -----------------------------------------------------------------------

@@ -18,7 +18,7 @@ from rails.agents.monitor_rules.alert import AlertSeverity, alert
 from rails.agents.output import structured_answer
 from rails.agents.prompt import as_data
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
-from rails.core.errors import ModelError
+from rails.core.errors import FAULT, ModelError
 from rails.core.events.record import Record
 from rails.core.events.session import OverseerAlert
 from rails.core.events.turn import FeedbackSent, LlmCall
@@ -62,7 +62,7 @@ def model_alert(model: Model, context: TurnContext, records: Sequence[Record]) -
         answer = _ask(model, context, records)
         usage = answer.usage
         severity, reason = _verdict(answer)
-    except Exception as error:
+    except FAULT as error:
         # Whatever goes wrong here must not pass for a clean turn.
         severity, reason = "stop", f"The overseer's model gave no verdict: {type(error).__name__}: {error}"
     grave = _SEVERITIES[severity]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 
 from rails.agents.instructions import instructions_text
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver
-from rails.core.errors import RailsError
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import FAULT, RailsError
 from rails.core.events.base import Event
 from rails.core.events.record import Record
 from rails.core.events.session import ErrorEvent
@@ -28,7 +28,7 @@ from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
 
-@dataclass
+@dataclass(slots=True)
 class OpenSession:
     """``watch`` gets every record after it is in the log, and ``records`` are those of this run and what it resumed."""
 
@@ -43,12 +43,15 @@ class OpenSession:
     #: Asked again and again while an agent works: it raises KeyboardInterrupt where a person wants the agent stopped.
     check: Callable[[], object] = field(default=lambda: None)
     gate: Gate | None = None
-    records: list[Record] = field(default_factory=list, init=False)
-    contained: ContainedRuns = field(init=False)
+    records: list[Record] = field(default_factory=list)
+    _contained: ContainedRuns | None = None
 
-    def __post_init__(self) -> None:
-        """Make what runs commands; it is opened when the first one runs."""
-        self.contained = ContainedRuns(self.job.project, self.publish)
+    @property
+    def contained(self) -> ContainedRuns:
+        """What runs commands; it is opened when the first one runs."""
+        if self._contained is None:
+            self._contained = ContainedRuns(self.job.project, self.publish)
+        return self._contained
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -74,16 +77,16 @@ class OpenSession:
             self.watch(record)
         except (RailsError, BrokenPipeError):
             raise
-        except Exception as error:
+        except FAULT as error:
             self._unseen(error)
         return record
 
-    def _unseen(self, error: Exception) -> None:
+    def _unseen(self, error: BaseException) -> None:
         """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
         record = self.log.append(fault_event("this was shown", error))
         self._note(record)
         watch, self.watch = self.watch, lambda _: None
-        with suppress(Exception):
+        with suppress(*FAULT):
             watch(record)
         self.watch = watch
 

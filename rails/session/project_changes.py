@@ -29,6 +29,9 @@ _MOST_FILES: Final = 20_000
 _FILE_BYTES: Final = 1_000_000
 _ALL_BYTES: Final = 100_000_000
 _SKIPPED: Final = frozenset({"node_modules", "venv", "__pycache__", "dist", "build", "site-packages"})
+_NOT_LOOKED_INTO: Final = _SKIPPED | {".git", ".rails", ".venv"}
+#: Entries of folders that are looked at for what git does not list.
+_MOST_ENTRIES: Final = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class ProjectChanges:
         head, dirty = (status or GitStatus(self.project)).read()
         kept: dict[str, str | None] = {}
         room = _ALL_BYTES
-        for name in dirty if head else self._walk():
+        for name in (*dirty, *self._special()) if head else self._walk():
             if name.startswith(".rails/"):
                 continue
             data = self._read(name)
@@ -156,7 +159,10 @@ class ProjectChanges:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
         names = dict.fromkeys(
-            (*snapshot.files, *GitStatus(self.project).read()[1], *self._moved(snapshot.head), *self._hidden(snapshot))
+            (
+                *(*snapshot.files, *GitStatus(self.project).read()[1], *self._special()),
+                *(*self._moved(snapshot.head), *self._hidden(snapshot)),
+            )
         )
         yield from (name for name in names if not name.startswith(".rails/"))
 
@@ -217,6 +223,21 @@ class ProjectChanges:
             return os.lstat(self.project.joinpath(*path.parts)).st_mode & 0o777
         except OSError:
             return 0o644
+
+    def _special(self) -> Iterator[str]:
+        """Yield what is neither file, folder nor link, such as a named pipe: git does not say that it is there."""
+        folders, left = [str(self.project)], _MOST_ENTRIES
+        while folders and left > 0:
+            try:
+                entries = list(os.scandir(folders.pop()))
+            except OSError:  # it is gone, or not ours to read
+                continue
+            left -= len(entries)
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders += [entry.path] if entry.name not in _NOT_LOOKED_INTO else []
+                elif not entry.is_symlink() and not entry.is_file(follow_symlinks=False):
+                    yield os.path.relpath(entry.path, self.project)
 
     def _walk(self, start: str = "") -> list[str]:
         """Return every file that is neither hidden nor installed. Raises WorkspaceError where there are too many."""

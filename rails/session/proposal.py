@@ -15,7 +15,7 @@ from typing import Final
 
 from rails.approval.decision import request_for_changes, sign_changes
 from rails.core.changes import ChangeSet
-from rails.core.errors import Refusal, StaleError, TimeUpError, WorkspaceError
+from rails.core.errors import FAULT, Refusal, StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -140,7 +140,7 @@ def _write(
         outcome = say(ids, str(error))
         context.publish(_result(outcome, ChangeSet(), started))
         return outcome
-    except Exception as error:
+    except FAULT as error:
         outcome = faults.outcome_of(context.publish, ids, _WRITING, error)
         applied = _left_by_a_fault(context, asked.changes)
         context.publish(_result(outcome, applied.changes, started))
@@ -165,7 +165,7 @@ def _told(
 
 def _left_by_a_fault(context: TurnContext, changes: ChangeSet) -> Applied:
     """Return what is on disk after a fault of ours while writing: all of the change, or nothing of it."""
-    with suppress(Exception):  # the next start tries again
+    with suppress(*FAULT):  # the next start tries again
         recover(context.project)
     with suppress(WorkspaceError):
         if all(read_file(context.project, change.path) == change.after for change in changes.changes):

@@ -9,17 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from rails.agents.output import json_of
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
-from rails.core.errors import RailsError, UsageError
+from rails.core import limits
+from rails.core.errors import FAULT, RailsError, UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import counted, one_line, printable, sha256
-from rails.edits.apply import recover
+from rails.edits.apply import read_file, recover
 from rails.gate.support.settings import Enforcement
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
@@ -58,7 +61,6 @@ class Session(OpenSession):
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""
-        super().__post_init__()
         self.contained.human = self.human
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
@@ -78,13 +80,13 @@ class Session(OpenSession):
                 ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
             except RailsError:
                 raise
-            except Exception as error:
+            except FAULT as error:
                 ending = self._broken(error)
         if ending.outcome not in PAUSED:
             self.publish(WorkflowEnd(ending.message, ending.outcome))
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
-    def _broken(self, error: Exception) -> Ending:
+    def _broken(self, error: BaseException) -> Ending:
         """Pause after a fault of ours between turns."""
         fault = fault_event("the session went on", error)
         self.publish(fault)
@@ -177,13 +179,18 @@ class Session(OpenSession):
         return self._passed(step, sender, receiver, offered)
 
     def _hand_over_last(self, result: str) -> None:
-        """Write the last result of a chain, for the human."""
+        """Write the last result of a chain, and the files that came of it, for the human."""
         step = len(self.job.tasks) - 1
         sender = named(self.agents, self.job.tasks[step][0])
         text = result if sender.schema is None else json_of(result)
         file = self.state.handoffs.write(handoffs.output_name(step, sender), text)
         digest = sha256(text.encode())
         self.publish(Handoff(sender.name, "human", file, handoffs.contract_of(sender), digest))
+        for name in islice(self.state.tried.changed, limits.FILES_PER_CHANGE):
+            path = parse_path(name)
+            data = read_file(self.job.project, path) if isinstance(path, WorkspacePath) else None
+            if data is not None:
+                self.state.handoffs.keep(f"{handoffs.final_name(step + 1)}/{name}", data)
 
     def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
         """Return the hand-off's text once a human has agreed to it, or ``None``; or what goes back to its agent."""

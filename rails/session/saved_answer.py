@@ -7,7 +7,6 @@ the model again; what its author should read is in the result.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import time
@@ -182,7 +181,7 @@ def _folder(project: Path | str) -> Path:
     return folder
 
 
-@dataclasses.dataclass
+@dataclass(slots=True)
 class Proposals:
     """Answers from outside, one after the other, in a session of their own with one log.
 
@@ -196,19 +195,21 @@ class Proposals:
     agents: dict[str, Agent]
     approver: Approver
     gate: Gate
-    watch: Callable[[Record], object] = dataclasses.field(default=lambda _: None)
+    watch: Callable[[Record], object] = field(default=lambda _: None)
     author: str = "saved answer"
-    session: OpenSession = dataclasses.field(init=False)
-    became: list[ApplyStatus] = dataclasses.field(default_factory=list, init=False)
-    _numbers: Iterator[int] = dataclasses.field(default_factory=lambda: itertools.count(1), init=False)
+    became: list[ApplyStatus] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _session: OpenSession | None = None
 
-    def __post_init__(self) -> None:
-        """Begin the session's log."""
-        log_session_start(self.job, self.log, self.author)
-        model_for = SavedAnswer(self.author).for_agent
-        self.session = OpenSession(
-            self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate
-        )
+    @property
+    def session(self) -> OpenSession:
+        """The session; its log begins when it is first asked for."""
+        if self._session is None:
+            log_session_start(self.job, self.log, self.author)
+            words = (self.job, self.log, self.registry, self.agents)
+            model_for = SavedAnswer(self.author).for_agent
+            self._session = OpenSession(*words, model_for, self.approver, gate=self.gate)
+        return self._session
 
     @contextmanager
     def open(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from rails.approval.decision import Decision
-from rails.core.conversation import Message, ModelAnswer, TextDelta
+from rails.core.conversation import Message, ModelAnswer, TextDelta, readable
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
@@ -129,7 +129,10 @@ def _listen(context: TurnContext, reader: AnswerReader, messages: Sequence[Messa
     stream = context.model.stream(system=context.system, messages=messages, tools=context.tools)
     for delta in in_time(stream, context.model.silence_s, context.time_left):
         if not isinstance(delta, TextDelta):
-            return delta
+            try:
+                return readable(delta)
+            except ValueError as error:
+                raise ModelError(f"What came of the model is no answer ({error}). Nothing of it was run.") from error
         reader.feed(delta.text)
     raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
 

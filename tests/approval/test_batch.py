@@ -1,6 +1,8 @@
 """Runs of one tool are one question; the whole word approves all, numbers approve some, nothing else any."""
 
 import io
+import os
+import sys
 from dataclasses import replace
 
 import pytest
@@ -10,6 +12,7 @@ from rails.approval.policy.policy import PolicyApprover
 from rails.approval.policy.rules import Policy, PolicyRule
 from rails.approval.terminal.approver import TerminalApprover
 from rails.approval.terminal.batch import alike, digest_of_all
+from rails.approval.terminal.console import Pasted
 from rails.approval.terminal.scripted import ScriptedApprover
 
 
@@ -207,12 +210,17 @@ def test_twenty_answers_that_decide_nothing_are_a_no(three):
 
 
 class Unplugged(io.StringIO):
+    error = OSError
+
     def readline(self, *_):
-        raise OSError("unplugged")
+        raise self.error("unplugged")
 
 
-def test_a_terminal_that_fails_denies_each_and_says_why(three):
-    approver = TerminalApprover(Unplugged(), io.StringIO(), accept_pipe=True, width=100)
+@pytest.mark.parametrize("error", [OSError, ValueError])
+def test_a_terminal_that_fails_denies_each_and_says_why(three, error):
+    stream = Unplugged()
+    stream.error = error
+    approver = TerminalApprover(stream, io.StringIO(), accept_pipe=True, width=100)
     decisions = approver.decide_batch(three)
     assert [(one.answer, one.by, one.of) for one in decisions] == [("deny", "error", each.digest) for each in three]
     assert all("unplugged" in one.reason for one in decisions)
@@ -241,3 +249,96 @@ def test_why_to_be_careful_stands_once_above_the_list(three):
     for risk in three[0].risks:
         assert " ".join(screen.replace("│", " ").split()).count(risk) == 1
     assert screen.index("runs a program") < screen.index("1 │")
+
+
+def test_the_keys_are_read_in_any_letter_case_and_what_stands_behind_them_is_the_reason(three):
+    assert answers(ask(three, "APPROVE 2\n")[0]) == [None, "approve", None]
+    assert answers(ask(three, "One\n")[0]) == [None] * 3
+    for typed, answer, reason in (
+        ("DENY  No, Thanks \n", "deny", "No, Thanks"),
+        ("stop\n", "abort", ""),
+        ("S it is late\n", "abort", "it is late"),
+        ("d\n", "deny", ""),
+        ("d\n\n", "deny", ""),
+    ):
+        said, screen = ask(three, typed)
+        assert [(one.answer, one.reason, one.by) for one in said] == [(answer, reason, "human")] * 3, typed
+        assert [one.of for one in said] == [one.digest for one in three]
+        assert ("Why not? The agent reads this (Enter: no reason): " in screen) is (typed[:2] == "d\n")
+
+
+def test_several_runs_are_shown_in_full_in_their_order_and_the_question_stays(make):
+    runs = [run_of(make, f"target {number}", number) for number in (1, 2, 3)]
+    decisions, screen = ask(runs, "view 3,1\no\n")
+    assert answers(decisions) == [None] * 3
+    shown = screen.partition("[?]")[2]
+    assert shown.index("target 1") < shown.index("target 3")
+    assert "target 2" not in shown
+    assert "That decides nothing." not in shown
+    assert screen.count("[?], then Enter: ") == 2
+    assert "Type numbers from 1 to 3.\n" in ask(runs, "approve 4\no\n")[1]
+    assert "Type ? and Enter for what the keys do." in ask(runs, "v 4\no\n")[1]
+
+
+class Pastes(io.StringIO):
+    """A terminal into which somebody pastes once."""
+
+    def __init__(self, typed, at):
+        super().__init__(typed)
+        self.left = at
+
+    def readline(self, *size):
+        self.left -= 1
+        if self.left == 0:
+            raise Pasted
+        return super().readline(*size)
+
+
+@pytest.mark.parametrize(("typed", "at"), [("approve\n", 1), ("d\napprove\n", 2)])
+def test_a_paste_decides_nothing_not_even_a_reason_and_the_question_is_put_again_from_the_start(three, typed, at):
+    out = io.StringIO()
+    decisions = TerminalApprover(Pastes(typed, at), out, accept_pipe=True, width=100).decide_batch(three)
+    assert answers(decisions) == ["approve"] * 3
+    assert "More came than one typed line, so none of it counts. The question is asked again." in out.getvalue()
+    assert out.getvalue().count("Run this tool 3 times?") == 2
+
+
+def test_how_long_a_human_took_is_part_of_every_answer(three, monkeypatch):
+    times = iter((10.0, 12.3456))
+    monkeypatch.setattr("rails.approval.terminal.batch.time.monotonic", lambda: next(times, 12.3456))
+    assert [one and one.seconds for one in ask(three, "approve 1 2\n")[0]] == [2.346, 2.346, None]
+
+
+def test_a_long_run_goes_on_below_its_number_and_the_list_fits_the_terminal(make):
+    runs = [run_of(make, "word " * 30, 1), run_of(make, "y", 2)]
+    out = io.StringIO()
+    TerminalApprover(io.StringIO("o\n"), out, accept_pipe=True, width=60).decide_batch(runs)
+    lines = out.getvalue().splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("  1 │"))
+    second = next(n for n, line in enumerate(lines) if line.startswith("  2 │"))
+    assert second > first + 1
+    assert all(line.startswith("    │") for line in lines[first + 1 : second])
+    assert all(len(line) <= 60 for line in lines[first : second + 1])
+    assert lines[first - 1] == ""
+    assert lines[first].count("word") > 5
+
+
+def test_runs_are_alike_only_where_nothing_stands_beside_either_of_them(make):
+    one, other = run_of(make, "a", 1), run_of(make, "b", 2)
+    for beside in ({"notes": ("repaired",)}, {"doubts": ("a doubt",)}, {"risks": ("a risk",)}, {"tool_request": None}):
+        assert not alike(replace(one, **beside), other), beside
+        assert not alike(one, replace(other, **beside)), beside
+    assert digest_of_all([one, other]) != digest_of_all([other, one])
+    assert len(digest_of_all([one])) == 64
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+def test_what_was_typed_before_the_list_was_shown_decides_nothing(three):
+    ours, theirs = os.openpty()
+    os.write(ours, b"approve\n")
+    with open(theirs, encoding="utf-8") as stream:
+        out = io.StringIO()
+        decisions = TerminalApprover(stream, out, quiet_s=0.01, timeout_s=0.1).decide_batch(three)
+    os.close(ours)
+    assert [(one.answer, one.by) for one in decisions] == [("deny", "timeout")] * 3
+    assert "Run this tool 3 times?" in out.getvalue()

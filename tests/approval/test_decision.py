@@ -265,6 +265,9 @@ def test_a_question_about_a_result_is_one_of_its_own(make):
         True,
     )
     assert asked.tool_request.parameters == {"returned": "42\u200b" + "\n" * 100}
+    assert asked.explanation == asked.tool_request.explanation == "", (
+        "what the agent said of the run is not said of what came"
+    )
     assert [risk.kind for risk in asked.named] == ["invisible", "hidden"]
     assert asked.risks[0].startswith("run_tests has run. Approve to let the agent read")
     assert asked.risks[1:] == tuple(risk.text for risk in asked.named)

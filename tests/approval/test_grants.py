@@ -236,10 +236,11 @@ def test_a_rule_of_the_user_and_a_grant_may_cover_a_change_set_together_and_each
     assert PolicyApprover(Policy(), None).changes() == ()
 
 
-def test_a_board_that_leads_elsewhere_is_not_written(make, clock, tmp_path):
+@pytest.mark.parametrize("link", [".rails/grants", ".rails"])
+def test_a_board_that_leads_elsewhere_is_not_written(make, clock, tmp_path, link):
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / ".rails").mkdir()
-    (tmp_path / ".rails" / "grants").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(tmp_path / "elsewhere")
     grants = Grants(clock, GrantsFile(tmp_path / ".rails" / "grants"))
     grants.add(propose(in_tests(make)))
     assert list((tmp_path / "elsewhere").iterdir()) == []

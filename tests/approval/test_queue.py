@@ -656,3 +656,19 @@ def test_a_terminal_that_goes_away_is_not_asked_again_and_without_a_page_its_wor
     alone = Desk(here=Here("deny", by="end of input"), page_waits=False)
     assert alone.queue.decide(make.ask()).by == "end of input"
     assert alone.queue.here is not None
+
+
+def test_a_terminal_that_stopped_asking_has_not_answered_when_time_is_up(make):
+    here = Here("deny", by="elsewhere")
+    desk = Desk(here=here, patience_s=5.0, clock=iter([0.0, 0.0, 9.0, 9.0, 9.0, 9.0]).__next__)
+    with pytest.raises(UnansweredError, match="nothing was changed"):
+        desk.queue.decide(make.ask())
+    assert desk.records[-1].details["state"] == "expired"
+    assert len(here.asked) == 1
+
+
+@pytest.mark.parametrize("answer", ["approve", "deny"])
+def test_what_the_terminal_decided_lies_in_the_box_for_whoever_comes_later(make, answer):
+    desk = Desk(here=Here(answer))
+    desk.queue.decide(make.ask())
+    assert desk.box.letters == {1: {"do": answer, "digest": make.ask().digest}}

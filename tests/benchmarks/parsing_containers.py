@@ -35,6 +35,9 @@ TOOLS: dict[str, Any] = {
         "run_code": ("code",),
     }.items()
 }
+#: Words of HTML and of prose, which are containers only at a line's start.
+SHOWN = ("details", "artifact", "antArtifact", "samp", "summary", "template", "textarea", "xmp")
+LINE_START = ("file", "document", "blockquote", "pre", *SHOWN)
 EVIL = {"tool": "delete_file", "path": "/etc/passwd"}
 REAL = f'{F}json\n{{"tool": "read_file", "path": "a.py"}}\n{F}\n'
 
@@ -128,6 +131,14 @@ OTHERS = {
         "function_call": "",
         "blockquote": "",
         "pre": "",
+        "details": " open",
+        "artifact": ' identifier="a" type="application/json"',
+        "antArtifact": "",
+        "samp": "",
+        "summary": "",
+        "template": "",
+        "textarea": "",
+        "xmp": "",
     }.items()
 }
 #: Calls that were meant, in forms that are not read.
@@ -224,6 +235,7 @@ def rows() -> Iterator[dict[str, Any]]:
         for fence in ("json", "", "tool_call"):
             yield _row("wanted", form, f"{F}{fence}\n{json.dumps(value, indent=1)}\n{F}\n", [], told=True)
         yield _row("wanted", form, f"Now:\n{json.dumps(value)}\n", [], told=True)
+    yield from _indented()
     for form, value in DATA.items():
         yield _row("data", form, f"{F}json\n{json.dumps(value)}\n{F}\nThat is it.\n", [], told=False)
 
@@ -235,9 +247,11 @@ def _quoted() -> Iterator[dict[str, Any]]:
             inside = f"{opening}{payload}{closing}"
             yield _row(form, f"{name}, then a call", f"{inside}\n{REAL}", ["read_file"], told=None)
             if number % 3 == 0:
-                yield _row(form, f"{name}, alone", f"Look:\n{inside}\nDone.\n", [], told=None)
+                yield _row(
+                    form, f"{name}, alone", f"Look:\n{inside}\nDone.\n", [], told=True if form in SHOWN else None
+                )
             if number % 3 == 1 and form not in ("markdown fence", "unified diff", "patch", "SEARCH/REPLACE"):
-                line_start = form in ("file", "document", "blockquote", "pre")
+                line_start = form in LINE_START
                 before = "" if line_start else "So: "
                 yield _row(form, f"{name}, behind text", f"{before}{inside}{REAL}", ["read_file"], told=None)
             if number % 3 == 2 and form != "unified diff":
@@ -246,6 +260,43 @@ def _quoted() -> Iterator[dict[str, Any]]:
                 yield _row(
                     form, f"{name}, opening eaten", f"Well\n{payload}{closing}\n{REAL}", ["read_file"], told=None
                 )
+
+
+def _indented() -> Iterator[dict[str, Any]]:
+    """Fences that are indented by four and more: code that is shown, but not below an item of a list."""
+    for name, step in {
+        "four blanks": "    ",
+        "six blanks": "      ",
+        "a tab": "\t",
+        "a blank and a tab": " \t",
+    }.items():
+        shown = "".join(f"{step}{line}" for line in PAYLOADS["json fence"].splitlines(True))
+        wanted = "".join(f"{step}{line}" for line in REAL.splitlines(True))
+        for behind in (
+            "Such a call:\n\n",
+            "Such a call:\n",
+            "1. One\n2. Two\n\nText again.\n\n",
+            f"{REAL}\nNot this:\n\n",
+        ):
+            runs = ["read_file"] if REAL in behind else []
+            yield _row("indented code", f"{name}, behind {behind[:9]!r}", behind + shown, runs, told=not runs)
+            yield _row(
+                "indented code",
+                f"{name}, {behind[:9]!r}, more",
+                f"{behind}{shown}\n\nDo:\n{REAL}",
+                [*runs, "read_file"],
+                told=None,
+            )
+        for behind in (
+            "",
+            "1. First:\n\n",
+            "1. First:\n",
+            "- a\n- b\n\n  More of b.\n\n",
+            f"* a\n{REAL}",
+            "10) one\n   two\n\n",
+        ):
+            runs = ["read_file", "read_file"] if REAL in behind else ["read_file"]
+            yield _row("indented, wanted", f"{name}, behind {behind[:9]!r}", behind + wanted, runs, told=None)
 
 
 def _row(form: str, name: str, text: str, runs: list[str], *, told: bool | None) -> dict[str, Any]:

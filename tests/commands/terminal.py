@@ -11,6 +11,14 @@ import termios
 import time
 
 
+def model_at(stub, anthropic):
+    """Both kinds of clients are stopped; only where it is the subject by the one that takes a second to import."""
+    return (
+        "--model",
+        *(("anthropic:m", "--base-url", stub.url) if anthropic else ("openai:m", "--base-url", f"{stub.url}/v1")),
+    )
+
+
 class Terminal:
     """The command on a pseudo-terminal, in a session of its own, so that a typed Ctrl-C reaches it as a signal."""
 
@@ -31,8 +39,8 @@ class Terminal:
         there = words if callable(words) else lambda: words in self.seen
         end = time.monotonic() + seconds
         while not there():
-            assert time.monotonic() < end, f"{words!r} did not appear: {self.seen[-800:]!r}"
-            self._read(0.1)
+            late = time.monotonic() > end or not self._read(0.1)
+            assert there() or not late, f"{words!r} did not appear: {self.seen[-800:]!r}"
 
     def type(self, keys):
         """Press ``keys``."""

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from rails.testing import StubServer, says
-from tests.commands.terminal import Terminal
+from tests import warm
+from tests.commands.terminal import Terminal, model_at
 
 WRITE = '```json\n{"tool": "write_file", "path": "hello.txt", "content": "hello\\n"}\n```\n'
 
@@ -23,14 +24,6 @@ def environment(tmp_path):
     ours = {"AI_RAILS_CONFIG_DIR": str(tmp_path / "config"), "AI_RAILS_LANG": "en", "ANTHROPIC_API_KEY": "k"}
     ours["OPENAI_API_KEY"] = "k"
     return {**kept, **ours, "TERM": "xterm-256color", "COLUMNS": "100"}
-
-
-def model_at(stub, anthropic):
-    """Both kinds of clients are stopped; only where it is the subject by the one that takes a second to import."""
-    return (
-        "--model",
-        *(("anthropic:m", "--base-url", stub.url) if anthropic else ("openai:m", "--base-url", f"{stub.url}/v1")),
-    )
 
 
 @pytest.mark.parametrize("moment", ["answering", "asking"])
@@ -87,10 +80,7 @@ def began(project, environment, url):
 
 
 def resumed(project, environment, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "rails", "run", "--resume", *words, "--approve", "policy"],
-        cwd=project, env=environment, capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
+    return warm.run(["run", "--resume", *words, "--approve", "policy"], cwd=project, env=environment)
 
 
 @pytest.mark.parametrize("whose", ["mine", "somebody else's"])

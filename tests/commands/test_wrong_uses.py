@@ -11,6 +11,13 @@ from rails.cli import main
 #: A command line, and words of the sentence that it is answered with.
 TABLE = """
 nonsense | ai-rails: there is no 'nonsense'
+tools list extra | tools list does not take 'extra'. Nothing was done.
+tools serve extra | tools serve does not take 'extra'
+tools show read_file extra | tools show does not take 'extra'
+tools check folder extra | tools check does not take 'extra'
+agents coder extra | agents coder does not take 'extra'
+grants list 1 | grants list does not take '1'
+n8n rules extra | n8n rules does not take 'extra'
 reveiw | did you mean review?
 --verison | --version is the nearest
 run | What should the agent do? For example

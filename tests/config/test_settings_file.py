@@ -36,6 +36,7 @@ GATE = {
     "schema": [{"path": ["p"], "url": "u", "schema": "s"}],
     "headings": [{"path": "p", "headings": ["h"]}],
     "command": [COMMAND],
+    "fix": False,
 }
 POLICY = {"version": 1, "rule": [RULE], "example": [EXAMPLE]}
 N8N = {
@@ -61,7 +62,8 @@ PRICE = {"input": 1, "output": 2.5, "cached": 0, "window": 9000}
 FULL = {
     "rails": {"gate": GATE, "policy": POLICY, "n8n": N8N, "run": BOUNDS},
     "config": {"run": RUN, "sessions": {"keep_days": 90}, "fetch": {"hosts": ["docs.python.org"]}},
-    "gate": {key: [{**entry, "project": "/p"} for entry in entries] for key, entries in GATE.items()},
+    "gate": {"fix": False}
+    | {key: [{**entry, "project": "/p"} for entry in all_] for key, all_ in GATE.items() if key != "fix"},
     "policy": POLICY,
     "prices": {
         "as_of": "2026",
@@ -164,7 +166,7 @@ def test_what_a_project_may_say_of_the_gate_and_of_policy_is_what_the_user_may_s
     project, gate, policy = (json.loads(schema_text(name)) for name in ("rails", "gate", "policy"))
     for kind, entries in gate["properties"].items():
         if kind != "$schema":
-            del entries["items"]["properties"]["project"]
+            entries.get("items", {}).get("properties", {}).pop("project", None)
             assert project["properties"]["gate"]["properties"][kind] == entries
     mine, theirs = project["properties"]["policy"]["properties"], policy["properties"]
     assert mine["rule"]["items"]["properties"].pop("decision")["enum"] == ["deny", "ask"]

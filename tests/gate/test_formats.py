@@ -135,7 +135,7 @@ VERDICT = Verdict(
     ),
     (Fixed("src/a é,b.py", "F401", "ruff", 2),),
     (NotChecked("d.go", "syntax", "no check", False), NotChecked("e.py", "ruff", "not installed")),
-    (CheckRun("ruff", "0.17.6", 3.21, "pyproject.toml", 2, 1), CheckRun("data", "", 0.1)),
+    (CheckRun("ruff", "0.17.6", 3.21, "pyproject.toml", 2, 1, "/bin/ruff check -"), CheckRun("data", "", 0.1)),
 )
 EMPTY = Verdict("pass", ChangeSet())
 
@@ -195,7 +195,8 @@ def test_rdjson_counts_bytes():
 
 def test_the_explanation_names_versions_rules_and_what_was_known():
     shown = text.render(VERDICT, "text", explain=True)
-    assert "ruff   0.17.6       2      1  3.2  pyproject.toml" in shown
+    assert "ruff   0.17.6       2      1  3.2  pyproject.toml  /bin/ruff check -" in shown
+    assert "data                0      0  0.1                  (in this process)" in shown
 
 
 def test_an_unknown_form_is_a_usage_error():

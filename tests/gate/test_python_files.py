@@ -5,6 +5,7 @@ import re
 import pytest
 
 from rails.core import limits
+from rails.core.app_dirs import config_folder
 from rails.core.errors import CheckError
 from rails.gate.support.warm_processes import PythonPool
 from rails.session import feedback
@@ -41,6 +42,17 @@ def test_safe_fixes_and_formatting_are_done_for_the_agent(world):
     assert after(verdict) == "import sys\n\n\ndef f(a: list[int]):\n    return sys.argv\n"
     assert verdict.proposal.changes[0].proposed == text.encode()
     assert {fixed.rule for fixed in verdict.fixed} >= {"F401", "UP006", "format"}
+
+
+@pytest.mark.parametrize(("place", "words"), [(".rails.toml", "[gate]\nfix = false\n"), ("gate.toml", "fix = false\n")])
+def test_c12_05_with_the_setting_off_what_would_be_changed_is_told_and_nothing_is_changed(world, place, words):
+    file = (world.project if place == ".rails.toml" else config_folder()) / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(words)
+    verdict = world.judge(("a.py", CLEAN.replace("number * 2", "number  *  2")))
+    assert verdict.status == "fail"
+    assert (verdict.fixed, verdict.proposal.changes[0].proposed) == ((), None)
+    assert {finding.rule for finding in verdict.findings} >= {"format"}
 
 
 def test_the_result_is_stable(world):

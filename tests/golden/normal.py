@@ -2,6 +2,10 @@
 
 import json
 import re
+import sys
+from pathlib import Path
+
+from rails.gate.languages.javascript.node_worker import find_node
 
 #: A record's own characters that the log writes as escapes (rails/log: what breaks lines or deceives a screen).
 _ESCAPED = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -34,9 +38,17 @@ _LIVE = (
 _ZERO = ("duration_ms", "seconds", "cached", "ends")
 
 
+#: Where the programs are that a verdict names.
+_PROGRAMS = (
+    (sys.executable, "PYTHON"),
+    (Path(sys.executable).parent, "BIN"),
+    (find_node(Path("/nowhere")) or "no node", "NODE"),
+)
+
+
 def text_of(text, paths=(), *, live=True):
     """Return ``text`` without what varies; ``paths`` are folders, each with the word that stands for it."""
-    for path, word in sorted(paths, key=lambda pair: -len(str(pair[0]))):
+    for path, word in sorted((*paths, *_PROGRAMS), key=lambda pair: -len(str(pair[0]))):
         text = text.replace(str(path), word)
     for pattern, put in (*_ALWAYS, *(_LIVE if live else ())):
         text = re.sub(pattern, put, text)

@@ -48,7 +48,7 @@ def test_the_demo_prints_and_logs_the_same(golden, tmp_path):
     paths = [(project, "PROJECT")]
     golden("demo/screen.txt", transcript(said, paths))
     golden("demo/log.jsonl", log_of(log.read_bytes(), paths))
-    handed = {file.name: file.read_text("utf-8") for file in sorted(project.glob(".rails/handoffs/*/*"))}
+    handed = {file.name: file.read_text("utf-8") for file in sorted(project.glob(".rails/handoffs/*/*.*"))}
     golden("demo/handoffs.json", text_of(json.dumps(handed, indent=1, ensure_ascii=False), paths) + "\n")
     blobs = {file.name: file.read_text("utf-8") for file in sorted(project.glob(".rails/blobs/*/*"))}
     golden("demo/blobs.json", text_of(json.dumps(blobs, indent=1, ensure_ascii=False), paths) + "\n")

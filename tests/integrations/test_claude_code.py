@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 
 import pytest
 
@@ -199,6 +200,26 @@ def test_what_the_host_wrote_can_be_undone_step_by_step(claude):
     assert (claude.project / "a.py").read_text() == "a = 1\nb = 2\n"
     history.undo()
     assert not (claude.project / "b.py").exists()
+
+
+def test_a_line_that_the_host_wrote_is_followed_back_to_its_call(claude, capsys, monkeypatch):
+    monkeypatch.chdir(claude.project)
+    claude.call("SessionStart", source="startup")
+    write(claude, "b.py", "x = 1\ny = 2\n")
+    (claude.project / "b.py").write_text("x = 1\ny = 2\n")
+    claude.call("PostToolBatch", tool_calls=[])
+    edit(claude, "b.py", "x = 1\n", "w = 0\nx = 1\n")
+    (claude.project / "b.py").write_text("w = 0\nx = 1\ny = 2\n")
+    claude.call("PostToolBatch", tool_calls=[])
+    (claude.project / "c.py").write_text("z = 3\n")
+    claude.call("PostToolUse", "Bash", {"command": "echo"}, tool_response={})
+    for place, turn, tool in (("b.py:1", 2, "Edit"), ("b.py:3", 1, "Write"), ("c.py:1", 3, "Bash")):
+        capsys.readouterr()
+        assert main(["why", place]) == 0
+        shown = capsys.readouterr().out
+        assert "claude-code-s1" in shown
+        assert f"turn {turn}" in shown
+        assert tool in shown
 
 
 def test_the_session_is_one_of_ours_with_task_verdicts_steps_and_end(claude):
@@ -474,6 +495,60 @@ def test_what_nobody_can_judge_holds_up_the_end_once_by_name(claude, hide):
     assert "near.py" not in said["reason"]
     assert claude.call("Stop", stop_hook_active=True) is None
     assert claude.call("Stop", stop_hook_active=False) is None
+
+
+def _piped(folder):
+    (folder / "new").mkdir()
+    os.mkfifo(folder / "new/pipe.py")
+
+
+def _bound(folder):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(folder / "here.py"))  # the name of a socket is short
+
+
+def _replaced(folder):
+    (folder / "a.py").unlink()
+    os.mkfifo(folder / "a.py")
+
+
+@pytest.mark.parametrize("git_too", [True, False])
+@pytest.mark.parametrize(("make", "name"), [(_piped, "new/pipe.py"), (_bound, "here.py"), (_replaced, "a.py")])
+def test_what_is_no_file_and_came_is_told_by_name_and_what_was_there_is_not(
+    claude, monkeypatch, tmp_path, make, name, git_too
+):
+    monkeypatch.chdir(claude.project)
+    if not git_too:
+        (claude.project / ".git").rename(tmp_path / "gone")
+    os.mkfifo(claude.project / "mine")
+    claude.call("SessionStart", source="startup")
+    assert claude.call("PostToolUse", "Bash", {"command": "true"}, tool_response={}) is None
+    make(claude.project)
+    told = claude.specific("PostToolBatch", tool_calls=[])["additionalContext"]
+    assert f"could not judge what was written: {name} (" in told
+    assert "mine" not in told
+    (claude.project / "c.py").write_text(BAD)
+    told = claude.call("Stop", stop_hook_active=False)["reason"]
+    assert "F821" in told, "findings come first"
+    assert f"{name} (" in told, "and hide nothing"
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "PostToolBatch", "Stop"])
+def test_what_could_be_fixed_is_a_finding_of_what_is_written_and_formatting_alone_is_named_once(claude, event):
+    after = (event, "Bash", {"command": "x"}) if event == "PostToolUse" else (event,)
+    claude.call("SessionStart", source="startup")
+    (claude.project / "c.py").write_text("c  =  1\n")
+    said = json.dumps(claude.call(*after))
+    assert "not formatted as the project has it: c.py." in said
+    assert "decision" not in said
+    assert claude.call(*after) is None
+    (claude.project / "c.py").write_text("import os\n\nc  =  1\n")
+    said = json.dumps(claude.call(*after))
+    assert "c.py:1:8 F401" in said
+    assert "c.py:3:1 format" in said
+    assert claude.call("Stop", stop_hook_active=False)["decision"] == "block"
+    (claude.project / "c.py").write_text("c = 1\n")
+    assert claude.call("Stop", stop_hook_active=True) is None
 
 
 @pytest.mark.parametrize("config", ["extension = {py = 'markdown'}\n", "builtins = ['undefined']\n"])

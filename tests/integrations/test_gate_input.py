@@ -68,7 +68,13 @@ def test_a_line_that_is_none_is_an_error_and_the_next_one_is_judged(gate, line):
     assert (second["id"], second["status"]) == (2, "pass")
 
 
-@pytest.mark.parametrize("words", [["--jsonl", "a.py"], ["--jsonl", "--diff", "HEAD"], ["--stdin-filename", "../x.py"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["--jsonl", *more] for more in (["a.py"], ["--diff", "HEAD"], ["--fix"], ["--explain"], ["--trust"])),
+        *(["--jsonl", "--format", "json"], ["--stdin-filename", "../x.py"], ["--stdin-filename", "x.py", "--trust"]),
+    ],
+)
 def test_what_cannot_be_meant_is_said(gate, words):
     code, _, err = gate(b"", *words)
     assert code == 2

@@ -45,7 +45,25 @@ def claude_before(code, out="", err="", *, block=False, late=False):
         return Effect(None, value["reason"])
     if mine.get("permissionDecision") in ("deny", "ask"):
         return Effect(None, mine["permissionDecisionReason"] + told)
+    if mine.get("updatedInput") == {}:
+        return Effect(None, "updatedInput that the tool refused")
     return Effect(mine.get("updatedInput", GIVEN), told, asked=mine.get("permissionDecision") != "allow")
+
+
+def claude_after(code, out="", err="", *, result="Success"):
+    """What the model reads after a tool of Claude Code, ``None`` where its run is over."""
+    value = (read_object(out) or {}) if code == 0 else {}
+    mine = value.get("hookSpecificOutput", {})
+    if value.get("continue") is False:
+        return None
+    told = value["reason"] if value.get("decision") == "block" else mine.get("additionalContext", "")
+    return mine.get("updatedToolOutput", result) + (err if code == 2 else told)
+
+
+def held_up(code, out=""):
+    """What the model of both hosts goes on with at the end of an answer, "" where it ends."""
+    value = (read_object(out) or {}) if code == 0 else {}
+    return value["reason"] if value.get("decision") == "block" else ""
 
 
 CODEX_KEYS = {"continue", "decision", "reason", "stopReason", "suppressOutput", "systemMessage", "hookSpecificOutput"}
@@ -78,6 +96,8 @@ def codex_after(code, out="", err="", *, result="Success"):
     value = (read_object(out) or {}) if code == 0 else {}
     if code == 2:
         return err
+    if value.get("continue") is False:
+        return value["stopReason"]
     if value.get("decision") == "block":
         return value["reason"]
     return result + value.get("hookSpecificOutput", {}).get("additionalContext", "")
@@ -134,6 +154,22 @@ ROWS = [
     ("Codex: after, exit 2", codex_after(2, "", "E"), "E"),
     ("Codex: after, block", codex_after(0, '{"decision":"block","reason":"R"}'), "R"),
     ("Codex: after, context", codex_after(0, before(additionalContext="C")), "SuccessC"),
+    ("Codex: after, the run is to end", codex_after(0, '{"continue":false,"stopReason":"S"}'), "S"),
+    ("Codex: a word to the person", codex_before(0, '{"systemMessage":"M"}'), Effect(GIVEN)),
+    ("Codex: plain text", codex_before(0, "hello"), Effect(GIVEN)),
+    (
+        "Claude: rewrite that is none",
+        claude_before(0, before(updatedInput={})),
+        (None, "updatedInput that the tool refused", True),
+    ),
+    ("Claude: after, exit 2", claude_after(2, "", "E"), "SuccessE"),
+    ("Claude: after, block", claude_after(0, '{"decision":"block","reason":"R"}'), "SuccessR"),
+    ("Claude: after, context", claude_after(0, before(additionalContext="C")), "SuccessC"),
+    ("Claude: after, another result", claude_after(0, before(updatedToolOutput="N")), "N"),
+    ("Claude: after, the run is to end", claude_after(0, '{"continue":false,"stopReason":"S"}'), None),
+    ("Claude: after, exit 1", claude_after(1, "", "E"), "Success"),
+    ("both: the end is held up", held_up(0, '{"decision":"block","reason":"R"}'), "R"),
+    ("both: the end, exit 1", held_up(1, '{"decision":"block","reason":"R"}'), ""),
 ]
 
 
@@ -198,6 +234,21 @@ def test_a_fault_of_ours_has_the_effect_that_was_chosen(hooks, monkeypatch, stri
     effect = asked(hooks, GOOD)
     assert (effect.input is None) == strict
     assert "could not judge" in effect.reads
+
+
+def test_what_is_written_is_told_beside_the_result_never_ends_the_run_and_holds_up_the_end(hooks):
+    hooks.call("SessionStart")
+    (hooks.project / "c.py").write_text(BROKEN)
+    after = claude_after if hooks.host == "claude-code" else codex_after
+    batch = [("PostToolBatch",)] if hooks.host == "claude-code" else []
+    for event in (*batch, ("PostToolUse", "Bash", {"command": "x"})):
+        (hooks.project / "c.py").write_text(f"{BROKEN}{hooks.number * '# more'}")
+        hooks.call(*event)
+        told = after(hooks.raw.code, hooks.raw.out, hooks.raw.err)
+        assert told.startswith("Success")
+        assert "c.py:1:5 F821" in told
+    hooks.call("Stop", stop_hook_active=False)
+    assert "c.py:1:5 F821" in held_up(hooks.raw.code, hooks.raw.out)
 
 
 def test_codex_still_reads_that_its_patch_was_applied(codex):

@@ -17,6 +17,8 @@ SETTINGS = [
     '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}',
     '{\n\t"hooks": {},\n\t"env": {"A": "\\u00e4"}\n}',
     '{"hooks": {"PreToolUse": [\n  {"matcher": "Bash", "hooks": []}\n]}, "z": 1}\n\n',
+    '{\r\n  "model": "x",\r\n  "hooks": {\r\n    "Stop": [\r\n      {"hooks": []}\r\n    ]\r\n  }\r\n}\r\n',
+    '{\r\n  "a": 1,\n  "b": {\n\t"c": []\r  }\n}\r\n',
 ]
 
 
@@ -35,16 +37,22 @@ def user(tmp_path, monkeypatch):
 def test_installing_and_uninstalling_gives_the_same_bytes(host, text, user):
     settings = install.settings_of(host, user, shared=False)
     settings.file.parent.mkdir()
-    settings.file.write_text(text)
+    settings.file.write_bytes(text.encode())
     assert main(["hook", "install", host]) == 0
-    installed = settings.file.read_text()
+    installed = settings.file.read_bytes().decode()
+    rest = iter(installed)
+    assert all(letter in rest for letter in text if text != SETTINGS[2]), "nothing is taken away or changed"
+    if text.count("\n") == text.count("\r\n") > 0:
+        assert "\n" not in installed.replace("\r\n", ""), "new lines end as the others do"
+    assert main(["hook", "install", host]) == 0
+    assert settings.file.read_bytes().decode() == installed
     hooks = json.loads(installed)["hooks"]
     assert set(install.EVENTS[host]) <= set(hooks)
     for key, value in json.loads(text).items():
         assert key == "hooks" or json.loads(installed)[key] == value
     assert main(["hook", "uninstall", host]) == 0
     if json.loads(text).get("hooks") != {}:  # nobody can tell an empty object of theirs from one of ours
-        assert settings.file.read_text() == text
+        assert settings.file.read_bytes().decode() == text
 
 
 def test_installing_twice_changes_nothing(user, capsys):

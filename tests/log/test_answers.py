@@ -8,7 +8,7 @@ import pytest
 
 from rails.approval import pending
 from rails.approval.pending import PendingAnswers, answer_key, is_being_written
-from rails.core import limits
+from rails.core import limits, lock
 from rails.core.errors import LogError
 from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
@@ -74,6 +74,12 @@ FORGED = [
     b"{",
     b"[]",
     b'{"answer": {}, "code": ""}',
+    b'{"answer": "{}"}',
+    b'{"code": ""}',
+    b'"{}"',
+    b"7",
+    b"null",
+    b'{"answer": "\\ud800", "code": "\\ud800"}',
     json.dumps({"answer": json.dumps(YES), "code": "0" * 64}).encode(),
     json.dumps({"answer": 7, "code": None}).encode(),
     b"\xff" * 10,
@@ -85,6 +91,20 @@ FORGED = [
 def test_what_is_not_genuine_is_nothing(box, log, data):
     file_of(log).write_bytes(data)
     assert box.read(7) == {}
+
+
+@pytest.mark.parametrize("body", ["[]", "7", "null", '"x"', "{", "[" * 100_000])
+def test_what_carries_the_right_code_and_is_no_answer_is_nothing(box, log, body):
+    code = box._code(7, body)
+    file_of(log).write_text(json.dumps({"answer": body, "code": code}))
+    assert box.read(7) == {}
+
+
+def test_one_that_only_asks_is_no_writer_to_another_that_asks(log):
+    log.close()
+    with log.path.open("rb") as other:
+        assert lock.acquire(other.fileno(), shared=True)
+        assert not is_being_written(log.state, log.session_id)
 
 
 def test_an_answer_of_another_key_question_or_session_is_not_genuine(box, log):

@@ -446,3 +446,25 @@ def test_a_name_that_says_secret_says_so_without_an_underscore_too(name):
 def test_a_key_that_begins_like_a_path_is_no_path():
     key = TOKENS[-1]
     assert of_environment({"SECRET_KEY": key, "SSH_KEY": "/home/me/.ssh/id_ed25519"}) == (key,)
+
+
+def test_each_way_to_write_a_registered_value_is_masked_by_itself():
+    value = 'p\u00e4"ss/w\u00f6?rd\\~~~\u00ff\u00ff'
+    data, masker = value.encode(), Masker(b"k" * 32, ['p\u00e4"ss/w\u00f6?rd\\~~~\u00ff\u00ff'])
+    written = {
+        "plain": value,
+        "JSON": json.dumps(value)[1:-1],
+        "JSON with its letters": json.dumps(value, ensure_ascii=False)[1:-1],
+        "in a URL": quote(value, safe=""),
+        "Base64": base64.b64encode(data).decode().rstrip("="),
+        "Base64 for a URL": base64.urlsafe_b64encode(data).decode().rstrip("="),
+    }
+    assert len(set(written.values())) == len(written)
+    marks = {masker.text(f"a {form} b") for form in written.values()}
+    assert len(marks) == 1, "and shown as the same one"
+    assert MASK.search(marks.pop())[1] == "registered"
+
+
+@pytest.mark.parametrize(("value", "token"), [("abcdefghi.a1bc2efg", True), ("abcdefghi.a1bc2ef", False)])
+def test_a_word_that_mixes_letters_and_digits_is_a_token_from_eight_characters_on(value, token):
+    assert bool(of_env_file(f"X={value}\n")) is token

@@ -118,7 +118,8 @@ def test_names_of_sessions_hold_the_time_down_to_a_fraction_of_the_second(state,
     assert names == ["20260102-030405-0000", "20260102-030405-8000", "20260102-030405-ffff"]
 
 
-def test_a_holder_that_left_no_word_is_another_process(state):
+def test_a_holder_that_left_no_word_is_another_process(state, monkeypatch):
+    monkeypatch.setattr(limits, "LOCK_SECONDS", 0.01)
     with SessionLog.create(state, session_id="s") as log:
         for file in log.path.parent.iterdir():
             if file != log.path:
@@ -658,3 +659,12 @@ def test_a_group_ends_exactly_when_its_time_is_over(state, monkeypatch):
         assert disk.synced == synced
     log.close()
     assert disk.synced == 3
+
+
+def test_what_was_written_before_is_on_the_disk_before_a_log_goes_on(state, monkeypatch):
+    with SessionLog.create(state, session_id="s") as log:
+        log.append(note())
+    synced = []
+    monkeypatch.setattr(os, "fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    with SessionLog.reopen(state, "s") as again:
+        assert synced.count(again.path.stat().st_ino) == 1

@@ -226,6 +226,24 @@ def test_a_steady_model_asks_for_temperature_0_1_and_the_others_ask_for_none():
         assert [request.body.get("temperature") for request in stub.requests] == [None, 0.1]
 
 
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_c4_01_a_model_that_refuses_the_temperature_is_asked_again_without_it(kind):
+    refused = Reply(status=400, message="Unsupported value: 'temperature' does not support 0.1 with this model.")
+    with StubServer([refused, says("two")]) as stub:
+        model = open_model(f"{kind}:m", base_url=stub.url + ("/v1" if kind == "openai" else "")).steady()
+        *_, answer = model.stream(system="", messages=HELLO, tools=[])
+        assert answer.message.text == "two"
+        assert [request.body.get("temperature") for request in stub.requests] == [0.1, None]
+
+
+def test_another_refusal_of_a_steady_model_is_told_and_not_asked_again():
+    with StubServer([Reply(status=400, message="no such model"), says("two")]) as stub:
+        model = open_model("openai:m", base_url=f"{stub.url}/v1").steady()
+        with pytest.raises(ModelError, match="no such model"):
+            list(model.stream(system="", messages=HELLO, tools=[]))
+        assert len(stub.requests) == 1
+
+
 def test_a_server_that_answers_with_the_whole_message_is_understood():
     call = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": '{"file_path": "a"}'}}
     message = {"role": "assistant", "content": "I read it.", "tool_calls": [call]}

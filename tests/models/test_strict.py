@@ -26,7 +26,7 @@ SHIPPED = load_definitions([builtin_folder("mcp_definitions")]).definitions
 ORIGINAL = load_definitions([Path(__file__).parent.parent / "tools" / "original_definitions"]).definitions
 DEFINED = {**SHIPPED, **ORIGINAL}
 #: Their parameters hold values of any type, or maps of any names.
-UNFIT = {"edit_workflow", "n8n_node_info", "PostgreSQLMCP", "n8n_automation"}
+UNFIT = {"edit_workflow", "file_editor", "n8n_node_info", "PostgreSQLMCP", "n8n_automation"}
 WORDS = {"title", "description"}
 
 

@@ -225,7 +225,7 @@ ANSWERS = {
 
 #: Openings that hide nothing: words of HTML or prose, a name that only sounds alike, a diff that has ended.
 HIDES_NOTHING = {
-    *("<thinker>", "<rethink>", "<div>", "<details>", "<b>", "<answer>", "<response>", "<action>"),
+    *("<thinker>", "<rethink>", "<div>", "<b>", "<answer>", "<response>", "<action>"),
     *("@@ -1 +1 @@", "diff --git a/x b/x", "--- a/x\n+++ b/x\n@@ -1 +1 @@"),
 }
 

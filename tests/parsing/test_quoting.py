@@ -5,8 +5,8 @@ import json
 import pytest
 
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.quoted import Closed, find_mark, find_patch, has_mark
-from rails.parsing.results import CallFound, CallStarted
+from rails.parsing.quoted import Closed, Container, Strays, find_mark, find_patch, has_mark
+from rails.parsing.results import CallFound, CallStarted, CallWithdrawn
 
 from .conftest import SHAPES
 
@@ -242,3 +242,137 @@ def test_what_a_patch_holds_never_runs(first, last):
     assert [r.tool_name for r in answer.requests] == ["write_file"]
     for other in (f" {first}", f"x{first}", "", "text", "-- SEARCH", "*** Nothing"):
         assert find_patch(other) is None
+
+
+# -- what a closing mark, seen later, takes back --------------------------------------------------------
+
+DATA = f'{F}json\n{{"a": 1}}\n{F}\n'
+PAIR = f'{F}json\n[{{"tool": "read_file", "path": "b.py"}}, {{"tool": "read_file", "path": "c.py"}}]\n{F}\n'
+
+
+def taken(found):
+    return [(one.start, one.end, one.reason) for one in found.ignored]
+
+
+def test_what_is_taken_back_stands_again_in_the_prose_and_once_among_what_is_left_alone_in_the_order_of_the_text():
+    text = f"{DATA}Hm.\n{PAIR}So.\n{GOOD}</think>\n{DATA}"
+    found = parse(text, SHAPES)
+    assert (found.requests, found.refusals, found.prose, found.blocks) == ((), (), text, {})
+    pair, good, data = text.index(PAIR), text.index(GOOD), text.rindex(DATA)
+    assert taken(found) == [
+        (0, len(DATA) - 1, "there is no tool key"),
+        (pair, pair + len(PAIR), "quoted inside think"),
+        (good, good + len(GOOD), "quoted inside think"),
+        (data, data + len(DATA) - 1, "there is no tool key"),
+    ]
+    assert [one.id for one in found.late if isinstance(one, CallWithdrawn)] == ["r1", "r2", "r3"]
+
+
+def test_of_a_call_format_each_call_is_refused_and_its_place_stays():
+    text = f"Hm.\n{PAIR}</tool_call>\n{GOOD}"
+    found = parse(text, SHAPES)
+    assert [one.id for one in found.requests] == ["r3"]
+    at = text.index(PAIR)
+    assert [(one.request_id, one.code, one.start, one.end) for one in found.refusals] == [
+        (name, "unread", at, at + len(PAIR) - 1) for name in ("r1", "r2")
+    ]
+    assert all(one.message.startswith("Line 2 of the answer: The call stands inside") for one in found.refusals)
+    assert found.blocks["r1"] == found.blocks["r2"] == (at, at + len(PAIR))
+    assert found.prose == "Hm.\n</tool_call>\n"
+
+
+def test_a_refusal_within_a_thought_is_taken_back_and_one_within_a_call_format_stands():
+    mixed = f'{F}json\n[{{"tool": "read_file", "path": "b.py"}}, 7]\n{F}\n'
+    found = parse(f"{mixed}</think>\n", SHAPES)
+    assert (found.requests, found.refusals) == ((), ())
+    found = parse(f"{mixed}</tool_call>\n", SHAPES)
+    assert [(one.request_id, one.code) for one in found.refusals] == [("r2", "frame"), ("r1", "unread")]
+
+
+@pytest.mark.parametrize(("first", "second"), [("tool_call", "example"), ("example", "tool_call")])
+def test_where_two_containers_went_on_the_last_closing_mark_says_what_a_call_was_part_of(first, second):
+    text = f"<{first}>\n</{first}>\n<{second}>\n</{second}>\n{GOOD}x\n</{first}>\ny\n</{second}>\n{GOOD}"
+    found = parse(text, SHAPES)
+    assert [one.id for one in found.requests] == ["r2"]
+    said = [one.reason for one in found.ignored] + [one.message for one in found.refusals]
+    assert len(said) == 1
+    assert second in said[0]
+
+
+def test_only_what_stands_between_the_last_opening_mark_of_that_name_and_the_closing_one_is_taken_back():
+    text = f"{GOOD}<example>\n</example>\n{GOOD}</example>\n{GOOD}"
+    assert [one.id for one in parse(text, SHAPES).requests] == ["r1", "r3"]
+    text = f"<example>\n</example>\n{GOOD}<example>\n</example>\n{GOOD}</example>\n"
+    assert [one.id for one in parse(text, SHAPES).requests] == ["r1"]
+
+
+def test_any_number_of_closing_marks_takes_back_what_each_closed_and_little_is_kept_of_them():
+    strays = Strays()
+    for number in range(3_000):
+        strays.opened(Container("quote", "example", 0, 9), 10 * number)
+        strays.closed(Closed("quote", "example", 0, 9), 10 * number + 5)
+    assert len(strays.withdrawn) <= 1_000
+    assert all(strays.around(10 * number) for number in range(3_000))
+    assert strays.around(10 * 2_999 + 5) is None
+    assert strays.around(5_007) is None
+    strays.closed(Closed("thought", "think", 0, 9), 40_000)
+    assert strays.withdrawn == [(0, 40_000, "thought", "think")]
+
+
+# -- what stands beside a refusal -----------------------------------------------------------------------
+
+
+def only(text, **more):
+    found = parse(text, SHAPES, **more)
+    (one,) = found.refusals
+    assert not found.requests
+    return one
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('{"tool": "run_code", "timeout": 5,}', "'run_code': 'code' is missing, so what was meant is uncertain."),
+        ('{"tool": "run_code", "code": "x", "a": 1, "b": 2,}', "'run_code': it has no 'a', so what was meant"),
+        ('{"tool": "run_code", "code": "x", "timeout": {},}', "'run_code', so what was meant is uncertain."),
+        ('{"tool": "nope", "arguments": {"a": 1,}}', "'nope': there is no such tool, so what was meant is"),
+    ],
+)
+def test_a_repaired_block_that_fits_no_tool_says_what_does_not_fit(body, why):
+    one = only(f"x\n{F}json\n{body}\n{F}\n")
+    start = "Line 2 of the answer: The JSON is broken, and after repair (trailing_comma) it does not fit the tool "
+    assert one.message.startswith(start + why)
+    assert (one.hint, one.start, one.end) == ("Correct the JSON and send the whole block again.", 2, 14 + len(body))
+
+
+def test_a_repaired_xml_call_runs_where_it_fits_and_is_refused_as_xml_where_not():
+    call = '<tool name="read_file"><path><![CDATA[a]]></path><offset>{}</offset></tool>'
+    (request,) = parse(call.format(12) + "\n", SHAPES).requests
+    assert dict(request.parameters) == {"path": "a", "offset": 12}
+    one = only(call.format("abc") + "\n")
+    assert one.message.startswith("Line 1 of the answer: The XML is broken, and after repair (cdata) it does not fit")
+    assert one.hint == "Correct the XML and send the whole block again."
+    assert (one.start, one.end) == (0, len(call.format("abc")))
+    unrepaired = call.replace("<![CDATA[", "").replace("]]>", "").format("abc")
+    assert parse(unrepaired + "\n", SHAPES).requests, "what was not repaired is for the validator"
+
+
+def test_a_block_repaired_at_the_end_of_an_answer_that_was_cut_off_does_not_run_whatever_stands_beside_it():
+    call = '{"tool": "read_file", "path": "a",}'
+    for items in (call, f"[7, {call}]"):
+        text = f"{F}json\n{items}\n{F}"
+        assert [one.tool_name for one in parse(text, SHAPES).requests] == ["read_file"]
+        cut = parse(text, SHAPES, finish="max_tokens")
+        assert cut.requests == ()
+        assert cut.refusals[-1].message.endswith("was cut off right behind it, so it may be incomplete.")
+    assert parse(f"{F}json\n{call}\n{F}\n\nDone", SHAPES, finish="max_tokens").requests
+
+
+def test_bytes_that_end_within_a_character_are_told_by_a_replacement():
+    reader = AnswerParser(SHAPES)
+    reader.feed("é".encode()[:1])
+    assert reader.flush("end_turn").prose == "\ufffd"
+    reader = AnswerParser(SHAPES)
+    for byte in "x é\n".encode():
+        reader.feed(bytes([byte]))
+    assert reader.flush("end_turn").prose == "x é\n"

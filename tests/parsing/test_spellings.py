@@ -46,7 +46,6 @@ def test_c1_01_a_fence_says_json_in_many_ways(info, mark):
         fence(CALL).replace("\n", "\r\n"),
         "- " + fence(CALL).replace("\n", "\n  "),
         "1. Do:\n\n   " + fence(CALL).replace("\n", "\n   ") + "\n2. Then\n",
-        "<details>\n\n" + fence(CALL) + "</details>\n",
         "Hm.\n</think>\n" + fence(CALL),
         "<think>\nI could " + fence(OTHER) + "</think>\n" + fence(CALL),
         "<!--\n" + fence(OTHER) + "-->\n" + fence(CALL),

@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import socket
 import sys
+import tempfile
 import threading
 
 import pytest
@@ -157,3 +158,14 @@ def test_a_named_host_that_leads_to_a_private_address_is_refused(monkeypatch, ad
 def test_what_is_no_host_is_a_usage_error(host):
     with pytest.raises(UsageError, match="not a host"), proxy.serve_hosts((host,)):
         pass
+
+
+def test_a_folder_for_temporary_files_with_a_long_name_is_no_obstacle(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("a name" * 20)))
+    (tmp_path / ("a name" * 20)).mkdir()
+    with proxy.serve_hosts((f"localhost:{server}",)) as place, socket.socket(socket.AF_UNIX) as one:
+        one.settimeout(30)
+        one.connect(str(place))
+        one.sendall(f"GET http://localhost:{server}/x HTTP/1.1\r\n\r\n".encode())
+        assert b"200" in one.recv(4096)
+    assert tempfile.tempdir == str(tmp_path / ("a name" * 20))

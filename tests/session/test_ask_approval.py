@@ -329,3 +329,12 @@ def test_places_are_offered_until_one_is_not_taken_and_ten_times_at_most(monkeyp
         assert planned is bad
         told = [(one.id, one.path, one.refusal, one.handle, one.first_line, one.last_line) for one in context.said]
         assert told == [("t1.r1", "a.py", "not there", "h1", 1, 2)] * min(takes, asked)
+
+
+def test_a_plan_knows_what_the_agent_has_read_and_upon_which_text_each_edit_stands(monkeypatch):
+    planned = []
+    monkeypatch.setattr(ask_approval, "plan", lambda *given, **more: planned.append((given, more)) or Plan(ChangeSet()))
+    context = asked_by(Human())
+    context.project, context.known, context.based = "here", {"a.py": "read"}, lambda edit: f"{edit}, based"
+    ask_approval.plan_with_choices(context, ["one", "two"])
+    assert planned == [((["one, based", "two, based"], "here"), {"known": {"a.py": "read"}})]

@@ -1,9 +1,16 @@
 """Between two agents: numbered files, the contract of the result, and the human who may read, edit and stop."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from rails.agents import template
 from rails.core.errors import UsageError
 from rails.testing import ScriptedHuman
+
+from ..shipped import shipped_agents
 
 HEADINGS = "Title|Problem Statement|Solution Vision|Requirements|Proposed Implementation Plan|Open Questions"
 PLAN = "\n\n".join(f"## {heading}\n\nSay `two` — \\1 $& 漢字." for heading in HEADINGS.split("|"))
@@ -11,8 +18,8 @@ TWO = {"tasks": (("planning", "plan it"), ("coder", "do it"))}
 
 
 def files(done):
-    found = sorted(done.project.glob(".rails/handoffs/*/*"))
-    return {file.name: file.read_text("utf-8") for file in found}
+    found = sorted(file for file in done.project.glob(".rails/handoffs/*/**/*") if file.is_file())
+    return {"/".join(file.relative_to(done.project).parts[3:]): file.read_text("utf-8") for file in found}
 
 
 def events(done, kind, name):
@@ -115,3 +122,68 @@ def test_a_link_in_the_place_of_the_folder_is_refused(work, tmp_path):
     with pytest.raises(WorkspaceError, match="is a link"):
         work(PLAN, "never asked", **TWO)
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+RESULTS = {
+    "feature_request": {"feature_id": "F1", "title": "t", "description": "d", "acceptance_criteria": ["c"]},
+    "test_suite": {
+        "feature_id": "F1",
+        "tests": [{"name": f"test_{n}", "category": "edge_cases", "code": "pass"} for n in "abcde"],
+        "coverage_target": 90,
+    },
+    "code_output": {
+        "feature_id": "F1",
+        "language": "python",
+        "files": [{"path": "a.py", "content": "", "file_type": "source"}],
+        "quality_metrics": {"has_docstrings": True, "has_type_hints": True, "complexity_score": 10},
+        "test_compatibility": {},
+    },
+}
+CHAIN = (("planning", "feature_request"), ("unit-tester", "test_suite"), ("coder", "code_output"), ("code-review", ""))
+
+
+def contract(name):
+    return json.loads((Path(template.__file__).parent / f"contracts/{name}.schema.json").read_text("utf-8"))
+
+
+@pytest.fixture
+def contracts(work, monkeypatch):
+    """Give each agent of the chain the contract that its result has in the folder hand-off of the originals."""
+    agents = shipped_agents()
+    for role, schema in CHAIN:
+        agents[role] = replace(agents[role], schema=contract(schema) if schema else None, headings=())
+    monkeypatch.setattr(f"{work.__module__}.shipped_agents", lambda: agents)
+
+
+def test_c14_10_four_agents_leave_00_to_08_and_each_result_satisfies_its_schema(work, contracts):
+    plan, suite, code = (json.dumps(RESULTS[schema]) for _, schema in CHAIN[:3])
+    write = f"```json\n{json.dumps({'tool': 'write_file', 'path': 'src/a.txt', 'content': 'one' + chr(10)})}\n```\n"
+    done = work(
+        plan, suite, write, code, "PASS", tasks=tuple((role, "do it") for role, _ in CHAIN), approvals=["approve"]
+    )
+    assert done.ending.outcome == "done", done.ending
+    assert list(files(done)) == [
+        "00_task.md",
+        "01_planning_output.json",
+        "02_for_unit-tester.md",
+        "03_unit-tester_output.json",
+        "04_for_coder.md",
+        "05_coder_output.json",
+        "06_for_code-review.md",
+        "07_code-review_output.md",
+        "08_final_approved/src/a.txt",
+    ]
+    assert files(done)["08_final_approved/src/a.txt"] == "one\n"
+    for name, schema in zip(("01_planning", "03_unit-tester", "05_coder"), RESULTS, strict=True):
+        assert json.loads(files(done)[f"{name}_output.json"]) == RESULTS[schema]
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_c14_10_a_result_that_breaks_its_schema_stops_at_its_own_step(work, contracts, step):
+    good = [json.dumps(RESULTS[schema]) for _, schema in CHAIN[:3]]
+    bad = json.dumps({**RESULTS[CHAIN[step][1]], "feature_id": 7})
+    tasks = tuple((role, "do it") for role, _ in CHAIN)
+    done = work(*good[:step], bad, bad, bad, bad, tasks=tasks, max_attempts=2)
+    assert done.ending.outcome == "gave_up"
+    assert sum(name.endswith("_output.json") for name in files(done)) == step
+    assert "feature_id" in "\n".join(done.told)

@@ -79,10 +79,10 @@ def test_c8_12_many_failures_are_a_loop_and_no_recursion(work):
         if record.event_type == "LLM_CALL":
             depths.append(sum(1 for _ in traceback.walk_stack(None)))
 
-    answers = [request("write_file", {"file_path": "b.txt", f"unknown{number}": 1}) for number in range(100)]
-    done = work(*answers, max_turns=100, max_attempts=2000, watch=watch)
+    answers = [request("write_file", {"file_path": "b.txt", f"unknown{number}": 1}) for number in range(1000)]
+    done = work(*answers, max_turns=1000, max_attempts=2000, watch=watch)
     assert done.ending.outcome == "gave_up"
-    assert len(depths) == 100
+    assert len(depths) == 1000
     assert len(set(depths)) == 1, "the stack grows with the turns"
 
 

@@ -77,7 +77,7 @@ class PolicyApprover:
         Without anybody to ask the answer is "deny": "no human". A grant stands in for a missing rule
         only: it overrules neither a rule nor a protected path.
         """
-        decision = self._by_rule(request, self._around(request)) or self._asked(request)
+        decision = self._by_rule(request, self._around(request.model)) or self._asked(request)
         self._count(request, decision)
         return decision
 
@@ -95,15 +95,13 @@ class PolicyApprover:
         if not self.tightens:
             return ""
         items = [PolicyItem(agent, tool, "read", path) for tool in tools]
-        around = Circumstances("", self.fallback is not None, self.minute(), dict(self.counted))
-        judgement = self.policy.judge_items(items, (), around)
+        judgement = self.policy.judge_items(items, (), self._around())
         return str(judgement.rules[0]) if judgement.rules and judgement.ruling != "allow" else ""
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
         """Whether a rule that names this risk lets an agent read keys and passwords that ``tool`` returns."""
         item = PolicyItem(agent, tool, "result", path, seen=Seen(risks=frozenset({"secret"})))
-        around = Circumstances("", self.fallback is not None, self.minute(), dict(self.counted))
-        return any(rule.decision == "allow" and rule.matches(item, around) for rule in self.policy.rules)
+        return any(rule.decision == "allow" and rule.speaks((item,), self._around()) for rule in self.policy.rules)
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
         """Return the question as a human is to see it: with what the policy says of it, where a human decides."""
@@ -116,7 +114,7 @@ class PolicyApprover:
         return replace(request, risks=(said, *request.risks), doubts=(*request.doubts, said))
 
     def _tightened(self, request: ApprovalRequest) -> Judgement | None:
-        judgement = self.policy.judge(request, self._around(request))
+        judgement = self.policy.judge(request, self._around(request.model))
         return judgement if judgement.rules and judgement.ruling != "allow" else None
 
     def _asked(self, request: ApprovalRequest) -> Decision:
@@ -131,19 +129,19 @@ class PolicyApprover:
         """
         if any(rule.when.counts for rule in self.policy.rules):
             return [None] * len(requests)
-        decisions = [self._by_rule(request, self._around(request)) for request in requests]
+        decisions = [self._by_rule(request, self._around(request.model)) for request in requests]
         left = [request for request, decision in zip(requests, decisions, strict=True) if decision is None]
         several = len(left) > 1 and isinstance(self.fallback, BatchApprover)
         answers = iter(cast(BatchApprover, self.fallback).decide_batch(left) if several else ())
         return [decision or next(answers, None) for decision in decisions]
 
-    def _around(self, request: ApprovalRequest) -> Circumstances:
-        return Circumstances(request.model, self.fallback is not None, self.minute(), dict(self.counted))
+    def _around(self, model: str = "") -> Circumstances:
+        return Circumstances(model, self.fallback is not None, self.minute(), dict(self.counted))
 
     def _count(self, request: ApprovalRequest, decision: Decision | None) -> None:
         if decision is not None and decision.answer == "approve":
             items = items_of(decision.edited or request)
-            self.counted.update(self.policy.counted(items, self._around(request)))
+            self.counted.update(self.policy.counted(items, self._around(request.model)))
 
     def _by_rule(self, request: ApprovalRequest, around: Circumstances) -> Decision | None:
         """Answer from the rules and the grants; ``None``: it has to be asked."""

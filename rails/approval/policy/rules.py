@@ -303,7 +303,7 @@ class Policy:
         for item in items:
             rule = next((rule for rule, covered in allowing if item in covered), None)
             if rule is None:
-                return Judgement("ask", (), f"no rule matches {item.tool} {item.path or item.kind}".rstrip())
+                return Judgement("ask", (), f"no rule matches {item.tool} {item.path or item.kind}")
             used.append(rule)
         if not used:
             return Judgement("ask", (), "there is nothing that a rule could match")

@@ -182,6 +182,6 @@ def _lines(requests: Sequence[ApprovalRequest], batch: str, look: Look) -> Itera
     for number, request in enumerate(requests, start=1):
         text = _as_line(request)
         label = f"{number:>3} {pen.bar}"
-        for piece in wrap(text, max(20, look.width - len(label))):
+        for piece in wrap(text, look.width - len(label)):
             yield f"{label}{piece}"
             label = f"{'':>3} {pen.bar}"

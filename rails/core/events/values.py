@@ -64,12 +64,12 @@ def object_to_json(value: object) -> dict[str, Json]:
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
     """Return what the gate said, without the proposal that it was said about."""
-    found = map(object_to_json, verdict.findings)
+    found, ran = map(object_to_json, verdict.findings), map(object_to_json, verdict.checks)
     facts: dict[str, Json] = {
         "status": verdict.status,
         "findings": [{key: value for key, value in one.items() if value is not None} for one in found],
         "fixed": to_json(verdict.fixed),
         "not_checked": to_json(verdict.not_checked),
-        "checks": to_json(verdict.checks),
+        "checks": [{key: value for key, value in one.items() if key != "command"} for one in ran],
     }
     return {**facts, "outlines": to_json(verdict.outlines)} if verdict.outlines else facts

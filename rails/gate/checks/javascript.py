@@ -8,6 +8,7 @@ from rails.core.verdict import CheckRun
 from rails.gate.languages.javascript import config as jssettings
 from rails.gate.languages.javascript.biome import BiomeTools
 from rails.gate.languages.javascript.node_tools import NodeTools
+from rails.gate.languages.javascript.node_worker import find_node
 from rails.gate.support import config_files, executed_config
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport
 from rails.gate.support.fix_and_lint import FixAndLint
@@ -32,8 +33,17 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
         "biome": "the project's Biome configuration",
         "biome format": "the project's Biome configuration",
     }
+    node = find_node(context.project) or ""
     runs = (
-        CheckRun(name, tools.version(name), round(sum(times), 2), rules.get(name, ""), len(jobs), context.hits[name])
+        CheckRun(
+            name,
+            tools.version(name),
+            round(sum(times), 2),
+            rules.get(name, ""),
+            len(jobs),
+            context.hits[name],
+            " ".join([node, *([] if name == "node" else [name])]),
+        )
         for name, times in clocks.items()
         if tools.version(name)
     )

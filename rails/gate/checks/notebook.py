@@ -26,7 +26,10 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     cli = RuffCli(tool, context.project)
     outcomes = tuple(_outcome(job, context, cli, config) for job in jobs)
     spent = round((time.perf_counter() - started) * 1000, 2)
-    return CheckReport(outcomes, (CheckRun("ruff", tool.version, spent, "notebook cells", len(jobs)),))
+    return CheckReport(
+        outcomes,
+        (CheckRun("ruff", tool.version, spent, "notebook cells", len(jobs), command=f"{' '.join(tool.argv)} check -"),),
+    )
 
 
 def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonSettings) -> CheckResult:

@@ -13,6 +13,7 @@ from rails.gate.languages.python.tools import PythonTools
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.fix_and_lint import FixAndLint, taking_turns
 from rails.gate.support.warm_processes import side_by_side
+from rails.processes.programs import Tool
 
 #: Two workers, and as many threads again that talk to ruff meanwhile.
 _THREADS: Final = 4
@@ -56,15 +57,28 @@ def _runs(tools: PythonTools, clocks: dict[str, list[float]], files: int) -> lis
     config = tools.config
     ruff = tools.ruff_tool.version if tools.ruff_tool else ""
     rules = ", ".join(sorted({how.origin for how in tools.seen_settings()}))
-    about = {
-        "python": (".".join(map(str, sys.version_info[:3])), ""),
-        "ruff": (ruff, rules),
-        "ruff format": (ruff, rules),
-        "black": (tools.black_tool.version if tools.black_tool else "", config.black_origin),
-        "flake8": (tools.flake8_tool.version if tools.flake8_tool else "", config.flake8_origin),
+    about: dict[str, tuple[str, str, Tool | None, str]] = {
+        "python": (".".join(map(str, sys.version_info[:3])), "", None, ""),
+        "ruff": (ruff, rules, tools.ruff_tool, " check -"),
+        "ruff format": (ruff, rules, tools.ruff_tool, " format -"),
+        "black": (tools.black_tool.version if tools.black_tool else "", config.black_origin, tools.black_tool, " -"),
+        "flake8": (
+            tools.flake8_tool.version if tools.flake8_tool else "",
+            config.flake8_origin,
+            tools.flake8_tool,
+            " -",
+        ),
     }
     return [
-        CheckRun(name, version, round(sum(clocks[name]), 2), origin, files, tools.context.hits[name])
-        for name, (version, origin) in about.items()
+        CheckRun(
+            name,
+            version,
+            round(sum(clocks[name]), 2),
+            origin,
+            files,
+            tools.context.hits[name],
+            f"{' '.join(tool.argv)}{does}" if tool else "",
+        )
+        for name, (version, origin, tool, does) in about.items()
         if name in clocks
     ]

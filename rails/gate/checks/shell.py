@@ -27,7 +27,9 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     start = time.perf_counter()
     outcomes = tuple(_outcome(job, bash) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
-    return CheckReport(outcomes, (CheckRun("bash", "", duration, "syntax", len(jobs)),) if bash else ())
+    return CheckReport(
+        outcomes, (CheckRun("bash", "", duration, "syntax", len(jobs), command=f"{bash} -n"),) if bash else ()
+    )
 
 
 def _outcome(job: CheckJob, bash: str) -> CheckResult:

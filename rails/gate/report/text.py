@@ -48,7 +48,10 @@ def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
         "fixed": [{name: getattr(fixed, name) for name in Fixed.__match_args__} for fixed in verdict.fixed],
         "not_checked": [{name: getattr(m, name) for name in NotChecked.__match_args__} for m in verdict.not_checked],
         "evidence": [{"path": one.path, "checks": list(one.checks)} for one in verdict.evidence],
-        "checks": [{"name": r.name, "version": r.version, "duration_ms": r.duration_ms} for r in verdict.checks],
+        "checks": [
+            {"name": r.name, "version": r.version, "duration_ms": r.duration_ms, "command": r.command}
+            for r in verdict.checks
+        ],
     }
 
 
@@ -70,19 +73,31 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
 
 
 def as_explanation(verdict: Verdict) -> str:
-    """Return what ran: each check's version, files, answers already known, time, and whose rules it used."""
-    head = ("check", "version", "files", "known", "ms", "rules")
+    """Return what ran: each check's version, files, answers already known, time, whose rules, and the command."""
+    head = ("check", "version", "files", "known", "ms", "rules", "command")
     rows = [
         head,
-        *((r.name, r.version, str(r.files), str(r.cached), f"{r.duration_ms:.1f}", r.config) for r in verdict.checks),
+        *(
+            (
+                r.name,
+                r.version,
+                str(r.files),
+                str(r.cached),
+                f"{r.duration_ms:.1f}",
+                printable(r.config, keep=""),
+                printable(r.command, keep="") or "(in this process)",
+            )
+            for r in verdict.checks
+        ),
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
     lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=False))
-        ]
-        lines.append("  ".join([*cells, printable(row[5], keep="")]).rstrip())
+    for *cells, last in rows:
+        sides = (
+            cell.rjust(w) if 2 <= i < 5 else cell.ljust(w)
+            for i, (cell, w) in enumerate(zip(cells, widths, strict=True))
+        )
+        lines.append("  ".join([*sides, last]))
     return "\n".join(lines) + "\n"
 
 

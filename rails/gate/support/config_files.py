@@ -16,7 +16,7 @@ from rails.core.tool_request import Json
 _BYTES: Final = 1_000_000
 
 
-def read_config_file(path: Path) -> bytes:
+def read_config_file(path: Path | str) -> bytes:
     """Return a configuration file's bytes, none if it is missing or too large to be one."""
     try:
         data = read_ordinary(path, _BYTES)

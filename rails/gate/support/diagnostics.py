@@ -87,8 +87,9 @@ def apply_fixes(text: str, chosen: Sequence[Diagnostic]) -> tuple[str, list[Diag
 
 
 def _overlap(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
-    # Touching insertions count as an overlap too: their order would be a guess.
-    return one[0] <= other[1] and other[0] <= one[1]
+    # Touching insertions count as an overlap too: their order would be a guess. Two deletions that touch are one.
+    room = 0 if one[2] or other[2] else 1
+    return one[0] + room <= other[1] and other[0] + room <= one[1]
 
 
 def _line_starts(text: str) -> list[int]:

@@ -175,9 +175,9 @@ class FixAndLint:
         return wanted
 
     def _regression(self, data: bytes) -> str:
-        """Say what the repairs broke, if anything: every fix was parsed when made, formatting is read here."""
+        """Say what the repairs broke, if anything: every fix was parsed when made, the whole is read here."""
         after = self._lint(data).diagnostics
-        if any(found.rule == SYNTAX for found in after):
+        if self._unreadable(data) or any(found.rule == SYNTAX for found in after):
             return "a fix or the formatter broke the file"
         was = Counter(_meaning(found) for found in self._lint(self.job.after).diagnostics)
         worse = Counter(_meaning(found) for found in after) - was
@@ -248,10 +248,11 @@ class FixAndLint:
 
     def _does_harm(self, data: bytes, made: bytes) -> bool:
         """Whether a text does not parse, or has something that keeps it from working and that ``data`` has not."""
-        return self._unreadable(made) or bool(self._breaks(made) - self._breaks(data))
+        unreadable = not self.tools.linter_parses and self._unreadable(made)
+        return unreadable or bool(self._breaks(made) - self._breaks(data))
 
     def _breaks(self, data: bytes) -> Counter[tuple[str, str]]:
-        return Counter(_meaning(found) for found in self._lint(data).diagnostics if found.rule in _BREAKS)
+        return Counter(_meaning(found) for found in self._lint(data).diagnostics if found.rule in (*_BREAKS, SYNTAX))
 
     def _formatted(self, data: bytes) -> bytes:
         wanted = self._wanted(data)

@@ -38,6 +38,8 @@ class Language(Protocol):
 
     parser: str
     linter: str
+    #: Whether the linter says of every text that does not parse that it does not.
+    linter_parses: bool
 
     @property
     def formatter_name(self) -> str:

@@ -14,6 +14,9 @@ folder, where each entry may name the ``project`` it is for::
     rule = "stalling"
     mode = "retry"
 
+    [gate]
+    fix = false                         # report what a formatter or a safe fix would change instead of changing it
+
     [[gate.schema]]
     path = "config/*.yaml"              # or url = "https://…", what a file names as its $schema
     schema = "schemas/config.json"
@@ -115,6 +118,8 @@ class GateSettings:
     commands: tuple[CheckCommand, ...] = ()
     held_back: tuple[CheckCommand, ...] = ()
     account: N8nAccount | None = None
+    #: Whether safe fixes and formatting are made in what an agent proposes; else they are findings.
+    fix: bool = True
 
     def mode_of(self, finding: Finding, agent: str) -> Mode:
         """Return the mode that counts for a finding. What an agent does to the gate itself always blocks."""
@@ -143,8 +148,8 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
     ``home`` is the project where ``folder`` only stands for it: a person's own settings and agreements name that.
     """
     project = home or folder
-    own = config_files.read_config_file(folder / PROJECT_FILE)
-    users = config_files.read_config_file(config_folder() / USER_FILE)
+    own = config_files.read_config_file(f"{folder}/{PROJECT_FILE}")
+    users = config_files.read_config_file(f"{config_folder()}/{USER_FILE}")
     if not own and not users:
         return _NOTHING
     from rails.gate.support import executed_config  # most projects have no such settings
@@ -158,6 +163,7 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
         (*(mine.commands if agreed else ()), *theirs.commands),
         () if agreed else mine.commands,
         mine.account,
+        mine.fix and theirs.fix,
     )
 
 
@@ -212,6 +218,7 @@ class _Reader:
             tuple(self._each("schema", tables.schema, _schema)),
             tuple(self._each("headings", tables.headings, _headings)),
             tuple(self._each("command", tables.command, lambda table: _command(table, self.project))),
+            fix=tables.fix,
         )
 
     def _each(self, name: str, tables: Sequence[Table], make: Callable[[Table], T]) -> Iterator[T]:

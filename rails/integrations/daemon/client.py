@@ -6,8 +6,10 @@ what comes back. Whatever goes wrong is an answer that says so.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import socket
 import time
 from collections.abc import Mapping
@@ -50,6 +52,12 @@ def answer_call(
         return _unanswered(host, data, str(error) or type(error).__name__, strict=strict)
 
 
+def let_go(project: str) -> None:
+    """Have the warm gate of a project, if there is one, close the logs that it writes; the next call opens them."""
+    with contextlib.suppress(RailsError, OSError):
+        _exchange(place.socket_of(project), b'{"rest": true, "bytes": 0}\n', time.monotonic() + _START_SECONDS)
+
+
 def _folder_of(data: bytes) -> str:
     """Return the working directory that a host's input names."""
     try:
@@ -73,11 +81,12 @@ def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
         now = time.monotonic()
         if now > until or (started and now > started + _START_SECONDS):
             raise problem
-        if not child or _has_ended(child):
+        if begins := not child or _has_ended(child):
             if starts == _STARTS:
                 raise OSError("the gate could not be started; run: ai-rails doctor") from problem
             child, started, starts = _start(folder), now, starts + 1
-        time.sleep(0.005 * starts)
+        if not begins or starts > 1:  # the first one listens by now, or another does in a moment
+            time.sleep(0.005 * starts)
 
 
 def _exchange(file: str, message: bytes, until: float) -> bytes:
@@ -97,8 +106,13 @@ def _start(folder: str) -> int:
     """Start the gate of the project of ``folder``, in a session of its own, and return its process number.
 
     It is a copy of this process, which must have one thread: what this one has imported, a host need not wait for.
+    A pipe that it closes says that it listens, or that it has ended: who asks again and again waits longer.
     """
+    ready, told = os.pipe()
     if process := os.fork():
+        os.close(told)
+        select.select([ready], [], [], _START_SECONDS)
+        os.close(ready)
         return process
     try:
         os.setsid()
@@ -109,7 +123,7 @@ def _start(folder: str) -> int:
 
         from rails.integrations.daemon.server import serve
 
-        serve(Path(place.project_around(folder)))
+        serve(Path(place.project_around(folder)), on_ready=lambda: os.close(told))
     finally:
         os._exit(0)
 

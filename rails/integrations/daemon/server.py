@@ -11,7 +11,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +29,11 @@ _INPUT_BYTES: Final = 32_000_000
 _READ_SECONDS: Final = 20.0
 
 
-def serve(project: Path, *, idle: float = IDLE_SECONDS) -> None:
-    """Answer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already."""
+def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], object] | None = None) -> None:
+    """Answer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already.
+
+    ``on_ready`` is called when it listens.
+    """
     file = Path(place.socket_of(str(project)))
     with held(file.with_suffix(".lock")) as mine:
         if not mine:
@@ -41,7 +44,10 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS) -> None:
             listening.bind(str(file))
             file.chmod(0o600)
             listening.listen(64)
+            if on_ready is not None:
+                on_ready()
             warm = WarmGate(project)
+            warm.prepare()
             try:
                 _loop(listening, warm, idle)
             finally:

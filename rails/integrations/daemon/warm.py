@@ -42,10 +42,18 @@ class WarmGate:
 
         return Gate(self.project, ruff=self._ruff)
 
+    def prepare(self) -> None:
+        """Import what a first call needs first, while whoever makes it is connecting."""
+        from rails.integrations.hooks import contract  # noqa: F401
+        from rails.session import project_changes  # noqa: F401
+
     def answer(self, head: Mapping[str, object], data: bytes) -> HookAnswer:
         """Return the answer to one call."""
         from rails.integrations.hooks.contract import HookAnswer, HookSettings
 
+        if head.get("rest") is True:
+            self.rest()
+            return HookAnswer()
         host = host_of(str(head.get("host")))
         told = head.get("environment")
         if host is None:
@@ -78,6 +86,13 @@ class WarmGate:
         """
         with self._turn:
             self._settle()
+
+    def rest(self) -> None:
+        """Close the logs, so that another process may write them, until something is written again."""
+        with self._turn:
+            for session in self._sessions.values():
+                with contextlib.suppress(RailsError):
+                    session.close()
 
     def _settle(self) -> None:
         for key, session in [*self._sessions.items()]:
@@ -135,7 +150,5 @@ class WarmGate:
 
     def close(self) -> None:
         """Close every log and the gate."""
-        for session in self._sessions.values():
-            with contextlib.suppress(RailsError):
-                session.close()
+        self.rest()
         self.gate.close()

@@ -172,7 +172,7 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
     if result.block and call.event in ("after", "stop"):
         value |= {"decision": "block", "reason": result.block}
     # A batch that is blocked would end the host's run, so findings are told beside its results.
-    if (told := result.block if call.event == "batch" else result.context) and call.event in _HOST_EVENT:
+    if (told := (call.event == "batch" and result.block) or result.context) and call.event in _HOST_EVENT:
         specific["additionalContext"] = told
     if result.notice:
         value["systemMessage"] = result.notice

@@ -100,8 +100,10 @@ def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSet
     page = _page(found)
     if page:
         return HookResult(block=page) if session.told(page) else HookResult()
-    words = _not_judged(found) or _unknown(found)
-    return HookResult(context=f"{words} It is judged again {LATER}.") if words and session.told(words) else HookResult()
+    words = _not_judged(found) or _unknown(found) or _unformatted(found)
+    if not words or not session.told(words):
+        return HookResult()
+    return HookResult(context=f"{words} It is judged again {LATER}." if _not_judged(found) else words)
 
 
 def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
@@ -118,8 +120,10 @@ def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSett
     page, words = _page(found), _not_judged(found)
     if not page and not words:
         # It stays so whatever the model does: said once, it holds up nothing more.
-        unknown = _unknown(found)
-        return HookResult(block=held_up(unknown, call.host)) if unknown and session.told(unknown) else HookResult()
+        if (unknown := _unknown(found)) and session.told(unknown):
+            return HookResult(block=held_up(unknown, call.host))
+        loose = "" if unknown else _unformatted(found)
+        return HookResult(notice=loose) if loose and session.told(loose) else HookResult()
     if held < STOPS:
         told = page or held_up(words, call.host)
         session.told(told)
@@ -146,13 +150,13 @@ _RESULTS: Final[Mapping[str, Callable[[Host, HookCall, HostedSession, HookSettin
 
 
 def _page(found: FoundOnDisk) -> str:
-    """Return what is told of files that are written already, "" where nothing is wrong with them."""
+    """Return what is told of files that are written already, "" where at most their formatting is wrong."""
     verdict = found.verdict
-    if verdict is None or not verdict.blocking:
+    if verdict is None or all(finding.rule == "format" for finding in verdict.blocking):
         return ""
     count, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
     opening = f"AI-Rails: {counted(count, 'new finding')} in {counted(files, 'file')} on the disk."
-    return _page_of(verdict, opening, _WRITTEN)
+    return _page_of(verdict, opening, f"{_WRITTEN} {_unknown(found)}".rstrip())
 
 
 def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
@@ -172,6 +176,15 @@ def _unknown(found: FoundOnDisk) -> str:
     said = [f"{one_line(name, 200)} ({one_line(why, 200)})" for name, why in found.unknown.items()]
     more = f" and {len(said) - 3} more" if len(said) > 3 else ""
     return f"AI-Rails could not judge what was written: {'; '.join(said[:3])}{more}." if said else ""
+
+
+def _unformatted(found: FoundOnDisk) -> str:
+    """Return what is said of files of which only the formatting is wrong, "" where there are none."""
+    names = list(dict.fromkeys(finding.path for finding in found.verdict.blocking)) if found.verdict else []
+    if not names:
+        return ""
+    shown = ", ".join(one_line(name, 200) for name in names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
+    return f"AI-Rails: not formatted as the project has it: {shown}. ai-rails gate --fix formats it."
 
 
 def _missing(verdict: Verdict) -> str:

@@ -84,7 +84,7 @@ class Settings:
     @property
     def commands(self) -> tuple[str, ...]:
         """Our command lines in it, each once."""
-        return tuple(dict.fromkeys(command for _, command in _ours(self)))
+        return tuple(dict.fromkeys(command for _, _, command in _ours(self)))
 
 
 def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
@@ -93,7 +93,7 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
     base = project / folder if shared else Path(os.environ.get(_HOMES.get(host, "")) or Path.home() / folder)
     file = base / name
     try:
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        text = file.read_bytes().decode() if file.exists() else ""  # with the line ends that it has
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read: {error}. Nothing was changed.") from error
     if text.strip():
@@ -103,6 +103,13 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
 
 def installed(settings: Settings, words: Sequence[str] = ()) -> str:
     """Return the text of the settings with our hooks in it; ``words`` are options of ours. Idempotent."""
+    command = command_line(settings.host, words, shared=settings.shared)
+    entries = {
+        event: _entry(settings.host, matcher, command, strict="--strict" in words)
+        for event, matcher in EVENTS[settings.host].items()
+    }
+    if {event: entry for (event, _), entry, _ in _ours(settings)} == entries:
+        return settings.text
     text = removed(settings)
     text = text if text.strip() else f"{_EMPTY.get(settings.host, '{}')}\n"
     value = read_settings(text, str(settings.file))
@@ -110,10 +117,8 @@ def installed(settings: Settings, words: Sequence[str] = ()) -> str:
         text = with_last(text, (), "hooks", {})
     elif not isinstance(value["hooks"], dict):
         raise UsageError(f"{settings.file}: hooks is not an object. Nothing was changed.")
-    command = command_line(settings.host, words, shared=settings.shared)
-    for event, matcher in EVENTS[settings.host].items():
+    for event, entry in entries.items():
         known = host_object(value.get("hooks")).get(event)
-        entry = _entry(settings.host, matcher, command, strict="--strict" in words)
         if known is None:
             text = with_last(text, ("hooks",), event, [entry])
         elif isinstance(known, list):
@@ -127,7 +132,7 @@ def removed(settings: Settings) -> str:
     """Return the text of the settings without our hooks, "" where nothing else was in it."""
     text = settings.text
     while ours := next(_ours(Settings(settings.host, settings.file, text, settings.shared)), None):
-        (event, index), _ = ours
+        (event, index), _, _ = ours
         hooks = host_object(read_settings(text, str(settings.file)).get("hooks"))
         entries = hooks[event]
         if not isinstance(entries, list) or len(entries) > 1:
@@ -180,15 +185,15 @@ def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, 
     return {**({"matcher": matcher} if matcher else {}), "hooks": [hook]}
 
 
-def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], str]]:
-    """Yield the place of each of our entries, and its command line."""
+def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], Json, str]]:
+    """Yield the place of each of our entries, the entry, and its command line."""
     value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
     for event, entries in host_object(value.get("hooks")).items():
         for index, entry in enumerate(entries if isinstance(entries, list) else []):
             hooks = host_object(entry).get("hooks", [entry])
             commands = [_command(host_object(one)) for one in hooks] if isinstance(hooks, list) else []
             if commands and all(map(_is_ours, commands)):
-                yield (event, index), one_line(commands[0], 300)
+                yield (event, index), entry, one_line(commands[0], 300)
 
 
 def _command(hook: Mapping[str, Json]) -> str:

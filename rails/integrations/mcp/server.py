@@ -28,7 +28,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from rails import __version__
 from rails.core import limits
-from rails.core.errors import EXIT_OK
+from rails.core.errors import EXIT_OK, FAULT
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.integrations.mcp.approver import CALLER, Answers, ClientQuestion
@@ -74,7 +74,7 @@ class _Call:
         CALLER.set(self)
         try:
             result = work()
-        except Exception as error:  # a fault of ours is an answer, too
+        except FAULT as error:  # a fault of ours is an answer, too
             result = McpResult(f"AI-Rails itself failed: {type(error).__name__}. See ai-rails review.", ok=False)
         self._say(result)
         with contextlib.suppress(RuntimeError):

@@ -55,6 +55,7 @@ class NodeTools:
 
     parser: str = "node"
     linter: str = "eslint"
+    linter_parses: bool = False
     formatter_name: str = "prettier"
 
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:

@@ -209,7 +209,7 @@ class _Reader:
         self.seen = _Seen()
 
     def bytes_of(self, name: str) -> bytes:
-        data = read_config_file(self.project / name)
+        data = read_config_file(f"{self.project}/{name}")
         self.seen.add(name, data)
         return data
 

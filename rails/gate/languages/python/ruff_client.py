@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -88,7 +89,7 @@ class Ruff:
             threading.Thread(target=self._expected, args=job, daemon=True, name="start ruff").start()
 
     def _expected(self, questions: Sequence[RuffRequest], settings: RuffSettings) -> None:
-        with self._lock:
+        with self._lock, contextlib.suppress(MemoryError):
             server = None if self._closed else self._server(settings)
             if server is not None and questions:
                 try:

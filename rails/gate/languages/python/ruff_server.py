@@ -221,6 +221,8 @@ def _uri(path: str) -> str:
     """Return a file URI; ``Path.as_uri`` would import ten modules for it."""
     if os.name == "nt":
         return Path(path).as_uri()
+    if _URI_SAFE.issuperset(path.encode()):
+        return f"file://{path}"
     return "file://" + "".join(chr(byte) if byte in _URI_SAFE else f"%{byte:02X}" for byte in path.encode())
 
 

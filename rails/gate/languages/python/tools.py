@@ -1,8 +1,8 @@
 """ruff, black and flake8 behind one interface: each answer is kept, and each answer has evidence behind it.
 
 "No findings" is what a linter prints for a clean file and for a file it did not look at. So each file is
-also linted and formatted with a canary in its place; a tool that says nothing about the canary is not
-looking at that file, and the file is "not checked".
+also linted and formatted with a canary in its place (one for all files where no configuration tells them
+apart); a tool that says nothing about the canary is not looking at that file, and the file is "not checked".
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, plain_text
+from rails.core.text import Decoded, decode_text, plain_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python import syntax
@@ -57,9 +57,6 @@ FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
 BROKEN_CANARY: Final = b"x = (\n"
 
 
-if TYPE_CHECKING:
-    from rails.core.tool_request import Json
-
 T = TypeVar("T")
 
 
@@ -70,8 +67,11 @@ class InWorkers:
         self.context, self.config = context, config
         self._black, self._flake8 = black, flake8
 
-    def black(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError."""
+    def black(self, path: str, data: bytes, *, last: bool = False) -> bytes:
+        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError.
+
+        ``last`` is whether nothing else is to change: then flake8 reads in the same go what black leaves as it is.
+        """
         if self._black is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
@@ -80,9 +80,17 @@ class InWorkers:
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
         options = {**self.config.black, "requires-python": self.config.requires_python}
-        request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
+        lint = self._request(path, decoded.text) if last and self._flake8 is not None else None
+        request = {"op": "black", "text": decoded.text, "path": path, "options": options, "flake8": lint}
         key = ("black", self._black.version, repr(options), path.endswith(".pyi"), data)
-        return self.context.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+        return self.context.once(key, lambda: self._formatted(path, data, decoded, request))
+
+    def _formatted(self, path: str, data: bytes, decoded: Decoded, request: Mapping[str, object]) -> bytes:
+        answer = self._asked(request)
+        linted = answer.get("flake8")
+        if isinstance(linted, dict) and not linted.get("skipped"):
+            self.context.once(self._key(path, decoded.text), lambda: self._findings(path, linted))
+        return data if answer["text"] is None else decoded.encode(str(answer["text"]))
 
     def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError, NotCheckedError or ExcludedError."""
@@ -90,7 +98,8 @@ class InWorkers:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
         if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
             raise ExcludedError
-        if not self._found(path, LINT_CANARY.decode()):
+        by_path = any(one.startswith("--per-file-ignores") for one in self.config.flake8 or ())
+        if not self._found(path if by_path else "canary.py", LINT_CANARY.decode()):
             raise NotCheckedError("the project's configuration selects no flake8 code for this file")
         decoded = decode_text(data)
         if decoded is None:
@@ -114,20 +123,17 @@ class InWorkers:
         return (*self.config.flake8_notes, words)
 
     def _found(self, path: str, text: str) -> tuple[Finding, ...]:
-        arguments = list(self.config.flake8 or ())
-        request: dict[str, Json] = {
-            "op": "flake8",
-            "text": text,
-            "path": path,
-            "arguments": cast("list[Json]", arguments),
-            "most": limits.FINDINGS_LISTED,
-        }
-        version = self._flake8.version if self._flake8 else ""
-        key = ("flake8", version, tuple(arguments), path, text)
-        return self.context.once(key, lambda: self._looked(path, request))
+        request = {"op": "flake8", **self._request(path, text)}
+        return self.context.once(self._key(path, text), lambda: self._findings(path, self._asked(request)))
 
-    def _looked(self, path: str, request: Mapping[str, Json]) -> tuple[Finding, ...]:
-        answer = self._asked(request)
+    def _request(self, path: str, text: str) -> dict[str, object]:
+        arguments = list(self.config.flake8 or ())
+        return {"text": text, "path": path, "arguments": arguments, "most": limits.FINDINGS_LISTED}
+
+    def _key(self, path: str, text: str) -> tuple[object, ...]:
+        return "flake8", self._flake8.version if self._flake8 else "", tuple(self.config.flake8 or ()), path, text
+
+    def _findings(self, path: str, answer: Mapping[str, object]) -> tuple[Finding, ...]:
         if answer.get("skipped"):
             raise NotCheckedError(str(answer["skipped"]))
         found = answer["findings"]
@@ -141,7 +147,7 @@ class InWorkers:
             for code, line, column, text in found
         )
 
-    def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
+    def _asked(self, request: Mapping[str, object]) -> Mapping[str, object]:
         answer = self.context.pool.ask(request)
         if not answer.get("ok"):
             raise CheckError(f"{request['op']} failed: {answer.get('error')}")
@@ -166,6 +172,8 @@ def _excludes(pattern: str, path: str) -> bool:
 
 #: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
 _SMALL: Final = 120
+#: From so many bytes on, it pays to find out where a text can be cut instead of compiling all of it.
+_LARGE: Final = 20_000
 
 
 class PythonTools:
@@ -173,6 +181,7 @@ class PythonTools:
 
     parser: str = "python"
     linter: str = "ruff"
+    linter_parses: bool = True
 
     def __init__(self, context: CheckContext, config: PythonSettings) -> None:
         self.context, self.config = context, config
@@ -198,7 +207,8 @@ class PythonTools:
             return misread
         key = ("statements", path)
         known: Compiled | None = self.context.known.get(key)
-        if known is not None and (compiled := still_compiles(known, data)) is not None:
+        by_parts = known is not None and (known.starts is not None or len(data) >= _LARGE)
+        if known is not None and by_parts and (compiled := still_compiles(known, data)) is not None:
             self.context.known[key] = compiled
             return None
         found = syntax.error_in(path, data)
@@ -296,8 +306,9 @@ class PythonTools:
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
-        canary = self._looked(path, LINT_CANARY, how).diagnostics
-        if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
+        place = _canary_place(path, how)
+        canary = self._looked(place, LINT_CANARY, how).diagnostics
+        if not canary and not self._looked(place, BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
         if all(found.rule == diagnostics.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
@@ -307,8 +318,10 @@ class PythonTools:
         questions: dict[RuffSettings, list[RuffRequest]] = {}
         try:
             for job in jobs:
-                asked = questions.setdefault(self.ruff_settings(job.path), [])
-                for data in (LINT_CANARY, job.before or b"", job.after):
+                asked = questions.setdefault(how := self.ruff_settings(job.path), [])
+                place = _canary_place(job.path, how)
+                asked += [one for one in self._unknown("lint", place, LINT_CANARY) if one not in asked]
+                for data in (job.before or b"", job.after):
                     asked += self._unknown("lint", job.path, data) if data else []
                     asked += self._unknown("format", job.path, data) if data is job.after else []
                 asked += self._unknown("format", job.path, FORMAT_CANARY)
@@ -373,7 +386,9 @@ class PythonTools:
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
         if self.config.formatter == "black":
-            return self.in_workers.black(path, data)
+            known: Findings | None = self.context.known.get(self._lint_key(path, data, self.ruff_settings(path)))
+            last = known is not None and not any(found.rule == "E501" for found in known.diagnostics)
+            return self.in_workers.black(path, data, last=last)
         if not self.config.formatter:
             raise NotNeededError("the project uses a formatter that AI-Rails does not run")
         if self._ruff_format(path, FORMAT_CANARY) == FORMAT_CANARY:
@@ -408,6 +423,11 @@ class PythonTools:
         """Say what of the project's flake8 configuration cannot be honoured here, and why."""
         has_something = self.config.flake8 is not None or self.config.flake8_notes
         return self.in_workers.left_out() if has_something else ()
+
+
+def _canary_place(path: str, how: RuffSettings) -> str:
+    """Return where a canary stands for ``path``: only a configuration of the project's can tell paths apart."""
+    return path if how.project or not path.endswith(".py") else "canary.py"
 
 
 def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:

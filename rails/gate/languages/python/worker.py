@@ -2,13 +2,15 @@
 
 Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``,
 ``{"op": "schema", "schema", "base", "root", "value"}``,
-``{"op": "black", "text", "path", "options"}``, ``{"op": "flake8", "text", "path", "arguments"}``.
+``{"op": "black", "text", "path", "options", "flake8"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``.
+A text that black leaves as it is comes back as ``null``, with flake8's answer where its request was in ``flake8``.
 Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
 A private protocol between this file and ``rails.gate.support.warm_processes``, run as ``python -I``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import json
@@ -31,8 +33,9 @@ def answer_requests() -> None:
     sys.stdout = sys.stderr
     warnings.simplefilter("ignore")
     known: set[str] = set()
-    # The trees of a text are ten thousands of objects, all of them in use until the answer is there.
-    gc.set_threshold(10_000, 20, 20)
+    # The trees of a text are ten thousands of objects, all of them in use until the answer is there: only then
+    # it is time to look for what is not in use any more.
+    gc.disable()
     for line in source:
         request = json.loads(line)
         op = request.pop("op")
@@ -54,7 +57,7 @@ def _ping() -> dict[str, Any]:
     return {"ok": True}
 
 
-def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _black(text: str, path: str, options: Mapping[str, Any], flake8: Mapping[str, Any] | None) -> dict[str, Any]:
     from black import format_str
     from black.parsing import InvalidInput
 
@@ -64,7 +67,13 @@ def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
         done = format_str(source, mode=_mode(json.dumps(options, sort_keys=True), path.endswith(".pyi")))
     except InvalidInput as error:
         return {"ok": False, "error": f"black cannot parse it: {str(error)[:200]}"}
-    return {"ok": True, "text": done if newline == "\n" else done.replace("\n", newline)}
+    done = done if newline == "\n" else done.replace("\n", newline)
+    if done != text:
+        return {"ok": True, "text": done}
+    answer: dict[str, Any] = {"ok": True, "text": None}
+    with contextlib.suppress(Exception):  # flake8 is asked alone then, and says what is wrong
+        answer["flake8"] = flake8 and _flake8(**flake8)
+    return answer
 
 
 @cache
@@ -192,10 +201,10 @@ class _Collector:
     """Takes the place of flake8's formatter: keeps what would have been printed."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[str, int, int, str]] = []
+        self.found: set[tuple[str, int, int, str]] = set()
 
     def handle(self, violation: Violation) -> None:
-        self.found.append((violation.code, violation.line_number, violation.column_number, violation.text))
+        self.found.add((violation.code, violation.line_number, violation.column_number, violation.text))
 
     def beginning(self, filename: str) -> None:
         """Part of the formatter's interface."""
@@ -205,48 +214,55 @@ class _Collector:
 
 
 def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, Any]:
-    app, codes = _application(tuple(arguments))
-    from flake8.checker import FileChecker
-    from flake8.processor import FileProcessor
-    from flake8.style_guide import StyleGuideManager
-
-    excuses = "noqa" in text.lower()
-
-    class _Text(FileProcessor):  # type: ignore[misc]
-        def noqa_line_for(self, line_number: int) -> str | None:
-            """Return the line's text, for which flake8 takes all of the file apart, only where it may be excused."""
-            return super().noqa_line_for(line_number) if excuses else ""
-
-    class _TextChecker(FileChecker):  # type: ignore[misc]
-        """A checker whose file is the text at hand."""
-
-        def _make_processor(self) -> FileProcessor:
-            return _Text(self.filename, self.options, lines=io.StringIO(text, newline="").readlines())
-
-    checker = _TextChecker(filename=path, plugins=app.plugins.checkers, options=app.options)
+    app, codes, guide, collector = _application(tuple(arguments))
+    checker_of = _text_checker()
+    checker_of.text = text
+    checker = checker_of(filename=path, plugins=app.plugins.checkers, options=app.options)
     if not checker.should_process:
         return {"ok": True, "skipped": "the file says flake8: noqa", "findings": [], "codes": codes}
     _, results, _ = checker.run_checks()
-    collector = _Collector()
-    guide = StyleGuideManager(app.options, collector)
+    collector.found.clear()
     with guide.processing_file(path):
         for code, line, column, message, physical in sorted(results, key=lambda found: (found[0], found[1])):
             guide.handle_error(code, path, line, column, message, physical)
-    found = sorted(set(collector.found), key=lambda f: f[1:3])
+    found = sorted(collector.found, key=lambda f: (f[1:3], f))
     more = Counter(code for code, *_ in found[most:])
     return {"ok": True, "findings": found[:most], "more": more, "codes": codes}
 
 
 @cache
-def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str]]:
-    """Return an initialised flake8 and the code prefixes that its plugins can report."""
-    from flake8.main.application import Application
+def _text_checker() -> _Anything:
+    """Return flake8's checker of one file, which reads the attribute ``text`` in place of the disk."""
+    from flake8.checker import FileChecker
+    from flake8.processor import FileProcessor
 
-    app = Application()
+    class _Text(FileProcessor):  # type: ignore[misc]
+        def noqa_line_for(self, line_number: int) -> str | None:
+            """Return the line's text, for which flake8 takes all of the file apart, only where it may be excused."""
+            return super().noqa_line_for(line_number) if _TextChecker.excuses else ""
+
+    class _TextChecker(FileChecker):  # type: ignore[misc]
+        text, excuses = "", False
+
+        def _make_processor(self) -> FileProcessor:
+            _TextChecker.excuses = "noqa" in self.text.lower()
+            return _Text(self.filename, self.options, lines=io.StringIO(self.text, newline="").readlines())
+
+    return _TextChecker
+
+
+@cache
+def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str], Any, _Collector]:
+    """Return an initialised flake8, the code prefixes that its plugins can report, and what decides what counts."""
+    from flake8.main.application import Application
+    from flake8.style_guide import StyleGuideManager
+
+    app, collector = Application(), _Collector()
     app.initialize(["--isolated", *arguments])
     checkers = app.plugins.checkers
     loaded = [*checkers.tree, *checkers.logical_line, *checkers.physical_line]
-    return app, sorted({plugin.entry_name for plugin in loaded})
+    codes = sorted({plugin.entry_name for plugin in loaded})
+    return app, codes, StyleGuideManager(app.options, collector), collector
 
 
 _OPERATIONS: Any = {"ping": _ping, "compile": _compile, "schema": _schema, "black": _black, "flake8": _flake8}

@@ -1,0 +1,118 @@
+"""Faults of ours seen from the commands: run and chat end with one clear sentence, and the session can be resumed."""
+
+import errno
+import io
+import itertools
+import json
+import os
+
+import pytest
+from _pytest.monkeypatch import resolve
+
+from rails.cli import main
+from rails.log.reader import verify
+
+POLICY = '[[rule]]\ndecision = "allow"\ntool = ["write_file", "edit_file"]\npath = "**"\n'
+
+
+def write(path, content):
+    parameters = {"file_path": path, "content": content}
+    request = {"type": "tool_request", "tool_name": "write_file", "parameters": parameters, "explanation": "x"}
+    return f"I write it.\n```json\n{json.dumps(request)}\n```\n"
+
+
+ANSWERS = [write("b.txt", "new\n"), write("b.txt", "new\n"), "Done.", "Done.", "Done."]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    (tmp_path / "config/ai-rails").mkdir(parents=True)
+    (tmp_path / "config/ai-rails/policy.toml").write_text(POLICY)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def said(project, tmp_path, monkeypatch, capsys):
+    file = tmp_path / "recorded.jsonl"
+    file.write_text("".join(f"{json.dumps({'role': 'assistant', 'content': one})}\n" for one in ANSWERS))
+
+    def run(verb, *words, lines=("do it", "/quit")):
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        task = ["the task"] if verb == "run" and not words else []
+        code = main([verb, *task, "--model", f"recorded:{file}", "--approve", "policy", "--plain", *words])
+        return code, "".join(capsys.readouterr())
+
+    return run
+
+
+def os_error(code):
+    return lambda: OSError(code, os.strerror(code))
+
+
+FAULTS = [
+    ("rails.log.writer.SessionLog.append", os_error(errno.ENOSPC), 3),
+    ("rails.log.writer.SessionLog.append", os_error(errno.EIO), 6),
+    ("rails.log.writer.SessionLog.append", MemoryError, 4),
+    ("rails.log.writer.SessionLog.append", lambda: KeyError("x"), 8),
+    ("rails.commands.live.ProgressScreen.__call__", lambda: KeyError("x"), 2),
+    ("rails.commands.live.ProgressScreen.__call__", MemoryError, 1),
+    ("rails.gate.gate.Gate.__enter__", os_error(errno.EMFILE), 0),
+    ("rails.session.opened.recover", os_error(errno.EROFS), 0),
+    ("rails.session.opened.system_prompt", lambda: KeyError("x"), 0),
+    ("rails.session.opened.instructions_text", UnicodeError, 0),
+    ("rails.session.agent_loop.AgentLoop.begin", RecursionError, 0),
+    ("rails.session.agent_loop.AgentLoop._next_turn", MemoryError, 1),
+    ("rails.session.run.Session._chain", MemoryError, 0),
+    ("rails.approval.policy.policy.PolicyApprover.decide", RecursionError, 0),
+    ("rails.models.recorded.RecordedModel.stream", UnicodeError, 0),
+    ("rails.models.recorded.RecordedModel.stream", os_error(errno.EIO), 1),
+]
+
+
+@pytest.mark.parametrize("verb", ["run", "chat"])
+@pytest.mark.parametrize(
+    ("target", "make", "after"), FAULTS, ids=[f"{t.rpartition('.')[2]}-{n}" for n, (t, _, _) in enumerate(FAULTS)]
+)
+def test_a_command_tells_a_fault_in_one_sentence_and_the_session_goes_on(
+    project, said, monkeypatch, verb, target, make, after
+):
+    real, calls = resolve(target), itertools.count()
+
+    def broken(*args, **kwargs):
+        if next(calls) == after:
+            raise make()
+        return real(*args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(target, broken)
+        code, text = said(verb)
+    assert next(calls) > after, text
+    assert "Traceback" not in text, text
+    assert code in (0, 1, 3), (code, text)
+    assert text.strip()
+    logs = list(project.glob(".rails/sessions/*/log.jsonl"))
+    for log in logs:
+        assert verify(log), text
+    written = project / "b.txt"
+    assert not written.exists() or written.read_text() == "new\n"
+    if logs and code:
+        code, text = said(verb, "--resume", lines=("/quit",))
+        assert "Traceback" not in text
+        assert code in (0, 1), (code, text)
+
+
+@pytest.mark.parametrize("verb", ["run", "chat"])
+def test_a_lock_that_is_held_is_told(project, said, verb):
+    from rails.log.writer import SessionLog
+
+    code, _ = said("run")
+    session = next(project.glob(".rails/sessions/*")).name
+    with SessionLog.reopen(project / ".rails", session):
+        code, text = said(verb, "--resume", session)
+    assert code in (2, 3), text
+    assert session in text or "in use" in text or "another" in text
+    assert "Traceback" not in text
