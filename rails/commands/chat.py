@@ -222,7 +222,7 @@ def _redo(talk: Talk, session: Session | None) -> None:
 
 def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
     """Take a step back or forth, log it where it belongs, and say whose it was."""
-    from rails.commands.leave import held_back
+    from rails.commands.leave import uninterrupted
     from rails.commands.undo import log_of, say_moved, session_to_move, undo_event
     from rails.edits.checkpoints import History
 
@@ -234,7 +234,7 @@ def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
     except LogError as error:
         verb = "redo" if redo else "undo"
         raise UsageError(f"The next step to {verb} is not of this conversation. {error} Type /{verb} there.") from error
-    with opened as log, held_back():
+    with opened as log, uninterrupted():
         one = history.redo(name) if redo else history.undo(name)
         say_moved(one, redo=redo)
         if own:

@@ -37,7 +37,7 @@ def take_interrupts() -> None:
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Let what is begun within be done, said and logged: Ctrl-C is too late for it, and another signal waits."""
     global _held
     came, _held = _held, list[int]()
