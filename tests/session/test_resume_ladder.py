@@ -117,6 +117,7 @@ def test_a_chain_killed_at_any_step_ends_as_if_it_had_not_been(chain, agree, out
             "03_coder_output.md",
             "04_for_code-review.md",
             "05_code-review_output.md",
+            "06_final_approved/a.txt",
         ]
         assert "- a.txt (modify)" in expected["04_for_code-review.md"]
     numbers = [n for n, record in enumerate(records, 1) if record.event_type in STEPS]
