@@ -8,8 +8,10 @@ from rails.log.index.index import Index
 from rails.projections.session import session_view
 from rails.review.web import pages
 from rails.review.web.builder import Builder
+from rails.review.web.server import ReviewServer
 
-from .conftest import LATE
+from ..running import KEY
+from .conftest import LATE, Client, write
 
 
 def many(log, turns, *, failing=()):
@@ -21,30 +23,39 @@ def many(log, turns, *, failing=()):
     return log.records(*events, log.END)
 
 
-@pytest.fixture
-def long(served, state, log):
-    """A session of 1,200 turns, of which four failed; longer than what is read whole."""
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, log):
+    """A folder with a session of 1,200 turns, of which four failed: longer than what is read whole. It is only read."""
+    state = tmp_path_factory.mktemp("long") / ".rails"
     with mock.patch("os.fdatasync", return_value=None):
-        writer = served.write(state, many(log, 1_200, failing=(3, 600, 601, 1_200)))
+        writer = write(state, many(log, 1_200, failing=(3, 600, 601, 1_200)))
     writer.close()
     with Index(state) as index:
         assert index.refresh()
-    return writer.session_id
+    return state, writer.session_id
 
 
-def test_figures_strip_and_findings_are_of_the_whole_session_wherever_one_looks(long, served):
-    for place in ("", "?first=1", "?first=2500"):
-        part = served.json(f"/api/session/{long}{place}")
-        assert part["read"] == 1
-        for words in (
-            "<dt>turns</dt><dd>1,200</dd>",
-            "<dt>refused</dt><dd>4</dd>",
-            "<dt>tokens in</dt><dd>120,000</dd>",
-        ):
-            assert words in part["head"], words
-        assert part["head"].count("data-record=") == 200
-        assert "Turns 1 to 6: 1 of 6 failed" in part["head"]
-        assert f"is%3Arefused%20session%3A{long}" in part["head"]
+@pytest.fixture
+def long(written):
+    return written[1]
+
+
+def test_figures_strip_and_findings_are_of_the_whole_session_wherever_one_looks(written):
+    state, long = written
+    with ReviewServer(state, key=KEY) as server:
+        client = Client(server)
+        for place in ("", "?first=1", "?first=2500"):
+            part = client.json(f"/api/session/{long}{place}")
+            assert part["read"] == 1
+            for words in (
+                "<dt>turns</dt><dd>1,200</dd>",
+                "<dt>refused</dt><dd>4</dd>",
+                "<dt>tokens in</dt><dd>120,000</dd>",
+            ):
+                assert words in part["head"], words
+            assert part["head"].count("data-record=") == 200
+            assert "Turns 1 to 6: 1 of 6 failed" in part["head"]
+            assert f"is%3Arefused%20session%3A{long}" in part["head"]
 
 
 @pytest.mark.parametrize("turns", [3, 200, 201, 650])
@@ -99,6 +110,10 @@ def test_what_takes_longer_than_a_request_may_is_taken_in_behind_it(served, stat
 @pytest.mark.timeout(300)
 class TestInABrowser:
     """In a real Chromium."""
+
+    @pytest.fixture
+    def state(self, written):
+        return written[0]
 
     @pytest.fixture
     def opened(self, page, long, served):
