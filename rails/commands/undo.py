@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rails.commands import common
+from rails.commands.leave import uninterrupted
 from rails.commands.options import add_project, from_one
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import CheckpointEvent, Undo
@@ -42,11 +43,12 @@ def _one_file(options: argparse.Namespace) -> int:
         raise UsageError(f"{what.rstrip('.')}. Nothing was changed.")
     for note in recover(project):
         print(one_line(note, 400))
-    done = History(project).undo_file(str(path), options.session, options.step)
-    say_moved(done, redo=False, whole=False)
-    if not is_fix_run(done.session) and not done.unrecorded:
-        with open_log(project, done.session) as log:
-            log.append(CheckpointEvent(f"step {done.step}: {done.title}", done.step, (str(path),)))
+    with uninterrupted():
+        done = History(project).undo_file(str(path), options.session, options.step)
+        say_moved(done, redo=False, whole=False)
+        if not is_fix_run(done.session) and not done.unrecorded:
+            with open_log(project, done.session) as log:
+                log.append(CheckpointEvent(f"step {done.step}: {done.title}", done.step, (str(path),)))
     return EXIT_OK
 
 
@@ -57,7 +59,7 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
         print(one_line(note, 400))
     history = History(project)
     session = session_to_move(history, options.session, redo=redo)
-    with log_of(project, session) as log:
+    with log_of(project, session) as log, uninterrupted():
         for one in _moved(history, session, options, redo=redo):
             say_moved(one, redo=redo)
             if log is not None:
