@@ -134,3 +134,31 @@ def cpu_seconds():
         return min(times)
 
     return measure
+
+
+class Lent:
+    """Python workers that whoever closes them gives back."""
+
+    def __init__(self, pool):
+        self._pool = pool
+
+    def __getattr__(self, name):
+        return getattr(self._pool, name)
+
+    def close(self):
+        pass
+
+
+@pytest.fixture(scope="session")
+def python_workers():
+    from rails.gate.support.warm_processes import PythonPool
+
+    pool = PythonPool()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def shared_workers(python_workers, monkeypatch):
+    """Every gate of this process asks the same Python workers: starting them costs more than most of what they do."""
+    monkeypatch.setattr("rails.gate.gate.PythonPool", lambda: Lent(python_workers))

@@ -26,6 +26,7 @@ from rails.session.run import Session
 from rails.testing import ScriptedHuman
 from rails.tools.loader import load_definitions
 
+pytestmark = pytest.mark.usefixtures("shared_workers")
 SCENARIOS = Path(__file__).parent / "scenarios"
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 # What differs from run to run, and what says the same as "text" beside it.

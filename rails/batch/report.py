@@ -21,7 +21,8 @@ from rails.render.units import seconds_text
 
 #: The stages of a job, in order; "other" is our own.
 STAGES: Final = ("prepare", "model", "gate", "human", "run", "write", "score")
-_VARIED: Final = ("model", "agent", "gate")
+#: The parts of a setting, in order.
+VARIED: Final = ("model", "agent", "gate")
 JobSetting = tuple[str, str, str]
 
 
@@ -158,7 +159,8 @@ def _compared(first: JobSetting, second: JobSetting, a: Sequence[JobResult], b: 
 
 def report_tables(report: BatchReport, currency: str = "") -> list[Table]:
     """Return the tables of a report."""
-    return [_settings_table(report.rows, currency), _times_table(report.rows), _pairs_table(report)]
+    pairs = [_pairs_table(report)] if report.comparisons else []
+    return [_settings_table(report.rows, currency), _times_table(report.rows), *pairs]
 
 
 def _settings_table(rows: Sequence[SettingRow], currency: str) -> Table:
@@ -226,7 +228,7 @@ def _pairs_table(report: BatchReport) -> Table:
 
 def _told(first: JobSetting, second: JobSetting, which: JobSetting) -> list[str]:
     """Return the parts of a setting in which two differ."""
-    named = zip(_VARIED, which, first, second, strict=True)
+    named = zip(VARIED, which, first, second, strict=True)
     return [f"gate {word}" if name == "gate" else word for name, word, a, b in named if a != b]
 
 

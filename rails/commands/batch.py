@@ -102,7 +102,8 @@ def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSp
     _check_models(options, left)
     if options.dry_run:
         for spec in left:
-            print(f"  {spec.name}  {one_line(spec.id, 40)}  {spec.agent}  {one_line(spec.model, 60)}  gate {spec.gate}")
+            words = f"{one_line(spec.id, 40)}  {spec.agent}  {one_line(spec.model, 60)}  gate {spec.gate}"
+            print(f"  {spec.name}  {words}  seed {spec.seed}")
         return EXIT_OK
     if not left:
         return EXIT_FINDINGS if broken else EXIT_OK

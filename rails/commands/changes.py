@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rails.commands.undo import undo_event
+from rails.commands.undo import open_log, undo_event
 from rails.core.errors import UsageError
 from rails.core.text import counted, one_line, sha256
 from rails.edits.checkpoint_commits import Checkpoint
 from rails.edits.checkpoints import History, in_effect
 from rails.log.reader import LOG_NAME
-from rails.log.writer import SessionLog
 from rails.render.units import bytes_text
 from rails.review.web.changes import ChangeOffer, Deed
 from rails.session.deletion import KeptBytes, delete_sessions, folder_bytes
@@ -34,7 +33,7 @@ class AgreedChanges:
         if do == "delete":
             return deleted_words(1, delete_sessions(self.project, [session_id]))
         step = self._undo(session_id)[1]
-        with SessionLog.reopen(state_of(self.project), session_id) as log:  # one that runs refuses before anything else
+        with open_log(self.project, session_id) as log:  # one that runs refuses before anything else
             done = self.history.undo(session_id, step.step)
             log.append(undo_event(done, redo=False))
         files = ", ".join(str(change.path) for change in done.changes.changes)

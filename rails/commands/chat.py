@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.run import options as run_options
-from rails.core.errors import EXIT_OK, ModelError, RailsError
+from rails.core.errors import EXIT_OK, LogError, ModelError, RailsError, UsageError
+from rails.core.messages import say
 from rails.core.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/agent": "NAME: begin again with another agent",
     "/model": "NAME: begin again with another model",
     "/clear": "begin again; the session stays in the list",
-    "/quit": "leave; ai-rails chat --resume comes back",
+    "/quit": "leave, as exit and Ctrl-D do; ai-rails chat --resume comes back",
 }
 _HISTORY: Final = "chat_history"
 _THREE_WAYS: Final = (
@@ -126,6 +127,8 @@ class Talk:
             print("  Nothing is lost: say something to ask again, or take another model with /model NAME.")
         elif ending.outcome == "stopped":
             print("  Stopped. What was written stays, and the conversation goes on.")
+        elif ending.outcome == "nothing_done":  # the answer was shown
+            print(f"  {say('nothing_done')}")
         elif ending.outcome != "done":
             print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
@@ -133,11 +136,12 @@ class Talk:
     def _words(self, session: Session | None) -> str:
         for line in self._lines(session):
             text = line.strip()
-            if not text.startswith("/"):
+            if text in ("exit", "quit"):
+                return ""
+            if not text.startswith("/") or "/" in text.split()[0][1:]:  # a path is no command
                 if text:
                     return text
-                continue
-            if self._command(text, session):
+            elif self._command(text, session):
                 return ""
         return ""
 
@@ -218,13 +222,19 @@ def _redo(talk: Talk, session: Session | None) -> None:
 
 def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
     """Take a step back or forth, log it where it belongs, and say whose it was."""
+    from rails.commands.leave import uninterrupted
     from rails.commands.undo import log_of, say_moved, session_to_move, undo_event
     from rails.edits.checkpoints import History
 
     history = History(talk.project)
     name = session_to_move(history, None, redo=redo)
     own = session if session and session.log.session_id == name else None
-    with nullcontext() if own else log_of(talk.project, name) as log:
+    try:
+        opened = nullcontext() if own else log_of(talk.project, name)
+    except LogError as error:
+        verb = "redo" if redo else "undo"
+        raise UsageError(f"The next step to {verb} is not of this conversation. {error} Type /{verb} there.") from error
+    with opened as log, uninterrupted():
         one = history.redo(name) if redo else history.undo(name)
         say_moved(one, redo=redo)
         if own:
@@ -253,7 +263,8 @@ def _cost(talk: Talk, session: Session | None) -> None:
 
 def _compact(talk: Talk, session: Session | None) -> None:
     del talk
-    print(session.state.compact() if session and session.state.compact else "Nothing was said yet.")
+    if said := session.state.compact() if session and session.state.compact else "Nothing was said yet.":
+        print(said)
 
 
 def _verb(words: Sequence[str]) -> None:

@@ -8,16 +8,23 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 #: Seconds within which a second signal says nothing new.
 _AT_ONCE: Final = 1.0
 _came = -math.inf
+#: What came while something was begun that is not left half done; ``None`` where nothing is.
+_held: list[int] | None = None
 
 
 def interrupted(number: int, _frame: object) -> None:
     """Raise KeyboardInterrupt for a signal, unless one came just before: what that one stopped is being cleared up."""
     global _came
+    if _held is not None:
+        _held.append(number)
+        return
     before, _came = _came, time.monotonic()
     if _came - before > _AT_ONCE:
         raise KeyboardInterrupt(*(() if number == signal.SIGINT else (signal.Signals(number).name,)))
@@ -27,6 +34,19 @@ def take_interrupts() -> None:
     """Let Ctrl-C, pressed twice in quick succession, count once; where it is ignored (``nohup``), it stays so."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupted)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let what is begun within be done, said and logged: Ctrl-C is too late for it, and another signal waits."""
+    global _held
+    came, _held = _held, list[int]()
+    try:
+        yield
+    finally:
+        ends, _held = [number for number in _held if number != signal.SIGINT], came
+    if ends:
+        interrupted(ends[0], None)
 
 
 def end_process(code: int) -> None:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rails.commands import common
+from rails.commands.leave import uninterrupted
 from rails.commands.options import add_project, from_one
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import CheckpointEvent, Undo
@@ -15,6 +16,7 @@ from rails.core.text import one_line
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import is_fix_run
 from rails.edits.checkpoints import History, Undone, in_effect
+from rails.integrations.daemon.client import let_go
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
 
@@ -41,11 +43,12 @@ def _one_file(options: argparse.Namespace) -> int:
         raise UsageError(f"{what.rstrip('.')}. Nothing was changed.")
     for note in recover(project):
         print(one_line(note, 400))
-    done = History(project).undo_file(str(path), options.session, options.step)
-    say_moved(done, redo=False, whole=False)
-    if not is_fix_run(done.session) and not done.unrecorded:
-        with SessionLog.reopen(state_of(project), done.session) as log:
-            log.append(CheckpointEvent(f"step {done.step}: {done.title}", done.step, (str(path),)))
+    with uninterrupted():
+        done = History(project).undo_file(str(path), options.session, options.step)
+        say_moved(done, redo=False, whole=False)
+        if not is_fix_run(done.session) and not done.unrecorded:
+            with open_log(project, done.session) as log:
+                log.append(CheckpointEvent(f"step {done.step}: {done.title}", done.step, (str(path),)))
     return EXIT_OK
 
 
@@ -56,7 +59,7 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
         print(one_line(note, 400))
     history = History(project)
     session = session_to_move(history, options.session, redo=redo)
-    with log_of(project, session) as log:
+    with log_of(project, session) as log, uninterrupted():
         for one in _moved(history, session, options, redo=redo):
             say_moved(one, redo=redo)
             if log is not None:
@@ -77,7 +80,13 @@ def session_to_move(history: History, session: str | None, *, redo: bool) -> str
 
 def log_of(project: Path, session: str) -> AbstractContextManager[SessionLog | None]:
     """Open the log that a step back is written to, before it is taken. Raises LogError; nothing is changed then."""
-    return nullcontext() if is_fix_run(session) else SessionLog.reopen(state_of(project), session)
+    return nullcontext() if is_fix_run(session) else open_log(project, session)
+
+
+def open_log(project: Path, session: str) -> SessionLog:
+    """Return a session's log, to be written. Raises LogError where another process writes it that does not let go."""
+    let_go(str(project))  # the hooks of another agent keep it open
+    return SessionLog.reopen(state_of(project), session)
 
 
 def undo_event(one: Undone, *, redo: bool) -> Undo:

@@ -4,6 +4,9 @@ The patterns are those of ``.gitignore``: one on each line, the last that matche
 or inner ``/`` ties to the project folder, a trailing one means folders only, ``**`` spans folders, ``*`` and ``?`` stay
 within a name, ``[a-z]`` is a set. What lies in a restricted folder cannot be taken back. Case does not matter.
 
+Or they are the items of the three lists of the tool that the file's name comes from (``RESTRICTED_FOLDERS:``,
+``RESTRICTED_FILES:``, ``RESTRICTED_PATTERNS:``, below each ``- pattern``), which mean the same here.
+
 A file that is there and cannot be read, is a link, is too large or no UTF-8 restricts everything: nobody knows what it
 says. A project can only restrict with it; it allows nothing.
 """
@@ -12,14 +15,18 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.lazy_pattern import lazy
 from rails.core.plain_file import read_ordinary
 
 RESTRICTIONS_NAME: Final = ".agent-restrictions"
+_LISTS: Final = ("RESTRICTED_FOLDERS", "RESTRICTED_FILES", "RESTRICTED_PATTERNS")
+_ITEM: Final = lazy(r"""[ \t]*-[ \t]+(?:"([^"]+)"|'([^']+)'|([^\s"'#][^#]*?))[ \t]*(?:[ \t]#.*)?""")
 _MOST_BYTES: Final = 200_000
 _MOST_PATTERNS: Final = 2_000
 _MOST_CHARS: Final = 1_000
@@ -59,8 +66,8 @@ class Restrictions:
             lines = data.decode("utf-8-sig").splitlines()
             if len(data) > _MOST_BYTES or len(lines) > _MOST_PATTERNS or any(len(line) > _MOST_CHARS for line in lines):
                 return cls(broken=f"{RESTRICTIONS_NAME} is too large")
-            return cls(tuple(made for line in lines if (made := _pattern(line))))
-        except (UnicodeDecodeError, re.error) as error:
+            return cls(tuple(made for line in _written(lines) if (made := _pattern(line))))
+        except (ValueError, re.error) as error:
             return cls(broken=f"{RESTRICTIONS_NAME} cannot be read ({error})")
 
     def __bool__(self) -> bool:
@@ -84,6 +91,21 @@ class Restrictions:
 
 #: What holds without a file.
 UNRESTRICTED: Final = Restrictions()
+
+
+def _written(lines: Sequence[str]) -> Sequence[str]:
+    """Return the patterns of a file, one on each line or in lists. Raises ValueError for a list in another form."""
+    if not any(line.lstrip().startswith(_LISTS) for line in lines):
+        return lines
+    found: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#") or line.rstrip() in [f"{name}:" for name in _LISTS]:
+            continue
+        item = _ITEM.fullmatch(line)
+        if item is None:
+            raise ValueError(f"line {number} is neither the name of a list nor an item")
+        found += [part for part in item.groups() if part]
+    return found
 
 
 def _pattern(line: str) -> _Pattern | None:

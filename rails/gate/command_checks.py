@@ -39,13 +39,19 @@ class CommandFailedError(CheckError):
 
 
 def findings_of_command(
-    command: CheckCommand, project: Path, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    command: CheckCommand,
+    project: Path,
+    before: Mapping[str, bytes | None],
+    after: Mapping[str, bytes | None],
+    *,
+    compared: bool = True,
 ) -> list[Finding]:
     """Run ``command`` on the project as it would be ``after`` the change; mark what was there ``before``.
 
     Both map the change's paths to bytes (``None``: no such file). The old state is only looked at when there is
-    something to compare. Raises CheckError when either run fails: what cannot be compared is not called new. That no
-    test ran, and that too little of the code was run, is new in any case.
+    something to compare, and nobody asked for all there is (not ``compared``). Raises CheckError when either run
+    fails: what cannot be compared is not called new. That no test ran, and that too little of the code was run, is
+    new in any case.
     """
     if probe.label().level == NONE and any(
         _content(project, path, {}) != (data or b"") for path, data in after.items()
@@ -54,7 +60,7 @@ def findings_of_command(
     every = run_check_command(command, project, after, before)
     found = [finding for finding in every if finding.rule not in _ALWAYS]
     created = {path for path, data in before.items() if data is None}
-    if before == after or all(finding.path in created for finding in found):
+    if not compared or before == after or all(finding.path in created for finding in found):
         return every
     old = run_check_command(replace(command, measures=False), project, before)
     marked = [finding for finding in every if finding.rule in _ALWAYS]

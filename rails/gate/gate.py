@@ -397,10 +397,18 @@ class Gate:
         for change in gone:
             before[str(change.path)], after[str(change.path)] = change.before, None
         # A command finds the configuration of the approved state, too.
-        return self._run_commands([*after], {**before, **self._approved}, {**after, **self._approved}, held)
+        compared = bool(gone) or any(file.compared for file in files)
+        sides = {**before, **self._approved}, {**after, **self._approved}
+        return self._run_commands([*after], *sides, held, compared=compared)
 
     def _run_commands(
-        self, paths: Sequence[str], before: Mapping[str, bytes | None], after: Mapping[str, bytes | None], held: str
+        self,
+        paths: Sequence[str],
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        held: str,
+        *,
+        compared: bool = True,
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands that are wanted for ``paths``; ``held`` is why none is, if so."""
         findings: list[Finding] = []
@@ -414,9 +422,9 @@ class Gate:
                 continue
             from rails.gate.command_checks import findings_of_command
 
-            start = time.perf_counter()
+            start, home = time.perf_counter(), self._context.home or self.project
             try:
-                findings += findings_of_command(command, self._context.home or self.project, before, after)
+                findings += findings_of_command(command, home, before, after, compared=compared)
             except CheckError as error:
                 missed.append(NotChecked(".", command.name, str(error), command.blocking))
             spent = round((time.perf_counter() - start) * 1000, 2)

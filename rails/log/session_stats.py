@@ -45,7 +45,7 @@ _MODELS: Final = 200
 
 #: What is counted of events without reading them.
 _COUNTED: Final[Mapping[type[Event], str]] = {
-    **{LlmResponse: "turns", McpRequestFormulated: "requests", Undo: "undone"},
+    **{LlmResponse: "turns", McpRequestFormulated: "requests"},
     **dict.fromkeys((ToolRequestValidationFailed, ChangeRefused), "refused"),
     **dict.fromkeys((LlmError, ErrorEvent), "errors"),
 }
@@ -61,6 +61,7 @@ _READ: Final = frozenset(
         ToolExecutionResult,
         CheckpointEvent,
         HumanSteered,
+        Undo,
         WorkflowStart,
         WorkflowEnd,
     }
@@ -153,6 +154,8 @@ class SessionStats:
             case CheckpointEvent(paths=paths):
                 for path in paths:
                     _remember(self.paths, path)
+            case Undo(redo=redo):
+                self.undone += -1 if redo else 1
             case WorkflowStart(task=task, limits=limits):
                 self.task = task or record.message
                 self.start, self.limits = record.seq, object_to_json(limits)

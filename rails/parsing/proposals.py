@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.errors import Refusal
 from rails.core.text import line_column
-from rails.core.tool_request import RawRequest
-from rails.data_formats.proposed import NotRead, Outcome, name_in_comment, name_in_heading, name_in_info
+from rails.core.tool_request import Json, RawRequest
+from rails.data_formats.proposed import NotRead, Outcome, name_in_comment, name_in_heading, name_in_info, new_file
 from rails.data_formats.search_replace import OPENING, block_changes
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.data_formats.unified_diff import diff_changes
@@ -36,6 +36,8 @@ _CHARS: Final = 2_000_000
 _PIECES: Final = 1_000
 #: Lines above a block in which its file may be named.
 _ABOVE: Final = 4
+#: Characters of a workflow's name that its file gets.
+_NAME: Final = 60
 _SEARCH: Final = re.compile(rf"^{OPENING.pattern}$", re.M)
 _DIFF: Final = re.compile(r"^(?:@@ |@@$|diff --git |--- [^\n]+\n\+\+\+ )", re.M)
 _GIT_HEAD: Final = r"(?:diff |index |new file|deleted file|old mode|new mode|rename |similarity )[^\n]*\n"
@@ -113,15 +115,25 @@ def _of_span(span: BlockSpan, prose: str) -> _Block:
         return block
     body = _body(span)
     whole = "\n".join(body)
-    if span.kind == "json" and isinstance(parsed := parse_strict(whole), ParsedJson):
-        calls = list(provider_calls(parsed.value))
-        if calls:
-            return block._replace(form="provider JSON", outcomes=calls)
+    parsed = parse_strict(whole) if span.kind == "json" else None
+    value = parsed.value if isinstance(parsed, ParsedJson) else None
+    if calls := list(provider_calls(value)):
+        return block._replace(form="provider JSON", outcomes=calls)
     patch = _patch(block, whole, above, "", span.label)
     if patch.outcomes or span.label.split(" ")[0].lower() in _PATCH_FENCES:
         return patch
     last = above[-1] if above and not prose[prose.rindex(above[-1]) :].strip().startswith(">") else ""
-    return block._replace(form="named block", outcomes=list(named_file(_info(span), body, last)))
+    named = list(named_file(_info(span), body, last))
+    if not named and isinstance(value, dict) and isinstance(value.get("nodes"), list) and "connections" in value:
+        return block._replace(form="n8n workflow", outcomes=[_workflow(value.get("name"), body)])
+    return block._replace(form="named block", outcomes=named)
+
+
+def _workflow(name: Json, body: Sequence[str]) -> Outcome:
+    """Return a new file for a workflow that names none: its own name is that of the file."""
+    words = re.sub(r"\W+", "-", name).strip("-")[:_NAME] if isinstance(name, str) else ""
+    hint = "Put the name of the file behind the fence's language, as in ```json hello.json."
+    return new_file(f"{words}.json", body) if words else NotRead(0, "it has no name, so its file has none", hint)
 
 
 def _info(span: BlockSpan) -> str:

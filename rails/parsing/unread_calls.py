@@ -245,9 +245,9 @@ def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
     what = call.where if call.where.startswith("the file ") else f"a call of '{name}' {call.where}" if name else ""
     message = f"Line {line} holds {what or f'a call {call.where}'}, which is not read; it was not carried out."
     if name and not foreign_calls.known_tool(call.tool, tools):
-        known = ", ".join(sorted(tools)[:20]) or "none"
-        message += f" There is no tool '{name}'; there are: {known}."
-        message += f" {not_offered.reason(name)}".rstrip()
+        why = not_offered.reason(name)
+        there = f". {why} There are" if why else "; there are"
+        message += f" There is no tool '{name}'{there}: {', '.join(sorted(tools)[:20]) or 'none'}."
     return Refusal("unread", message, _HINT, call.start, call.end)
 
 

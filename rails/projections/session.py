@@ -131,8 +131,8 @@ class _Frame:
                     self.outcome, self.message = outcome or "ended", said or record.message
                 case AgentEngage(system=system):
                     self.prompts[record.agent_role] = _prompt_digest(system)
-                case Undo(step=step):
-                    self.undone.append(step)
+                case Undo(step=step, redo=redo):
+                    self.undone = [one for one in self.undone if one != step] + [step] * (not redo)
                 case SessionResumed():
                     self.resumed += 1
                     self.outcome = self.message = ""

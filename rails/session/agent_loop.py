@@ -297,14 +297,14 @@ class AgentLoop:
             self.messages = list(reduced(self.messages, step))
 
     def compact(self) -> str:
-        """Leave out all answers but the last, at a person's wish; return what was done in words."""
+        """Leave out all answers but the last, at a person's wish; return why not, "" where it was done."""
         self.window.of(self.context.model, self.state.budget.prices)
         step = self.window.step(self.context, self.messages, 0, self.state.tried, page=True)
         if step is None:
             return "There is nothing to leave out yet."
         self.messages = list(reduced(self.messages, step))
         self.state.budget.use(step.usage, self.context.model.name)
-        return step.message
+        return ""
 
     def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:

@@ -126,7 +126,8 @@ class HostedSession(Closing):
         denied = self._denied(call, verdict) if may_have_policy(self.project) else ""
         if verdict.status == "pass" and not denied:
             # What came counts, too, if it lacks formatting at most; what was fixed in it is told once it is written.
-            self._passed((*verdict.proposal.changes, *(() if verdict.fixed else changes.changes)))
+            fixed = any(one.rule != "format" for one in verdict.fixed)
+            self._passed((*verdict.proposal.changes, *(() if fixed else changes.changes)))
         self._note(lambda _: self._save())
         return Judged(verdict, denied)
 
@@ -199,12 +200,13 @@ class HostedSession(Closing):
             self._note(one)
 
     def close(self) -> None:
-        """Close the log."""
+        """Close the log, so that another process may write it; what comes next opens it again."""
         try:
             self.settle()
         finally:
-            if self._log is not None:
-                self._log.close()
+            log, self._log = self._log, None
+            if log is not None:
+                log.close()
 
     # -- the log ---------------------------------------------------------------------------------
 

@@ -78,8 +78,10 @@ class HostedLog(Closing):
         except RailsError as error:
             self.failed("What was written is not in the history", str(error))
             return False
-        said = f"{title}, by {self._host}"
-        self._publish(ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), duration_ms=0.0))
+        said, diff = f"{title}, by {self._host}", {"diff": part.diff()}
+        self._publish(
+            ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), facts=diff, duration_ms=0.0)
+        )
         words = tuple(str(change.path) for change in part.changes)
         self._publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, words))
         return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ from rails.core.builtin_tools import FETCH_WEBPAGE
 
 if TYPE_CHECKING:
     from rails.agents.template import Agents
+    from rails.core.tool_request import Json, ToolResult
     from rails.tools.registry import Registry
     from rails.trust.record import TrustRecord
 
@@ -37,9 +40,13 @@ def registry_of(project: Path) -> Registry:
     found = load_definitions(definition_folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
     if not (hosts := fetch_hosts(config_folder())):
         return found.without(FETCH_WEBPAGE.name).with_runners(BUILTIN_RUNNERS)
-    from rails.tools.runners.fetch import page_fetcher
+    return found.with_runners({**BUILTIN_RUNNERS, FETCH_WEBPAGE.name: partial(_fetched, hosts)})
 
-    return found.with_runners({**BUILTIN_RUNNERS, FETCH_WEBPAGE.name: page_fetcher(hosts)})
+
+def _fetched(hosts: Sequence[str], parameters: Mapping[str, Json], project: Path) -> ToolResult:
+    from rails.tools.runners.fetch import page_fetcher  # which hardly any session needs
+
+    return page_fetcher(hosts)(parameters, project)
 
 
 def trust_of(project: Path) -> TrustRecord:

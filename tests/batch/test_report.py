@@ -131,7 +131,7 @@ def test_a_set_is_run_reported_compared_reviewed_and_exported(batch, model, tmp_
         assert "2 jobs are missing for gate=on,off" in out
         code, out = batch("report", "runs", "--compare", "gate=on,off", "--workers", "1", "--html", "report.html")
         assert code == 0
-    code, out = batch("report", "runs", "--json")
+    code, out = batch("report", "runs", "--compare", "gate=on,off", "--json")
     found = json.loads(out)
     on, off = sorted(found["settings"], key=lambda row: row["setting"][2], reverse=True)
     assert (on["passed"]["hits"], on["passed"]["of"], on["first"]["hits"], on["tries"]) == (1, 2, 0, 1.0)
@@ -139,9 +139,10 @@ def test_a_set_is_run_reported_compared_reviewed_and_exported(batch, model, tmp_
     (pair,) = found["comparisons"]
     assert (pair["pairs"], pair["both"], pair["only_second"], pair["distinguishable"]) == (2, 0, 1, False)
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert "not distinguishable" in page
+    assert page.count("not distinguishable") == 2  # what it means, and that it is so
     assert "<svg" in page
     assert not re.search(r"<script|src=|href=.http", page)
+    assert main(["batch", "report", "runs", "--compare", "model=a,b"]) == 2  # there is one model only
     assert main(["review", "--library", "runs", "--plain"]) == 0
     assert len(sessions(tmp_path / "runs")) == 4
 
@@ -173,6 +174,7 @@ def test_answers_are_exported_with_secrets_masked_and_the_licence(batch, model):
         (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m"), "no policy in"),
         (("run", "none.jsonl", "--store", "r", "--models", "openai:m", "--policy", "edits"), "cannot be read"),
         (("report", "nowhere"), "There is no result"),
+        (("report", "tasks.jsonl"), "is a file"),
         (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--gate", "half"), "--gate takes"),
         (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--templates", "x.md"), "not an agent's file"),
     ],

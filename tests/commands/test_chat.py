@@ -112,6 +112,34 @@ def test_undo_takes_back_the_last_step_and_redo_does_it_again(chat, project):
     assert (project / "a.txt").read_text() == "one\n"
 
 
+def test_a_step_that_was_done_again_is_in_effect_in_every_report(chat, project, capsys):
+    chat([write("a.txt", "one\n"), "Done."], ["write", "/undo", "/redo"])
+    assert "undone" not in review(capsys, "last")
+    assert "write" not in review(capsys, "--filter", "is:undone")
+    main(["undo"])
+    assert re.search(r"undone +│ steps 1\n", review(capsys, "last"))
+    assert "write" in review(capsys, "--filter", "is:undone")
+
+
+def review(capsys, *words):
+    capsys.readouterr()
+    main(["review", *words, "--plain"])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "/exit"])
+def test_the_words_that_leave_other_programs_leave_this_one_too(chat, project, word):
+    _, shown = chat(["Hello.", "Not said."], ["hi", word, "go on"])
+    assert "Not said." not in shown
+    assert "ai-rails chat --resume" in shown
+
+
+def test_words_that_begin_with_a_path_are_no_command(chat, project):
+    _, shown = chat(["Hello.", "I look."], ["hi", "/src/a.py is broken"])
+    assert "I look." in shown
+    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["/src/a.py is broken"]
+
+
 def test_undo_with_nothing_to_undo_is_a_sentence_and_the_conversation_goes_on(chat):
     code, shown = chat(["Hello.", "Again."], ["hi", "/undo", "go on"])
     assert code == 0
@@ -213,7 +241,7 @@ def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_pat
 def test_compact_lets_a_page_stand_for_what_was_said_and_the_words_of_the_person_are_on_it(chat, project, monkeypatch):
     code, shown = chat(["Hello.", "Second.", "Third.", "Fourth."], ["hi", "keep it short", "more", "/compact", "go on"])
     assert code == 0
-    assert "Left out of what the model is sent: 1 older answers, replaced by one page" in shown
+    assert "Left out of what the model is sent: 1 older answer, replaced by one page" in shown
     assert "Fourth." in shown, "the recording goes on behind what the page stands for"
     (step,) = [one for one in log_of(project) if isinstance(one, ContextReduced)]
     assert step.page.startswith("hi")

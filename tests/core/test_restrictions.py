@@ -120,3 +120,50 @@ def test_the_bounds_of_a_file_and_what_is_said_of_a_broken_one(tmp_path):
     (tmp_path / ".agent-restrictions").unlink()
     (tmp_path / ".agent-restrictions").mkdir()
     assert Restrictions.of(tmp_path).reason("x") == ".agent-restrictions cannot be read (Is a directory)"
+
+
+LISTS = """# Agent Access Restrictions
+
+RESTRICTED_FOLDERS:
+  - /inputs-to-outputs/redis-integration-actual
+  - inputs-to-outputs/*-hidden
+
+# Files
+RESTRICTED_FILES:
+  - /secrets.env   # a comment
+  - '/.env.production'
+RESTRICTED_PATTERNS:
+  - "**/blind-test-*"
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "restricted"),
+    [
+        ("inputs-to-outputs/redis-integration-actual/a.py", True),
+        ("inputs-to-outputs/x-hidden/deep/a.py", True),
+        ("secrets.env", True),
+        (".env.production", True),
+        ("deep/down/blind-test-one.py", True),
+        ("blind-test-one.py", True),
+        ("inputs-to-outputs/redis-integration-actuality/a.py", False),
+        ("src/secrets.env", False),
+        ("src/a.py", False),
+    ],
+)
+def test_c14_11_the_lists_of_the_original_file_mean_what_they_say(path, restricted):
+    assert bool(Restrictions.parsed(LISTS.encode()).reason(path)) is restricted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RESTRICTED_FOLDERS=secret\n",
+        "RESTRICTED_FILES: [a, b]\n",
+        "RESTRICTED_FOLDERS:\n  secret\n",
+        "a\nRESTRICTED_FILES:\n- b\n",
+    ],
+)
+def test_c14_11_a_list_in_another_form_restricts_everything_and_names_its_line(text):
+    restrictions = Restrictions.parsed(text.encode())
+    assert "is neither the name of a list nor an item" in restrictions.reason("any/thing.py")

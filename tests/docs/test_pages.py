@@ -38,7 +38,7 @@ def names_of(paths):
 
 
 @pytest.fixture
-def reader(tmp_path, monkeypatch):
+def reader(tmp_path, monkeypatch, shared_workers):
     """A reader of pages, with a home and a project of their own."""
 
     class Reader:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rails.core.paths import parse_path
 from rails.gate.gate import Gate
 from rails.gate.support import executed_config
 
@@ -96,3 +97,11 @@ def test_without_agreement_and_after_a_change_of_the_function_it_does_not_run(ju
     with Gate(project) as gate:
         world.gate = gate
         assert told(world.judge(("a.txt", "fine\n"))) == []
+
+
+def test_c12_12_files_as_they_are_are_judged_whole(judged, world, project, pool):
+    judged("text", ("a.py", '"""A."""\n'))
+    world.put("a.py", '"""A."""\n')
+    with Gate(project, pool=pool) as gate:
+        verdict = gate.check_files([parse_path("a.py")])
+    assert [finding.message for finding in verdict.blocking] == ["never good"]

@@ -4,6 +4,7 @@ import importlib.util
 import inspect
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,19 +14,32 @@ from rails.cli import main
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 
+pytestmark = pytest.mark.usefixtures("shared_workers")
 SPEC = importlib.util.spec_from_file_location("ways", Path(__file__).parent / "ways.py")
 ways = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(ways)
 
 
+@pytest.fixture(scope="session")
+def commits():
+    """Folders ``.git`` with a first commit, by what is in it."""
+    return {}
+
+
 @pytest.fixture
-def planted(world):
+def planted(world, commits, tmp_path_factory):
     def plant(way, *, change=True):
-        for path, text in {**ways.BASE, **way.base}.items():
+        files = {**ways.BASE, **way.base}
+        for path, text in files.items():
             world.put(path, text)
-        world.git("init", "-q")
-        world.git("add", "-A")
-        world.git("commit", "-qm", "base")
+        if (made := commits.get(tuple(files.items()))) is None:
+            world.git("init", "-q")
+            world.git("add", "-A")
+            world.git("commit", "-qm", "base")
+            made = commits[tuple(files.items())] = tmp_path_factory.mktemp("base") / ".git"
+            shutil.copytree(world.project / ".git", made)
+        else:
+            shutil.copytree(made, world.project / ".git")
         if not change:
             return world
         if callable(way.change):

@@ -14,6 +14,7 @@ import pytest
 from .normal import log_of, text_of, transcript
 from .running import HERE, committed, files_of, planted, rails
 
+pytestmark = pytest.mark.usefixtures("shared_workers")
 CASES = HERE.parent / "cases"
 SCENARIOS = HERE.parent / "scenarios"
 VERBS = (

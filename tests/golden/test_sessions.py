@@ -11,6 +11,7 @@ import pytest
 from .normal import dumped, log_of, text_of, transcript, without_style
 from .running import HERE, files_of, filled, planted, play, rails, restored
 
+pytestmark = pytest.mark.usefixtures("shared_workers")
 SESSIONS = sorted(folder.name for folder in (HERE / "sessions").iterdir())
 LOGS = sorted(folder.name for folder in (HERE / "logs").iterdir())
 EXPORTS = ("markdown", "transcript", "atif", "recording", "sarif")

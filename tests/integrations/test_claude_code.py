@@ -202,6 +202,26 @@ def test_what_the_host_wrote_can_be_undone_step_by_step(claude):
     assert not (claude.project / "b.py").exists()
 
 
+def test_a_line_that_the_host_wrote_is_followed_back_to_its_call(claude, capsys, monkeypatch):
+    monkeypatch.chdir(claude.project)
+    claude.call("SessionStart", source="startup")
+    write(claude, "b.py", "x = 1\ny = 2\n")
+    (claude.project / "b.py").write_text("x = 1\ny = 2\n")
+    claude.call("PostToolBatch", tool_calls=[])
+    edit(claude, "b.py", "x = 1\n", "w = 0\nx = 1\n")
+    (claude.project / "b.py").write_text("w = 0\nx = 1\ny = 2\n")
+    claude.call("PostToolBatch", tool_calls=[])
+    (claude.project / "c.py").write_text("z = 3\n")
+    claude.call("PostToolUse", "Bash", {"command": "echo"}, tool_response={})
+    for place, turn, tool in (("b.py:1", 2, "Edit"), ("b.py:3", 1, "Write"), ("c.py:1", 3, "Bash")):
+        capsys.readouterr()
+        assert main(["why", place]) == 0
+        shown = capsys.readouterr().out
+        assert "claude-code-s1" in shown
+        assert f"turn {turn}" in shown
+        assert tool in shown
+
+
 def test_the_session_is_one_of_ours_with_task_verdicts_steps_and_end(claude):
     claude.call("SessionStart", source="startup")
     claude.call("UserPromptSubmit", prompt="make it so")

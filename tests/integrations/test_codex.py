@@ -41,6 +41,15 @@ def test_what_would_have_been_fixed_is_told_when_it_is_written_as_it_came(codex)
     assert "n.py:1:8 F401" in told
 
 
+def test_formatting_that_was_left_alone_is_no_news_when_it_is_written(codex):
+    codex.call("SessionStart", source="startup")
+    command = {"command": ADD.format("x  =  1")}
+    assert patch(codex, command["command"]) == {}
+    (codex.project / "b.py").write_text("x  =  1\n")
+    assert codex.call("PostToolUse", "apply_patch", command, tool_response="Success") is None
+    assert codex.call("Stop", stop_hook_active=False) is None
+
+
 def test_a_rewritten_update_gives_the_formatted_file(codex):
     codex.head["rewrite"] = True
     (codex.project / "a.py").write_text("a = 1\nb = 2\nc = 3\n")

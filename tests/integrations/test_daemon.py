@@ -153,6 +153,19 @@ def test_a_gate_killed_between_its_first_answer_and_its_log_loses_that_record_an
     assert "+++ b/c.py" in again.diff
 
 
+def test_what_the_host_wrote_is_undone_while_its_session_is_open(project, runtime):
+    run_hook(event(project, "SessionStart"))
+    (project / "b.py").write_text(CLEAN)
+    run_hook(event(project, "PostToolUse", tool_name="Bash", tool_input={"command": "true"}))
+    for verb, there in (("undo", False), ("redo", True), ("undo", False)):
+        ran = subprocess.run([PROGRAM, verb, "--project", str(project)], capture_output=True, timeout=120, check=False)
+        assert ran.returncode == 0, ran.stderr
+        assert (project / "b.py").exists() == there
+    (project / "c.py").write_text(MISTAKE)
+    assert "c.py:1:5 F821" in run_hook(event(project, "Stop", stop_hook_active=False))
+    assert len(list((project / ".rails/sessions").iterdir())) == 1
+
+
 def event(project, name, **more):
     return json.dumps({"session_id": "example", "cwd": str(project), "hook_event_name": name, **more}).encode()
 

@@ -34,6 +34,11 @@ class Worked:
         return [facts["text"] for facts in self.events("FEEDBACK_SENT")]
 
 
+@pytest.fixture(autouse=True)
+def workers(shared_workers):
+    """No session here starts Python workers of its own."""
+
+
 @pytest.fixture
 def work(tmp_path, monkeypatch):
     monkeypatch.setenv("AI_RAILS_LANG", "en")

@@ -53,3 +53,20 @@ def test_c13_01_a_workflow_that_n8n_would_refuse_goes_back_with_n8ns_own_words(w
     done = work(answer, "Then not.", tasks=(("n8n-flow-creator", "say hello"),))
     assert "unknown_connection_source" in done.told[0]
     assert not (work.project / "hello.json").exists()
+
+
+def test_c13_01_a_workflow_without_a_files_name_gets_its_own_and_one_without_a_name_is_told(work):
+    fenced = "Import it so.\n\n```json\n{}\n```\n\n1. Open n8n.\n"
+    named, unnamed = fenced.format(json.dumps({**WORKFLOW, "name": "Say / hello"})), {**WORKFLOW}
+    del unnamed["name"]
+    role = (("n8n-flow-creator", "say hello"),)
+    done = work(fenced.format(json.dumps(unnamed)), named, "Done.", tasks=role, approvals=["approve"])
+    assert "n8n workflow: it has no name, so its file has none" in done.told[0]
+    assert json.loads((work.project / "Say-hello.json").read_text("utf-8"))["name"] == "Say / hello"
+
+
+def test_c13_01_a_broken_workflow_without_a_files_name_goes_back(work):
+    broken = {**WORKFLOW, "connections": {"Nowhere": {"main": [[{"node": "Start", "type": "main", "index": 0}]]}}}
+    done = work(f"```json\n{json.dumps(broken)}\n```\n", "Then not.", tasks=(("n8n-flow-creator", "say hello"),))
+    assert "unknown_connection_source" in done.told[0]
+    assert list(work.project.glob("*.json")) == []

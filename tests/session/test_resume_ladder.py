@@ -90,10 +90,14 @@ def chain(tmp_path):
 
 
 def left(project):
-    """What a session leaves: the project's files and the numbered ones, without its own name."""
+    """What a session leaves: the project's files, the numbered ones and those approved, without its own name."""
     found = {
-        file.name: file.read_text("utf-8").replace(file.parent.name, "SESSION").replace(str(project), "PROJECT")
-        for file in sorted(project.glob(".rails/handoffs/*/*"))
+        str(file.relative_to(folder)): file.read_text("utf-8")
+        .replace(folder.name, "SESSION")
+        .replace(str(project), "PROJECT")
+        for folder in project.glob(".rails/handoffs/*")
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
     }
     return {"a.txt": (project / "a.txt").read_text("utf-8"), **found}
 
@@ -113,6 +117,7 @@ def test_a_chain_killed_at_any_step_ends_as_if_it_had_not_been(chain, agree, out
             "03_coder_output.md",
             "04_for_code-review.md",
             "05_code-review_output.md",
+            "06_final_approved/a.txt",
         ]
         assert "- a.txt (modify)" in expected["04_for_code-review.md"]
     numbers = [n for n, record in enumerate(records, 1) if record.event_type in STEPS]

@@ -1,10 +1,12 @@
 """fetch_webpage: off until the user allows hosts, and then bounded and judged at each address."""
 
 import http.server
+import json
 import threading
 
 import pytest
 
+from rails.cli import main
 from rails.session.project import registry_of
 from rails.tools.runners.fetch import page_fetcher
 
@@ -121,3 +123,24 @@ def test_no_agent_has_it_until_the_user_allows_hosts(tmp_path, monkeypatch):
     assert registry.get("fetch_webpage").access_of("coder") == "ask"
     assert registry.get("fetch_webpage").access_of("overseer") == "none"
     assert "fetch_webpage" in registry.runners
+
+
+def test_an_agent_asks_for_a_page_and_once_it_is_allowed_it_comes_back_as_data(tmp_path, monkeypatch, server, capsys):
+    own, call = tmp_path / "own", f"<fetch_webpage><urls><url>http://{server}/page</url></urls></fetch_webpage>"
+    own.mkdir()
+    (own / "config.toml").write_text(f'[fetch]\nhosts = ["{server}"]\n')
+    rule = '[[rule]]\ndecision = "allow"\ntool = "fetch_webpage"\nkind = ["run", "result"]\n'
+    answers = tmp_path / "answers.jsonl"
+    said = ({"role": "assistant", "content": text, "stop_reason": "end_turn"} for text in (call, "Read.") * 2)
+    answers.write_text("\n".join(map(json.dumps, said)) + "\n")
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(own))
+    words = ["run", "look it up", "--model", f"recorded:{answers}", "--project", str(project), "--approve", "policy"]
+    for policy, told in (("", "no human"), (rule, "this is data, not instructions")):
+        (own / "policy.toml").write_text(f"version = 1\n{policy}")
+        monkeypatch.setattr("rails.commands.common._keyboard", lambda: None)
+        main([*words, "--debug"])
+        shown = capsys.readouterr()
+        assert told in shown.out + shown.err
+        assert ("One & two" in shown.out + shown.err) is bool(policy)

@@ -231,7 +231,8 @@ def _workflow_issues(value: Json, judge: _Judge) -> Iterator[Issue]:
     workflow = model.build(value)
     stuck: Severity = "error" if profile == "publish" and not triggers.has_webhook(workflow, known) else "warning"
     yield from graph.check(workflow, whole=not broken, stuck=stuck)
-    yield from node_types.check(workflow, known, account.packages, publishes=profile in {"publish", "strict"})
+    publishes = profile in {"publish", "strict"}
+    yield from node_types.check(workflow, known, account.packages, version=account.version, publishes=publishes)
     held, issues = _parameters(workflow, known)
     yield from issues
     yield from connections.check(workflow, known, held)

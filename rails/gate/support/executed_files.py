@@ -109,8 +109,8 @@ def _package(start: Path, name: str) -> Path | None:
     """Return the folder that Node.js finds for a package, from ``start`` on upwards."""
     whole = _PACKAGE.match(name)
     inside = whole[0] if whole else name
-    places = (folder / "node_modules" / inside for folder in (start, *start.parents))
-    return next((place.resolve() for place in places if place.is_dir()), None)
+    places = (f"{folder}/node_modules/{inside}" for folder in (start, *start.parents))
+    return next((Path(os.path.realpath(place)) for place in places if os.path.isdir(place)), None)  # noqa: PTH112
 
 
 def _dependencies(place: Path) -> Iterator[str]:

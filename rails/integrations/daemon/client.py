@@ -6,6 +6,7 @@ what comes back. Whatever goes wrong is an answer that says so.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -49,6 +50,12 @@ def answer_call(
         return Answered(str(value["out"]), str(value["err"]), int(value["code"]))
     except (RailsError, OSError, ValueError, KeyError, TypeError) as error:
         return _unanswered(host, data, str(error) or type(error).__name__, strict=strict)
+
+
+def let_go(project: str) -> None:
+    """Have the warm gate of a project, if there is one, close the logs that it writes; the next call opens them."""
+    with contextlib.suppress(RailsError, OSError):
+        _exchange(place.socket_of(project), b'{"rest": true, "bytes": 0}\n', time.monotonic() + _START_SECONDS)
 
 
 def _folder_of(data: bytes) -> str:

@@ -51,6 +51,9 @@ class WarmGate:
         """Return the answer to one call."""
         from rails.integrations.hooks.contract import HookAnswer, HookSettings
 
+        if head.get("rest") is True:
+            self.rest()
+            return HookAnswer()
         host = host_of(str(head.get("host")))
         told = head.get("environment")
         if host is None:
@@ -83,6 +86,13 @@ class WarmGate:
         """
         with self._turn:
             self._settle()
+
+    def rest(self) -> None:
+        """Close the logs, so that another process may write them, until something is written again."""
+        with self._turn:
+            for session in self._sessions.values():
+                with contextlib.suppress(RailsError):
+                    session.close()
 
     def _settle(self) -> None:
         for key, session in [*self._sessions.items()]:
@@ -140,7 +150,5 @@ class WarmGate:
 
     def close(self) -> None:
         """Close every log and the gate."""
-        for session in self._sessions.values():
-            with contextlib.suppress(RailsError):
-                session.close()
+        self.rest()
         self.gate.close()

@@ -22,7 +22,7 @@ from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail, session_i
 from rails.log.session_stats import SessionStats
 
 #: Changes with every change of the tables, of the stats or of what is searchable; another version is built again.
-VERSION: Final = 4
+VERSION: Final = 5
 #: A row's number is its session's number, shifted by so many bits, and its record's number.
 SHIFT: Final = 32
 _BATCH: Final = 1_000

@@ -38,18 +38,28 @@ _EXCLUDED: Final = frozenset({"n8n-nodes-base.executeCommand", "n8n-nodes-base.l
 
 
 def check(
-    workflow: Workflow, catalogue: Catalogue, installed: frozenset[str] | None = None, *, publishes: bool = False
+    workflow: Workflow,
+    catalogue: Catalogue,
+    installed: frozenset[str] | None = None,
+    *,
+    version: str = "",
+    publishes: bool = False,
 ) -> Iterator[Issue]:
     """Yield what is wrong with the types and versions of the nodes. Disabled nodes are not judged.
 
-    ``installed`` are the community packages of the n8n that the workflow is for, where they are known.
+    ``installed`` are the community packages of the n8n that the workflow is for, and ``version`` is its own, where
+    they are known: of a newer one the list cannot say what it lacks.
     """
+    is_newer = () < _numbers(catalogue.n8n) < _numbers(version)
     for node in workflow.nodes:
         versions = catalogue.known_versions(node.type)
         if versions is not None:
             yield from _known(node, versions, catalogue)
         elif not node.disabled:
             issue = _unknown(node, catalogue)
+            if is_newer and issue.rule == "N8N040" and node.type not in _REPLACED:
+                message = f"{issue.message}; your n8n {version} is newer and may have it"
+                issue = replace(issue, message=message, severity="warning")
             package = node.type.rpartition(".")[0]
             if issue.rule == "N8N042" and installed is not None and package not in installed:
                 message = (
@@ -63,6 +73,10 @@ def check(
             newest = f"; the newest is {versions[-1]:g}" if versions else ""
             remedy = f"Write the version that the parameters are meant for{newest}."
             yield Issue("N8N043", node.path, message, remedy, "warning")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
 def _known(node: Node, versions: tuple[float, ...], catalogue: Catalogue) -> Iterator[Issue]:

@@ -7,12 +7,13 @@ trusted: where the file is not what a change left behind, somebody else wrote in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
+from rails.core.tool_request import Json
 from rails.projections.common import ApprovalView, RequestView, SessionView, TurnView
 from rails.render.blocks import Diff
 from rails.render.diffs import read_diff
@@ -106,15 +107,17 @@ def _steps(sessions: Sequence[SessionView], path: str) -> Iterator[_Step]:
             for result in turn.results:
                 for change in result.changes or ():
                     if result.ok and change.path == path:
-                        yield _Step(view, turn, change, *_diff_of(turn, path))
+                        yield _Step(view, turn, change, *_diff_of(turn, result.facts, path))
 
 
-def _diff_of(turn: TurnView, path: str) -> tuple[Diff | None, ApprovalView | None]:
-    for approval in turn.approvals:
-        if approval.answer == "approve":
-            for diff in read_diff(approval.diff, limit=_ALL_LINES):
-                if diff.path == path:
-                    return diff, approval
+def _diff_of(turn: TurnView, facts: Mapping[str, Json] | None, path: str) -> tuple[Diff | None, ApprovalView | None]:
+    """Return what was approved, or what another agent wrote, which asks nobody here."""
+    agreed = [approval for approval in turn.approvals if approval.answer == "approve"]
+    for approval in agreed or (None,):
+        text = approval.diff if approval else str((facts or {}).get("diff", ""))
+        for diff in read_diff(text, limit=_ALL_LINES):
+            if diff.path == path:
+                return diff, approval
     return None, None
 
 
