@@ -492,6 +492,11 @@ def test_gate_speaks_other_programs_formats(rails, project, form, sign):
     assert "sarif" in rails("gate", "--format", "xml", "bad.py", code=2).stderr
 
 
+def test_c14_01_a_verb_of_the_original_says_what_it_is_called_here(rails):
+    assert "'status' is here: ai-rails review" in rails("status", code=2).stderr
+    assert '"status" is review' in rails("--help", code=0).stdout
+
+
 def test_gate_explains_what_ran(rails, project):
     (project / "good.py").write_text('"""Good."""\n', "utf-8")
     text = rails("gate", "--explain", "good.py", code=0).stdout

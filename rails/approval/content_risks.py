@@ -50,6 +50,8 @@ _ALIKE: Final = str.maketrans(
 _DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc")
 _VARIABLE: Final = lazy(r"\$\{|\$\(|\$[A-Z_]{2,}|%[A-Za-z_]+%")
 _ESCAPE: Final = lazy(r"\\.")
+#: What a card itself writes for blanks at an end, for tabs and for what it leaves out.
+_OWN_SIGNS: Final = lazy(r"\\x20$|^\s*→|\[… ?[\d,]+ [a-z ]{1,30} …\]")
 _MASKER: Final = Masker(b"shape")
 
 
@@ -82,6 +84,10 @@ def content_risks(change: FileChange, files: int = 1) -> Iterator[Risk]:
     known = set(before)
     added = [line.removesuffix("\r") for line in after if line not in known] if change.after is not None else []
     yield from _text_risks(path, added, lambda: f"{old.text}\n{new.text}")
+    if own := next(filter(_OWN_SIGNS.search, added), None):
+        yield Risk(
+            "hidden", path, f"{path} gets a line with signs that stand for something else here: {one_line(own, 80)}"
+        )
     yield from _command_risks(path, "\n".join(added))
     gone = set(after)
     if what := _secret("\n".join([*added, *(line for line in before if line not in gone)])):

@@ -119,6 +119,8 @@ class JobStore:
         self.place, self.host = place, host or platform.node() or "here"
         local = place.removeprefix("file://")
         self.folder = None if "://" in local else Path(local).absolute()
+        if self.folder and self.folder.is_file():
+            raise UsageError(f"{one_line(place)} is a file; results are kept in a folder. Nothing was done.")
         self.files = LocalFiles(self.folder) if self.folder else UrlFiles(place)
         self._claimed: set[str] = set()
 

@@ -20,6 +20,14 @@ them, turns edits into an exact change set, runs formatters and linters on the p
 failure back to the model, asks you, and only then writes: all or nothing, and undoable.
 """
 
+#: What the tools that this one comes from call some of the verbs.
+_IN_OTHER_WORDS: Final = {
+    "execute": "run --agent AGENT",
+    "check": "gate",
+    "status": "review",
+    "archive": "log export SESSION",
+}
+
 EPILOG: Final = """\
 examples:
   ai-rails demo                                    the shipped example, no key needed
@@ -33,7 +41,7 @@ examples:
   ai-rails undo                                    take the last step back
 
 in other words:
-  "execute AGENT" is run --agent AGENT, "check" is gate, "status" is review, "archive" is log export SESSION
+  "execute AGENT" is {execute}, "check" is {check}, "status" is {status}, "archive" is {archive}
 
 exit codes:
   0  done, or passed
@@ -56,7 +64,7 @@ files:
   .rails/                  in the project: session logs, checkpoints, hand-offs. Ignored by git by itself.
   mcp_definitions/*.json   in the project: one file adds one tool
   agent_templates/*.md     in the project: one file adds one agent
-"""
+""".format_map(_IN_OTHER_WORDS)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -127,6 +135,8 @@ def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
     def verb(word: str) -> str:
         from rails.core.likeness import most_alike
 
+        if word in _IN_OTHER_WORDS:
+            raise argparse.ArgumentTypeError(f"{word!r} is here: ai-rails {_IN_OTHER_WORDS[word]}")
         near = most_alike(word, [name for verbs in groups.values() for name in verbs])
         raise argparse.ArgumentTypeError(f"there is no {word!r}{f'; did you mean {near}?' if near else ''}")
 

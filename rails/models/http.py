@@ -283,7 +283,7 @@ def status_error(who: str, status: int, detail: str, retry_after: str | None = N
 
     ``retry_after`` is that header's value; only its form in seconds is understood.
     """
-    said = f" It says: {one_line(detail, 1_000).rstrip('.')}." if detail else ""
+    said = f" It says: {one_line(' '.join(detail.split()), 1_000).rstrip('.')}." if detail else ""
     if status in _PASSING or status >= 500:
         what = _PASSING.get(status, "failed")
         pause = _seconds(retry_after)

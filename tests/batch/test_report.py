@@ -174,6 +174,7 @@ def test_answers_are_exported_with_secrets_masked_and_the_licence(batch, model):
         (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m"), "no policy in"),
         (("run", "none.jsonl", "--store", "r", "--models", "openai:m", "--policy", "edits"), "cannot be read"),
         (("report", "nowhere"), "There is no result"),
+        (("report", "tasks.jsonl"), "is a file"),
         (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--gate", "half"), "--gate takes"),
         (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--templates", "x.md"), "not an agent's file"),
     ],

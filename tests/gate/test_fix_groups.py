@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rails.gate.report.text import render, verdict_as_json, verdict_as_text
+from rails.gate.support.diagnostics import Diagnostic, FixEdit, apply_fixes
 from rails.session import feedback
 
 CONFIG = "[tool.ruff]\ntarget-version = 'py310'\n[tool.ruff.format]\n[tool.ruff.lint]\n"
@@ -24,6 +25,14 @@ def test_a_name_that_is_imported_twice_and_used_stays_imported_once_and_the_rest
     assert not [found for found in verdict.findings if found.rule in ("F401", "F811", "F821")], after
     assert not verdict.not_checked
     assert "import re\n" not in after
+
+
+def test_deletions_that_touch_are_made_together_and_insertions_that_touch_are_not():
+    lines = [Diagnostic("F401", "", (n, 1), (n, 9), (FixEdit((n, 1), (n + 1, 1), ""),), safe=True) for n in (1, 2, 3)]
+    made, applied = apply_fixes("import a\nimport b\nimport c\nx = 1\n", lines)
+    assert (made, applied) == ("x = 1\n", lines)
+    words = [Diagnostic("W", "", (1, 1), (1, 1), (FixEdit((1, 1), (1, 1), text),), safe=True) for text in "ab"]
+    assert apply_fixes("x\n", words) == ("ax\n", words[:1])
 
 
 def branches(count):

@@ -179,7 +179,7 @@ def test_the_json_report_has_the_documented_form(world):
     keys |= {"remedy", "json_path", "worse_than"}
     assert set(shape["findings"][0]) == keys
     assert set(shape["not_checked"][0]) == {"path", "check", "reason", "required"}
-    assert set(shape["checks"][0]) == {"name", "version", "duration_ms"}
+    assert set(shape["checks"][0]) == {"name", "version", "duration_ms", "command"}
 
 
 def test_the_text_report_shows_line_caret_and_remedy(world):

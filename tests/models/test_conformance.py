@@ -93,3 +93,9 @@ def test_a_good_call_becomes_exactly_one_request(provider):
     assert answer.message.calls == (NativeCall("c1", "write_file", GOOD),)
     assert [dict(request.parameters) for request in found.requests] == [{"file_path": "a.py", "content": "x = 1\n"}]
     assert found.refusals == ()
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_what_a_server_says_of_an_error_in_several_lines_is_one_sentence(provider):
+    with pytest.raises(ModelError, match=r"It says: The first line\. The second\. "):
+        read_back(provider, Reply(status=400, message="The first line.\n  The second.\n"))

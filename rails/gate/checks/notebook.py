@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 
 from rails.core.errors import CheckError
-from rails.core.text import plain_text
+from rails.core.text import counted, one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
 from rails.gate.languages.python import config as settings
@@ -40,7 +41,22 @@ def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonS
         return CheckResult(job.path, job.after, not_checked=_miss(job, str(error)))
     except JsonError:
         return CheckResult(job.path, job.after)  # the check of data says so
-    return CheckResult(job.path, job.after, found, before)
+    return CheckResult(job.path, job.after, found, before, not_checked=_unread(job))
+
+
+def _unread(job: CheckJob) -> tuple[NotChecked, ...]:
+    """Return what ruff passes over without a word: notebooks of other languages, cells that a magic begins."""
+    book = json.loads(job.after)
+    about, cells = (book.get(key) if isinstance(book, dict) else None for key in ("metadata", "cells"))
+    language = about.get("language_info") if isinstance(about, dict) else None
+    name = language.get("name", "python") if isinstance(language, dict) else "python"
+    if name != "python":
+        return (NotChecked(job.path, "ruff", f"its cells are {one_line(str(name), 40)}, not Python", required=False),)
+    sources = [cell.get("source") or "" for cell in cells or () if isinstance(cell, dict)]
+    begun = (source if isinstance(source, str) else "".join(map(str, source)) for source in sources)
+    count = sum(source.lstrip().startswith("%%") for source in begun)
+    what = counted(count, "cell begins", "cells begin")
+    return (NotChecked(job.path, "ruff", f"{what} with %%, and is not read", required=False),) if count else ()
 
 
 def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, config: PythonSettings) -> Iterator[Finding]:
