@@ -38,7 +38,7 @@ SIGNATURES = {
     ),
     "Gate.judge": (
         "(self, changes: 'ChangeSet', *, agent: 'str' = '', author: 'Author | None' = None, "
-        "base: 'str | None' = None) -> 'Verdict'"
+        "base: 'str | None' = None, fix: 'bool' = True) -> 'Verdict'"
     ),
     "AppliedAnswer": (
         "(status: 'ApplyStatus', changes: 'tuple[ChangedFile, ...]' = (), refusals: 'tuple[Refusal, ...]' = (), "
