@@ -341,7 +341,7 @@ def explain_json_fault(text: str, fault: JsonFault) -> str:
     """Say what is wrong and where: message, line, column, the text around it, and what does not balance."""
     line, column = line_column(text, fault.offset)
     place = f"at line {line}, column {column} (character {fault.offset})"
-    return f"{fault.message} {place}, near: {excerpt(text, fault.offset)}{balance(text)}"
+    return f"{fault.message.removesuffix(' at')} {place}, near: {excerpt(text, fault.offset)}{balance(text)}"
 
 
 def balance(text: str) -> str:

@@ -28,7 +28,7 @@ from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
 from rails.parsing.call_formats.form import FormReader, NotInForm
 from rails.parsing.call_formats.optional import translate
-from rails.parsing.call_formats.xml_calls import read_call
+from rails.parsing.call_formats.xml_calls import XmlFollower, read_call
 from rails.parsing.json_progress import JsonProgress
 from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.text_values import coerced
@@ -70,8 +70,9 @@ class JsonBlock(NamedTuple):
 def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     """Decide what an XML call is."""
     follower = span.follower
-    if follower is None or not span.closed:
-        return _unclosed_call(span)
+    assert follower is not None, "an XML call is followed"
+    if not span.closed:
+        return _unclosed_call(span, follower)
     fault = JsonFault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
     read = fault if span.stray else read_call(follower, raw)
     if isinstance(read, JsonFault):
@@ -92,12 +93,11 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     return _unfit(request, tools.get(read.tool), "XML") if repaired and not fits_call(read, tools) else request
 
 
-def _unclosed_call(span: BlockSpan) -> Refusal:
+def _unclosed_call(span: BlockSpan, follower: XmlFollower) -> Refusal:
     """Refuse an XML call without its end, and name the element behind which its end was not seen."""
-    follower = span.follower
-    message = f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
+    message = f"Unclosed tool tag at end of input: <{follower.element}> is opened and never closed."
     hint = "Send the whole call again; shorten it if it was cut off."
-    if follower is not None and follower.stranger:
+    if follower.stranger:
         known = ", ".join(sorted(follower.names)) or "none"
         message += f" <{follower.stranger}> is not a parameter of '{one_line(follower.tool, 60)}' (known: {known})."
         hint = "Send the whole call again, with known parameters only."

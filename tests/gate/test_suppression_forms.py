@@ -10,7 +10,7 @@ import pytest
 
 from rails.core.verdict import Finding
 from rails.gate.languages.javascript import node_worker
-from rails.gate.support.suppressions import excuses_whole_file, new_ones
+from rails.gate.support.suppressions import excuses_whole_file, new_ones, uncovered
 from rails.processes import programs
 
 REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
@@ -163,6 +163,57 @@ def test_as_many_as_were_there_may_stay_and_move_and_each_more_is_told():
     more = new_ones("a.py", old, moved + b"d = 1  # noqa\ne = 1  # noqa: E501\n")
     assert [found.line for found in more] == [4, 5]
     assert [found.line for found in new_ones("a.py", None, old)] == [1, 2]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_text_can_be_seen_without_what_excuses_a_line_and_is_else_the_same(end):
+    lines = ["import os  # noqa: F401 why", "# ruff: noqa: E501", "x = 1  # NOQA", "# flake8: noqa", ""]
+    seen = uncovered("a.py", end.join(lines).encode())
+    shown = ["import os  # xxxx: xxxx xxx", lines[1], "x = 1  # xxxx", *lines[3:]]
+    assert seen.text == end.join(shown).encode()
+    assert seen.excused == {1: "#noqa:f401why", 3: "#noqa"}
+    lines = [
+        "a // eslint-disable-line no-x",
+        "// eslint-disable-next-line b",
+        "x",
+        "/* biome-ignore lint: y */",
+        "y",
+        "",
+    ]
+    seen = uncovered("a.ts", end.join(lines).encode())
+    shown = [
+        "a // xxxxxx-xxxxxxx-xxxx xx-x",
+        "// xxxxxx-xxxxxxx-xxxx-xxxx x",
+        "x",
+        "/* xxxxx-xxxxxx xxxx: x */",
+        "y",
+        "",
+    ]
+    assert seen.text == end.join(shown).encode()
+    assert seen.excused == {1: "eslint-disable-lineno-x", 3: "eslint-disable-next-lineb", 5: "biome-ignorelint:y"}
+    whole = end.join(["/* eslint-disable */", "// biome-ignore-all lint: x", "/* eslint a: 0 */", "// @ts-nocheck"])
+    assert uncovered("a.js", whole.encode()) == (whole.encode(), {})
+    assert uncovered("a.js", b"\xff\x00") == (b"", {})
+
+
+def test_of_two_comments_on_a_line_both_are_taken_off_and_the_first_names_them():
+    seen = uncovered("a.js", b"x // eslint-disable-line a // eslint-disable-line b\n")
+    assert seen.text == b"x // xxxxxx-xxxxxxx-xxxx x // xxxxxx-xxxxxxx-xxxx x\n"
+    assert seen.excused == {1: "eslint-disable-linea//eslint-disable-lineb"}
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"), [(1, "1 comment that switches a check on again is"), (2, "2 comments that")]
+)
+def test_where_a_check_is_not_switched_on_again_what_follows_is_hidden(gone, words):
+    off, on = b"/* eslint-disable */\n", b"/* eslint-enable */\n"
+    (found,) = new_ones("a.js", off + on * gone, off + b"x\n")
+    assert (found.path, found.line, found.column, found.rule, found.end_line) == ("a.js", 1, 1, "new-suppression", 1)
+    assert found.message.startswith(words)
+    assert found.message.endswith(" gone; what follows is hidden")
+    assert found.remedy == "Put them back, or remove what switches the check off."
+    assert new_ones("a.js", off + on * gone, b"x\n") == [], "nothing is off"
+    assert new_ones("a.js", off + on, off + b"x\n" + on) == []
 
 
 @pytest.mark.parametrize(

@@ -345,6 +345,97 @@ def test_a_repaired_block_that_fits_no_tool_says_what_does_not_fit(body, why):
     assert (one.hint, one.start, one.end) == ("Correct the JSON and send the whole block again.", 2, 14 + len(body))
 
 
+REFUSALS = {
+    "a name of any length": (
+        '{"tool": "read_file", "' + "k" * 61 + '": 1,}',
+        ("syntax", 0, None, f"it has no '{'k' * 60}… (+1 characters)', so what was meant is uncertain."),
+    ),
+    "a required one of any length": (
+        '{"tool": "long", "a": 1,}',
+        ("syntax", 0, None, f"{'k' * 60}… (+1 characters)' is missing, so what was meant is uncertain."),
+    ),
+    "a tool of any length": (
+        '{"tool": "' + "t" * 61 + '", "arguments": {"a": 1,}}',
+        ("syntax", 0, None, f"fit the tool '{'t' * 60}… (+1 characters)': there is no such tool, so"),
+    ),
+    "a string that never ends": (
+        '{"tool": "write_file", "path": "a", "content": "x}',
+        ("unclosed_string", 58, 59, "Invalid control character at line 1, column 51 (character 50), near: "),
+    ),
+    "words that are no JSON": (
+        '{"type": "tool_request", "x": oops}',
+        ("syntax", 38, 39, "It cannot be repaired safely: line 1 of the block: 'oops' is not a JSON value."),
+    ),
+    "marks that are written as entities": (
+        "{&quot;tool&quot;: &quot;read_file&quot;}",
+        ("syntax", 9, 10, "Tool call JSON is malformed: Expecting property name enclosed in double quotes at line 1"),
+    ),
+    "a key that lost its marks": (
+        "{tool read_file path a}",
+        ("syntax", 9, 10, "line 1 of the block: expecting a key in quotes."),
+    ),
+    "a text where JSON belongs": (
+        '{"tool": "multi_edit", "edits": "[{]"}',
+        ("syntax", 0, None, "'edits' holds text that should be JSON and is not: Expecting property name enclosed in"),
+    ),
+    "another thing in an array of calls": (
+        '[7, {"tool": "run_code", "code": 1}]',
+        ("frame", 0, None, "Line 1 of the answer: item 1 of the array: the JSON value is an integer, not an object."),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSALS)
+def test_a_refusal_names_its_kind_its_place_and_its_cause(what):
+    body, (code, start, end, words) = REFUSALS[what]
+    long = {"type": "object", "properties": {"k" * 61: {}}, "required": ["k" * 61]}
+    text = f"{F}json\n{body}\n{F}\n"
+    first = parse(text, {**SHAPES, "long": long}).refusals[0]
+    assert words in first.message
+    assert (first.code, first.start, first.end) == (code, start, end or len(text) - 1)
+
+
+def test_an_xml_call_that_is_not_closed_names_its_element_and_what_is_no_parameter_of_it():
+    text = "So:\n<read_file>\n<path>a</path>\n<nope>1"
+    one = only(text)
+    assert (one.code, one.start, one.end) == ("unterminated", 4, len(text))
+    assert one.message == (
+        "Line 2 of the answer: Unclosed tool tag at end of input: <read_file> is opened and never closed. "
+        "<nope> is not a parameter of 'read_file' (known: file_path, limit, offset, path, ratio)."
+    )
+    assert one.hint == "Send the whole call again, with known parameters only."
+    one = only("<read_file>\n<path>a</path>\n")
+    assert one.message.endswith("<read_file> is opened and never closed.")
+    assert one.hint == "Send the whole call again; shorten it if it was cut off."
+    text = '<tool name="multi_edit"><edits>oops</edits></tool>\n'
+    one = only(text)
+    assert (one.code, one.start, one.end) == ("syntax", text.index("oops"), len(text))
+    assert one.message.startswith("The call of 'multi_edit' cannot be read: parameter 'edits': it is not valid JSON")
+    assert one.hint == "Send parameters whose values do not hold their own closing tag, and lists as JSON."
+
+
+@pytest.mark.parametrize("lead", ["Array", "ab_", "ab\\", "a1"])
+def test_what_stands_right_behind_a_word_is_a_type_of_a_language_and_opens_nothing(lead):
+    assert find_mark(f"{lead}<tool_call>") is None
+    assert find_mark(f"{lead} <tool_call>").start == len(lead) + 1
+    assert find_mark(f"{lead}<think>").kind == "thought"
+
+
+def test_what_opens_and_closes_on_one_line_ends_there_and_what_nests_is_counted():
+    for text in (
+        f"<example>x</example>\n{GOOD}",
+        f"<example>\n<example>\n</example>\n{DATA}</example>\n{GOOD}",
+        f"<example>\n<example/>\n</example>\n{GOOD}",
+        f"<tool_call>\n<tool_call>\n</tool_call>\n{DATA}</tool_call>\n{GOOD}",
+        f"<think>\n<think>\n</think>\n{GOOD}",
+        f"<!-- <!-- -->\n{GOOD}",
+        f"[THINK] [THINK] [/THINK]\n{GOOD}",
+    ):
+        assert [one.tool_name for one in parse(text, SHAPES).requests] == ["read_file"], text
+    for text in (f"<example>\n<example>\n</example>\n{GOOD}", f"<example>\n<example/>\n{GOOD}"):
+        assert parse(text, SHAPES).requests == (), text
+
+
 def test_a_repaired_xml_call_runs_where_it_fits_and_is_refused_as_xml_where_not():
     call = '<tool name="read_file"><path><![CDATA[a]]></path><offset>{}</offset></tool>'
     (request,) = parse(call.format(12) + "\n", SHAPES).requests

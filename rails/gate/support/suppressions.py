@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from rails.core.lazy_pattern import lazy
-from rails.core.text import one_line, plain_text
+from rails.core.text import counted, one_line, plain_text
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.support.read_file import run_by_python
@@ -35,6 +35,7 @@ _OF_A_LINE: Final = lazy(
     r"(?<!ruff: )(?<!ruff:)(?<!flake8: )(?<!flake8:)\bnoqa\b|disable-(?:next-)?line|biome-ignore(?!-)", re.I
 )
 _NEXT_LINE: Final = lazy(r"next-line|biome-ignore", re.I)
+_LINE_END: Final = lazy(r"(\r\n|\r|\n)")
 
 
 class Uncovered(NamedTuple):
@@ -46,13 +47,14 @@ class Uncovered(NamedTuple):
 
 def uncovered(path: str, data: bytes) -> Uncovered:
     """Return a text as if no comment excused one of its lines; every other place stays what it is."""
-    lines, excused = (plain_text(data) or "").split("\n"), {}
+    pieces = _LINE_END.split(plain_text(data) or "")
+    excused: dict[int, str] = {}
     for number, column, comment in _all(path, data):
-        head, rest = lines[number - 1][: column - 1], lines[number - 1][column - 1 :]
-        if rest.startswith(comment) and _OF_A_LINE.search(comment):
-            lines[number - 1] = head + re.sub(r"\w", "x", comment) + rest[len(comment) :]
-            excused[number + bool(_NEXT_LINE.search(comment))] = _key(comment)
-    return Uncovered("\n".join(lines).encode(), excused)
+        if _OF_A_LINE.search(comment):
+            line, at = pieces[2 * number - 2], column - 1
+            pieces[2 * number - 2] = line[:at] + re.sub(r"\w", "x", comment) + line[at + len(comment) :]
+            excused.setdefault(number + bool(_NEXT_LINE.search(comment)), _key(comment))
+    return Uncovered("".join(pieces).encode(), excused)
 
 
 def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:
@@ -78,7 +80,8 @@ def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:
         )
     ends = sum(count for key, count in known.items() if "enable" in key)
     if ends and any("disable" in comment for _, _, comment in _all(path, after)):
-        words = f"{ends} comments that switch a check on again are gone; what follows is hidden"
+        one, more = "comment that switches a check on again is", "comments that switch a check on again are"
+        words = f"{counted(ends, one, more)} gone; what follows is hidden"
         remedy = "Put them back, or remove what switches the check off."
         findings.append(Finding(path, 1, 1, "new-suppression", words, "gate", end_line=1, remedy=remedy))
     return findings
@@ -120,7 +123,7 @@ def _python(text: str) -> Iterator[tuple[int, int, str]]:
     import tokenize  # here, because most files have no such comment
 
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
             if token.type == tokenize.COMMENT:
                 found = re.search(_PYTHON, token.string, re.I)
                 if found:
