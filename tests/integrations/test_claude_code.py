@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import sys
 
 import pytest
 
@@ -269,10 +270,11 @@ def test_a_file_outside_the_project_is_none_of_ours(claude, tmp_path):
     assert claude.call("PreToolUse", "Write", arguments) is None
 
 
-def test_a_fault_of_ours_lets_the_edit_through_says_so_and_it_is_judged_at_the_end(claude, monkeypatch):
+@pytest.mark.parametrize("fault", [lambda *_, **__: 1 / 0, lambda *_, **__: sys.exit("no")], ids=["raised", "exit"])
+def test_a_fault_of_ours_lets_the_edit_through_says_so_and_it_is_judged_at_the_end(claude, monkeypatch, fault):
     claude.call("SessionStart", source="startup")
     with monkeypatch.context() as broken:
-        broken.setattr(claude.warm.gate, "judge", lambda *_, **__: 1 / 0)
+        broken.setattr(claude.warm.gate, "judge", fault)
         said = claude.call("PreToolUse", "Write", {"file_path": str(claude.project / "c.py"), "content": "y = zz\n"})
     assert "permissionDecision" not in said["hookSpecificOutput"]
     assert "could not judge" in said["hookSpecificOutput"]["additionalContext"]

@@ -13,6 +13,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.changes import ChangeSet, unified_diff
+from rails.core.errors import FAULT
 from rails.core.text import counted, one_line
 from rails.core.verdict import Verdict
 from rails.integrations.hooks.contract import (
@@ -45,8 +46,8 @@ def handle(
     """Return the answer to one call. Whatever goes wrong is an answer, too."""
     try:
         return host.printed(call, _RESULTS[call.event](host, call, session_of(call), settings))
-    except Exception as error:
-        with contextlib.suppress(Exception):  # where the log is what is broken
+    except FAULT as error:
+        with contextlib.suppress(*FAULT):  # where the log is what is broken
             session_of(call).failed(f"{call.tool or call.event}: {reason_of(error)}")
         return host.printed(call, not_judged(call, error, settings))
 
@@ -112,7 +113,7 @@ def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSett
     held = session.stopped(again=call.again)
     try:
         found = session.look()
-    except Exception as error:
+    except FAULT as error:
         if held >= STOPS:
             raise
         session.failed(f"the end: {reason_of(error)}")
