@@ -51,7 +51,7 @@ _DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc")
 _VARIABLE: Final = lazy(r"\$\{|\$\(|\$[A-Z_]{2,}|%[A-Za-z_]+%")
 _ESCAPE: Final = lazy(r"\\.")
 #: What a card itself writes for blanks at an end, for tabs and for what it leaves out.
-_OWN_SIGNS: Final = lazy(r"\\x20$|^\s*→|\[… ?[\d,]+ [a-z ]{1,30} …\]")
+_OWN_SIGNS: Final = lazy(r"\\x20$|^\s*→")
 _MASKER: Final = Masker(b"shape")
 
 

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from typing import Any, Final, NoReturn
 
@@ -108,7 +108,8 @@ class ModelServer:
         try:
             yield
         except urllib.error.HTTPError as error:
-            with error:
+            detail = ""
+            with error, suppress(OSError, http.client.HTTPException):  # its status says enough
                 detail = _error_text(error.read(limits.INLINE_BYTES))
             raise status_error(who, error.code, detail, error.headers.get("retry-after")) from error
         except TimeoutError as error:
