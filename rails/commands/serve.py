@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> int:
     name = getattr(options, "session", None)
     session_id = chosen_session(state, name).session_id if name else ""
     server = server_of(project, getattr(options, "port", 0))
-    print(*addresses(server, session_id), "Stop with Ctrl-C.", sep="\n", flush=True)
     try:
+        print(*addresses(server, session_id), "Stop with Ctrl-C.", sep="\n", flush=True)
         server.serve_forever()
     except KeyboardInterrupt:
         print("\nStopped. What waits for an answer still waits.")

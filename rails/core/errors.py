@@ -87,6 +87,10 @@ class LogError(RailsError):
     """The session log could not be written or read; tools stop when it cannot be written."""
 
 
+class LogBusyError(LogError):
+    """Another process writes this log, or has just made it; a moment later it may be free."""
+
+
 class CheckError(RailsError):
     """A required check crashed, timed out or is missing. Not the agent's fault."""
 

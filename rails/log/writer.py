@@ -27,7 +27,7 @@ from typing import Final
 
 from rails.core import atomic_file, limits, lock
 from rails.core.closing import Closing
-from rails.core.errors import LogError
+from rails.core.errors import LogBusyError, LogError
 from rails.core.events.base import Event
 from rails.core.events.record import DURABLE, Record
 from rails.core.events.session import LogRecovered
@@ -196,11 +196,11 @@ class SessionLog(Closing):
     def _hold(self, own: int) -> None:
         """Become the only writer, or say who is. A short wait covers a predecessor that is just going."""
         if not lock.acquire(self._descriptor, limits.LOCK_SECONDS):
-            raise LogError(f"The session {self.session_id} is being written by {_holder(own)}.")
+            raise LogBusyError(f"The session {self.session_id} is being written by {_holder(own)}.")
         collecting = self.state / COLLECTING
         # Whoever makes it from now on sees that this log is held.
         if collecting.exists() and not _is_over(collecting):
-            raise LogError(f"Sessions are being deleted in {self.state}. Try again when that is done.")
+            raise LogBusyError(f"Sessions are being deleted in {self.state}. Try again when that is done.")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_HOLDER, dir_fd=own)
         atomic_file.create(own, _HOLDER, f"process {os.getpid()}".encode())
@@ -289,7 +289,7 @@ def _new_folder(folder: int, session_id: str | None) -> str:
         try:
             os.mkdir(session_id, 0o700, dir_fd=folder)
         except FileExistsError as error:
-            raise LogError(f"There is a session {session_id} already") from error
+            raise LogBusyError(f"There is a session {session_id} already") from error
         return session_id
     while True:
         now = datetime.now(UTC)

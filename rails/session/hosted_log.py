@@ -12,7 +12,7 @@ import rails
 from rails.core.changes import ChangeSet
 from rails.core.closing import Closing
 from rails.core.conversation import Message, ModelAnswer, NativeCall
-from rails.core.errors import LogError, RailsError
+from rails.core.errors import LogBusyError, RailsError
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangePlanned, CheckpointEvent, GateVerdict, ToolExecutionResult, changes_in_words
 from rails.core.events.session import AgentEngage, ErrorEvent, SessionLimits, Task, WorkflowEnd, WorkflowStart
@@ -112,7 +112,7 @@ class HostedLog(Closing):
                 return (
                     SessionLog.reopen(state, self._name) if exists else SessionLog.create(state, session_id=self._name)
                 )
-            except LogError:
+            except LogBusyError:
                 exists = (state / "sessions" / self._name).is_dir()
                 if time.monotonic() > until:
                     raise

@@ -126,7 +126,7 @@ def test_control_c_ends_a_stage_with_a_clean_line_and_nothing_half_done(place, s
         terminal.type("\x03\x03")
         code = terminal.end()
     # While Python takes itself apart, the second one ends it as it ends any program: for a shell that is 130, too.
-    wanted = {"serve": (0,), "mcp": (0, 130)}.get(words[0], (130,))  # for mcp: whether it serves already
+    wanted = (0, 130) if words[0] in ("serve", "mcp") else (130,)  # whether they serve already
     assert code in (*wanted, -signal.SIGINT), terminal.seen[-2000:]
     for bad in ("Traceback", "Exception ignored", "Warning:"):
         assert bad not in terminal.seen, terminal.seen[-2000:]
