@@ -48,11 +48,14 @@ _QUOTES: Final = frozenset(
     | {"tool_outputs", "tool_response", "tool_responses", "tool_result", "tool_results"}
 )
 #: What shows a text, or folds it away: a call in it may have been meant, and its author is told that it is not read.
-SHOWN: Final = frozenset({"antartifact", "artifact", "details", "samp", "summary", "template", "textarea", "xmp"})
+SHOWN: Final = frozenset(
+    {"antartifact", "artifact", "details", "figure", "iframe", "kbd", "noscript", "output", "samp", "script", "style"}
+    | {"summary", "svg", "table", "template", "textarea", "xmp"}
+)
 #: Names that are also words of HTML or of prose: containers only where a line begins or ends with them.
 _AT_LINE_START: Final = SHOWN | frozenset(
     {"blockquote", "code", "context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
-    | {"history", "log", "output", "plan", "planning", "pre", "quote", "sample", "samples", "stdout", "system"}
+    | {"history", "log", "plan", "planning", "pre", "quote", "sample", "samples", "stdout", "system"}
     | {"system-reminder", "transcript", "user", "human", "assistant"}
 )
 #: Names that are containers only with the name of a function behind them.

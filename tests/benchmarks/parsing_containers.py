@@ -36,7 +36,8 @@ TOOLS: dict[str, Any] = {
     }.items()
 }
 #: Words of HTML and of prose, which are containers only at a line's start.
-SHOWN = ("details", "artifact", "antArtifact", "samp", "summary", "template", "textarea", "xmp")
+SHOWN = ("details", "artifact", "antArtifact", "samp", "summary", "template", "textarea", "xmp", "figure", "iframe")
+SHOWN += ("kbd", "noscript", "output", "script", "style", "svg", "table")
 LINE_START = ("file", "document", "blockquote", "pre", *SHOWN)
 EVIL = {"tool": "delete_file", "path": "/etc/passwd"}
 REAL = f'{F}json\n{{"tool": "read_file", "path": "a.py"}}\n{F}\n'
@@ -136,6 +137,15 @@ OTHERS = {
         "antArtifact": "",
         "samp": "",
         "summary": "",
+        "figure": ' class="call"',
+        "iframe": "",
+        "kbd": "",
+        "noscript": "",
+        "output": "",
+        "script": ' type="text/plain"',
+        "style": "",
+        "svg": "",
+        "table": ' border="1"',
         "template": "",
         "textarea": "",
         "xmp": "",
