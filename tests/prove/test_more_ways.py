@@ -21,7 +21,7 @@ def loaded(name):
 helpers, world_of = loaded("test_ways"), loaded("conftest")
 ways, Way = helpers.ways, helpers.ways.Way
 BAD, RUFF, BASE = ways.BAD, ways.RUFF, ways.BASE
-own_config, pool, planted = world_of.own_config, world_of.pool, helpers.planted
+own_config, pool, commits, planted = world_of.own_config, world_of.pool, helpers.commits, helpers.planted
 world, project = world_of.world, world_of.project
 
 
