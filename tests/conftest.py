@@ -161,4 +161,4 @@ def python_workers():
 @pytest.fixture
 def shared_workers(python_workers, monkeypatch):
     """Every gate of this process asks the same Python workers: starting them costs more than most of what they do."""
-    monkeypatch.setattr("rails.gate.gate.PythonPool", lambda: Lent(python_workers))
+    monkeypatch.setattr("rails.gate.support.warm_processes.PythonPool", lambda: Lent(python_workers))

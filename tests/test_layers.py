@@ -367,7 +367,7 @@ def test_a_call_imports_the_file_of_its_own_verb_only(tmp_path):
 
 
 # What a small answer has no need of: other agents' sessions, the sandbox, readers of broken JSON and of patches.
-NOT_FOR_APPLY = [*HEAVY, "tempfile", "difflib", "secrets"]
+NOT_FOR_APPLY = [*HEAVY, "tempfile", "difflib", "secrets", "inspect", "subprocess", "rails.config.tables"]
 NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("agent_loop", "run", "monitor", "resume", "handoffs", "budget")]
 NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("escalation", "ask_user", "correction")]
 NOT_FOR_APPLY += [f"rails.sandbox.{one}" for one in ("run", "probe", "bubblewrap", "layer", "project_tests")]
@@ -387,12 +387,13 @@ NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "
 def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
     (tmp_path / "answer.md").write_text('```json\n{"tool": "write_file", "path": "a.md", "content": "# A\\n"}\n```\n')
     code = (
-        f"import os, sys; os.chdir({str(tmp_path)!r})\n"
-        "from rails.cli import main\n"
-        "assert main(['apply', 'answer.md', '--dry-run']) == 0\n"
-        f"print([m for m in {NOT_FOR_APPLY!r} if m in sys.modules])"
+        f"import os, sys; os.chdir({str(tmp_path)!r}); sys.argv[1:] = ['apply', 'answer.md', '--dry-run']\n"
+        "from rails.cli import console\n"
+        "from rails.commands import leave\n"
+        f"leave.end_process = lambda code: print(code, [m for m in {NOT_FOR_APPLY!r} if m in sys.modules])\n"
+        "console()"
     )
-    assert run_python(code).splitlines()[-1] == "[]"
+    assert run_python(code).splitlines()[-1] == "0 []"
 
 
 # What a host's first call need not wait for: its log, the history, and the hosts that do not call.

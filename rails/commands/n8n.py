@@ -214,7 +214,6 @@ def _draw_project(options: argparse.Namespace, words: list[str]) -> int:
     """Write how the workflows of a folder call each other."""
     from rails.gate.support.check import CheckContext
     from rails.gate.support.settings import read_gate_settings
-    from rails.gate.support.warm_processes import PythonPool
     from rails.gate.support.workflow_files import WorkflowFiles
     from rails.n8n.draw import picture
     from rails.n8n.draw.project import project_drawing
@@ -223,7 +222,7 @@ def _draw_project(options: argparse.Namespace, words: list[str]) -> int:
     if len(words) > 1 or not folder.is_dir():
         raise UsageError("Write: ai-rails n8n draw --project [FOLDER] [-o FILE.svg].")
     settings = read_gate_settings(folder)
-    files = WorkflowFiles((), CheckContext(folder, PythonPool(), options=settings)).around("").others
+    files = WorkflowFiles((), CheckContext(folder, options=settings)).around("").others
     drawn = picture.svg(project_drawing(files, settings.account), label=f"Workflows of {folder.name}", alone=True)
     if not drawn:
         raise UsageError(f"{one_line(str(folder))} has no n8n workflow. Nothing was written.")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.config.settings_file import SCHEMAS, SettingsError, parse_settings
-from rails.config.tables import BoundsTable, ConfigTables, ProjectTables
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from rails.config.tables import BoundsTable, ConfigTables
 
 _BOUNDS: Final = ("max_tokens", "max_minutes", "max_cost")
 
@@ -45,28 +47,36 @@ def run_defaults(project: Path, folder: Path) -> RunDefaults:
 
 def keep_days(folder: Path) -> int | None:
     """Return after how many days the user's file in ``folder`` has sessions deleted; it was read without a mistake."""
-    file = folder / SCHEMAS["config"]
-    known = file.is_file() and parse_settings(file.read_bytes(), str(file), "config").tables(ConfigTables)
+    known = _users(folder / SCHEMAS["config"])
     return known.sessions.keep_days if known else None
 
 
 def fetch_hosts(folder: Path) -> tuple[str, ...]:
     """Return the hosts whose pages agents may ask for, by the user's file in ``folder``; a bad file allows none."""
-    file = folder / SCHEMAS["config"]
     try:
-        known = file.is_file() and parse_settings(file.read_bytes(), str(file), "config").tables(ConfigTables)
+        known = _users(folder / SCHEMAS["config"])
     except (OSError, SettingsError):
         return ()
     return tuple(known.fetch.hosts) if known else ()
 
 
+def _users(file: Path) -> ConfigTables | None:
+    """Return the user's file, if there is one. Raises OSError and SettingsError."""
+    if not file.is_file():
+        return None
+    from rails.config.tables import ConfigTables  # only here: few users have a file
+
+    return parse_settings(file.read_bytes(), str(file), "config").tables(ConfigTables)
+
+
 def _tables(project: Path, folder: Path) -> Iterator[tuple[Path, BoundsTable]]:
     """Yield the ``[run]`` of the user's file and of the project's, where there are any."""
-    file = folder / SCHEMAS["config"]
-    if file.is_file():
-        yield file, parse_settings(file.read_bytes(), str(file), "config").tables(ConfigTables).run
+    if known := _users(file := folder / SCHEMAS["config"]):
+        yield file, known.run
     file = project / SCHEMAS["rails"]
     if file.is_file():
+        from rails.config.tables import ProjectTables
+
         yield file, parse_settings(file.read_bytes(), str(file), "rails").tables(ProjectTables, only="run").run
 
 

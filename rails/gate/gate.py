@@ -28,11 +28,11 @@ from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.read_file import Overlay, read_from_disk
-from rails.gate.support.warm_processes import PythonPool
 
 if TYPE_CHECKING:
     from rails.gate.languages.python.ruff_client import Ruff
     from rails.gate.support.check_command import CheckCommand
+    from rails.gate.support.warm_processes import PythonPool
     from rails.gate.weakened_tests import Author
 
 _UNPARSED: Final = "a file does not parse"
@@ -71,7 +71,6 @@ class Gate:
     ) -> None:
         self.project = Path(project).resolve()
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
-        self._owns_pool = pool is None
         self._closed = False
         self._entered = 0
         self._overlay = Overlay()
@@ -81,7 +80,7 @@ class Gate:
         self._approved: Mapping[str, bytes | None] = {}
         self._begun: set[int] = set()  # hashes: a long session writes many files
         self._modes = Modes()
-        self._context = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
+        self._context = CheckContext(self.project, pool, trusted=trusted, profile=profile)
         if ruff is not None:
             self._context.resources["ruff"] = ruff
 
@@ -263,8 +262,6 @@ class Gate:
         self._closed = True
         alone = self._turn.acquire(timeout=limits.GATE_CLOSE_SECONDS)
         try:
-            if self._owns_pool:
-                self._context.pool.close()
             for resource in [*self._context.resources.values()]:
                 resource.close()
             self._context.resources.clear()

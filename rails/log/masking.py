@@ -72,9 +72,9 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
 
 #: What a masked secret looks like. Text that holds one is not what was said and must not be carried out.
 MARK: Final = lazy(r"«secret:[a-z-]+:[0-9a-f]{8}»")
-_SECRET_NAME: Final = lazy(
-    r"(?i)(?:^|_)(?:key|pat|pass|pwd|credentials?)$|(?:apikey|token|secret|password|passwd|passphrase)$"
-)
+#: How names of secrets end: with one of these as a word of its own, or as the end of a word.
+_SECRET_WORDS: Final = ("key", "pat", "pass", "pwd", "credential", "credentials")
+_SECRET_ENDS: Final = ("apikey", "token", "secret", "password", "passwd", "passphrase")
 
 
 def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -82,9 +82,13 @@ def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         value
         for name, value in environment.items()
-        if _SECRET_NAME.search(name) and len(value) >= limits.SECRET_CHARS and not _ORDINARY.fullmatch(value)
+        if _names_secret(name.lower()) and len(value) >= limits.SECRET_CHARS and not _ORDINARY.fullmatch(value)
         if not value.startswith(("/", "~")) or _is_token(value)
     )
+
+
+def _names_secret(name: str) -> bool:
+    return name.rpartition("_")[2] in _SECRET_WORDS or name.endswith(_SECRET_ENDS)
 
 
 _ORDINARY: Final = lazy(r"(?i)\d+|enabled|disabled")

@@ -156,7 +156,7 @@ def _first(patterns: Mapping[str, re.Pattern[str]], text: str) -> tuple[str, str
 
 def piped_to_shell(text: str) -> str:
     """Return where ``text`` pipes into a shell, or an empty text."""
-    found = _PIPED.search(_as_read(text))
+    found = _PIPED.search(_as_read(text)) if "|" in text else None
     return found["piped"].strip() if found else ""
 
 

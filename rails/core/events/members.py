@@ -24,7 +24,6 @@ class Member(NamedTuple):
     key: str
     required: bool
     default: object
-    hint: Hashable
 
 
 def members_of(kind: type) -> tuple[Member, ...]:
@@ -34,10 +33,17 @@ def members_of(kind: type) -> tuple[Member, ...]:
 
 @cache
 def _members_of(kind: Any) -> tuple[Member, ...]:  # noqa: ANN401 - a type is no Hashable to the type checker
-    hints = get_type_hints(kind, localns=_NAMES, include_extras=True)
     if issubclass(kind, msgspec.Struct):
-        own = msgspec.structs.fields(kind)
-        return tuple(Member(one.name, one.encode_name, one.required, one.default, hints[one.name]) for one in own)
-    return tuple(
-        Member(name, name, o.default is o.default_factory, o.default, hints[name]) for name, o in fields_of(kind)
-    )
+        names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+        given = [msgspec.NODEFAULT] * (len(names) - len(defaults)) + list(defaults)
+        keys = kind.__struct_encode_fields__
+        return tuple(
+            Member(name, key, default is msgspec.NODEFAULT, default)
+            for name, key, default in zip(names, keys, given, strict=True)
+        )
+    return tuple(Member(name, name, one.default is one.default_factory, one.default) for name, one in fields_of(kind))
+
+
+def hints_of(kind: type) -> dict[str, Hashable]:
+    """Return the type of each field of a class. Only readers ask: it takes longer than to write an event."""
+    return get_type_hints(kind, localns=_NAMES, include_extras=True)

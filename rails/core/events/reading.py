@@ -17,7 +17,7 @@ import msgspec
 from rails.core.change_summary import ChangeSummary
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, message_from_json
-from rails.core.events.members import members_of
+from rails.core.events.members import hints_of, members_of
 from rails.core.events.values import StoredText
 from rails.core.tool_request import Json
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
@@ -46,8 +46,8 @@ def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
 @cache
 def _plan(kind: Hashable) -> tuple[tuple[str, str, Reader, bool, Hashable], ...]:
     """Return what is read for each field of a class, found out once: this is what every reader of a log waits for."""
-    members = members_of(cast("type", kind))
-    return tuple((one.name, one.key, _reader(one.hint), one.required, one.hint) for one in members)
+    members, hints = members_of(cast("type", kind)), hints_of(cast("type", kind))
+    return tuple((one.name, one.key, _reader(hints[one.name]), one.required, hints[one.name]) for one in members)
 
 
 def read_typed(kind: type[T], value: Json) -> T:

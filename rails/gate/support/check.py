@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from rails.core.dataclass import dataclass, field
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.support.settings import GateSettings
-from rails.gate.support.warm_processes import PythonPool
+
+if TYPE_CHECKING:
+    from rails.gate.support.warm_processes import PythonPool
 
 T = TypeVar("T")
 
@@ -79,7 +81,7 @@ class CheckContext:
     """
 
     project: Path
-    pool: PythonPool
+    shared_pool: PythonPool | None = None
     home: Path | None = None
     fix: bool = True
     unsafe_fixes: bool = False
@@ -94,6 +96,18 @@ class CheckContext:
     known: dict[tuple[object, ...], Any] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     hits: Counter[object] = field(default_factory=Counter)
+
+    @property
+    def pool(self) -> PythonPool:
+        """The Python tools in processes that stay warm: the shared ones, or our own from the first use on."""
+        if self.shared_pool is not None:
+            return self.shared_pool
+        if "pool" not in self.resources:
+            from rails.gate.support.warm_processes import PythonPool  # most changes of text start no process
+
+            self.resources.setdefault("pool", PythonPool())
+        pool: PythonPool = self.resources["pool"]
+        return pool
 
     def once(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return the known result for ``key``, or compute and keep it. Failures are not kept."""
