@@ -46,9 +46,9 @@ class EditRequest:
 def without_fence(wanted: EditRequest) -> EditRequest | None:
     """Return the edit without a code fence around its search text, or ``None`` if there is none."""
     old = _FENCE.match(flatten(wanted.old))
-    if old is None:
-        return None
     new = _FENCE.match(flatten(wanted.new))
+    if old is None or (new and new[0].partition("\n")[0] != old[0].partition("\n")[0]):
+        return None  # no fence, or one that is to change
     end = "\n" if not new and flatten(wanted.new).endswith("\n") else ""
     return replace(wanted, old=f"{old[2]}{end}", new=new[2] if new else wanted.new)
 
