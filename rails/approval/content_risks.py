@@ -44,13 +44,13 @@ _EXPECTED: Final = lazy(f"(?<=[{_SYMBOL}0-9#*])\ufe0f|(?<=[{_SYMBOL}\ufe0f])\u20
 _WORD: Final = lazy(r"[^\W\d_]+")
 #: Letters of other scripts that most fonts draw as one of these (Unicode's confusables, the ones that are alike).
 _ALIKE: Final = str.maketrans(
-    "аеорсухіјѕһԁԛԝѵӏАВЕКМНОРСТУХІЈЅԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρϲϳօսոհցԱՕՍıɡɑᴏᴄᴠᴡᴢꜱ"
-    "ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᎩᏃꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ",
-    "aeopcyxijshdqwvlABEKMHOPCTYXIJSQWABEZHIKMNOPTYXovpcjounhgUOUigaocvwzs"
-    "ABCDEGHJKLMPRSTVWYZBPDTGKJCZFMNLSRVHWXYAEIOU",
+    "аеорсухіјѕһԁԛԝѵӏАВЕКМНОРСТУХІЈЅԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρϲϳօսոհցԱՕՍıɡɑᴏᴄᴠᴡᴢꜱᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᎩᏃꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ",
+    "aeopcyxijshdqwvlABEKMHOPCTYXIJSQWABEZHIKMNOPTYXovpcjounhgUOUigaocvwzsABCDEGHJKLMPRSTVWYZBPDTGKJCZFMNLSRVHWXYAEIOU",
 )
 #: Signs that most fonts draw as one of ASCII's and that no text needs for itself: clicks as ! and |, and the like.
-_SIGNS: Final = lazy("[\u01c0\u01c3\u02d0\u037e\u0589\u05c3\u1fef\u2024\u2044\u204e\u2215\u2236\ua789\ua78a\ufe52\ufe54\ufe55]")
+_SIGNS: Final = lazy(
+    "[\u01c0\u01c3\u02d0\u037e\u0589\u05c3\u1fef\u2024\u2044\u204e\u2215\u2236\ua789\ua78a\ufe52\ufe54\ufe55]"
+)
 #: A full-width word that is called as if it were plain, which it is to Python.
 _CALLED: Final = lazy("[\uff21-\uff3a\uff41-\uff5a]{2,}(?=\\()")
 _DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc")
