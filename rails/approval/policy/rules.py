@@ -224,9 +224,7 @@ class PolicyRule:
     def speaks(self, items: Sequence[PolicyItem], around: Circumstances) -> tuple[PolicyItem, ...]:
         """Return which of ``items`` the rule matches now, how often it has matched included."""
         found = tuple(item for item in items if self.matches(item, around))
-        if found and self.when.counts and not self.when.count_holds(around.seen.get(self.key, 0) + len(found)):
-            return ()
-        return found
+        return found if self.when.count_holds(around.seen.get(self.key, 0) + len(found)) else ()
 
     def _kind(self, kind: ItemKind) -> bool:
         if self.kind or kind == "result":
