@@ -296,16 +296,16 @@ def test_the_keys_are_read_in_any_letter_case_and_what_stands_behind_them_is_the
 
 
 def test_several_runs_are_shown_in_full_in_their_order_and_the_question_stays(make):
-    runs = [run_of(make, f"target {number}", number) for number in (1, 2, 3)]
-    decisions, screen = ask(runs, "view 3,1\no\n")
-    assert answers(decisions) == [None] * 3
+    runs = [run_of(make, f"target {number}", number) for number in range(1, 10)]
+    decisions, screen = ask(runs, "view 9,1\no\n")
+    assert answers(decisions) == [None] * 9
     shown = screen.partition("[?]")[2]
-    assert shown.index("target 1") < shown.index("target 3")
+    assert shown.index("target 1") < shown.index("target 9")
     assert "target 2" not in shown
     assert "That decides nothing." not in shown
     assert screen.count("[?], then Enter: ") == 2
-    assert "Type numbers from 1 to 3.\n" in ask(runs, "approve 4\no\n")[1]
-    assert "Type ? and Enter for what the keys do." in ask(runs, "v 4\no\n")[1]
+    assert "Type numbers from 1 to 9.\n" in ask(runs, "approve 10\no\n")[1]
+    assert "Type ? and Enter for what the keys do." in ask(runs, "v 10\no\n")[1]
 
 
 class Pastes(io.StringIO):

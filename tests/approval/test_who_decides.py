@@ -114,7 +114,7 @@ def test_what_a_run_may_do_first_is_counted_over_all_questions_and_only_what_was
     assert refused.decide(both).answer == "deny"
     assert refused.decide(make.ask()).by == "policy: rule 1", "what was not approved does not count"
     run = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "max_lines = 9\nfirst = 1\n"), human)
-    assert [run.decide(make.ask_tool()).by, run.decide(make.ask()).by] == ["human", "policy: rule 1"], "a run is none"
+    assert [run.decide(make.ask_tool("look", "read")).by, run.decide(make.ask()).by] == ["human", "policy: rule 1"]
     denies = rules('[[rule]]\ndecision = "deny"\ntool = "edit_file"\nfrom_nth = 3\n')
     third = PolicyApprover(denies, Human())
     assert [third.decide(make.ask()).answer for _ in range(4)] == ["approve", "approve", "deny", "deny"]

@@ -364,9 +364,7 @@ def _protected(item: PolicyItem) -> str | None:
     if item.path is None:
         return None
     path = parse_path(item.path)
-    if item.kind == "read" and not isinstance(path, WorkspacePath):
-        return None  # a folder, or what the tool itself refuses
     reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
     if item.kind == "read" and reason not in ("secrets", "keys"):
-        return None
+        return None  # also of a folder, or of what the tool itself refuses
     return f"{item.path} is protected ({reason})" if reason else None
