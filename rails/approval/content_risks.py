@@ -88,7 +88,7 @@ def content_risks(change: FileChange, files: int = 1) -> Iterator[Risk]:
     # By place, not by number of line: what is shown of a line is not what would be written.
     before, after = old.text.split("\n"), new.text.split("\n")
     known = set(before)
-    added = [line.removesuffix("\r") for line in after if line not in known] if change.after is not None else []
+    added = [line.removesuffix("\r") for line in after if line not in known]
     yield from _text_risks(path, added, lambda: f"{old.text}\n{new.text}")
     if own := next(filter(_OWN_SIGNS.search, added), None):
         yield Risk(
@@ -147,7 +147,7 @@ def _text_risks(path: str, lines: Sequence[str], around: Callable[[], str], what
     """Yield the characters of ``lines`` that deceive: controls, invisible ones, letters that pass for others."""
     name = path or what
     suspicious = [line for line in lines if not (line.isascii() and line.expandtabs(1).isprintable())]
-    hidden = {c for line in suspicious for c in _EXPECTED.sub("", line) if c != "\t" and printable(c, keep="") != c}
+    hidden = {c for line in suspicious for c in _EXPECTED.sub("", line) if printable(c) != c}
     for kind, control in (("control", True), ("invisible", False)):
         found = sorted(
             c for c in hidden if (unicodedata.category(c) == "Cc") is control and not unicodedata.combining(c)
