@@ -30,6 +30,8 @@ class NotRead(NamedTuple):
 
 
 Outcome: TypeAlias = Proposed | NotRead
+#: The forms of patches: what their edits search for is whole lines, never a piece of one.
+PATCHES: Final = ("*** Begin Patch", "SEARCH/REPLACE", "unified diff")
 
 _PATH: Final = r"(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@.+-]+"
 #: Names without an ending that are surely files.

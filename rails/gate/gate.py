@@ -262,10 +262,10 @@ class Gate:
         self._closed = True
         alone = self._turn.acquire(timeout=limits.GATE_CLOSE_SECONDS)
         try:
-            for resource in [*self._context.resources.values()]:
-                resource.close()
-            self._context.resources.clear()
-            self._overlay.close()
+            with contextlib.ExitStack() as closing:  # each, whatever another one raises
+                for resource in (self._overlay, *self._context.resources.values()):
+                    closing.callback(resource.close)
+                self._context.resources.clear()
         finally:
             if alone:
                 self._turn.release()

@@ -89,8 +89,9 @@ def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> R
         return Refusal(
             "patch", message, f"There are: {', '.join(sorted(tools)[:20]) or 'none'}.", block.start, block.end
         )
+    form = BEGIN if block.form == "provider JSON" and BEGIN in block.raw else block.form
     return RawRequest(
-        "", outcome.tool, outcome.parameters, dialect=block.form, start=block.start, end=block.end, raw=block.raw
+        "", outcome.tool, outcome.parameters, dialect=form, start=block.start, end=block.end, raw=block.raw
     )
 
 
