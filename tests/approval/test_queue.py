@@ -344,7 +344,8 @@ def test_an_opened_question_replaces_the_one_before_and_tells_what_is_possible(m
 
 def test_nobody_is_asked_before_it_is_opened_but_the_terminal(make):
     queue, request = ApprovalQueue(page_waits=True), make.ask()
-    assert (queue.decide(request).answer, queue.decide(request).by) == ("deny", "headless")
+    said = queue.decide(request)
+    assert (said.answer, said.by, said.of) == ("deny", "headless", request.digest)
     assert (queue.attended, queue.answered_elsewhere()) == (False, False)
     queue.here = Here()
     assert queue.decide(request).by == "human"
@@ -574,7 +575,10 @@ def test_a_page_that_was_first_wins_over_what_is_picked_at_the_terminal(make):
     alone = Desk(page_waits=False)
     assert alone.queue.pick(batch_question(runs(make)), None) is None
     assert alone.records == []
-    assert alone.queue.pick(batch_question(runs(make)), lambda: "mine") == "mine"
+    refused = alone.queue.pick(batch_question(runs(make)), lambda: "mine", lambda answer: f"not {answer.choice}")
+    assert refused == "mine", "what is said against an answer is said of the page's only"
+    assert [one.event_type for one in alone.records] == ["APPROVAL_OPENED", "APPROVAL_CLOSED"]
+    assert not alone.box.place(1, {}), "a page that comes now is too late"
 
 
 def offer_of(make):
