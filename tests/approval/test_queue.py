@@ -536,8 +536,9 @@ def test_who_is_not_there_is_not_asked_about_several(make):
         chosen("fly"),
         chosen("deny", digest="0" * 64),
         lambda record: PageAnswer("deny", record.details["digest"]).to_json(),
+        lambda record: PageAnswer("deny", record.details["digest"], choice="deny").to_json(),
     ],
-    ids=range(4),
+    ids=range(5),
 )
 def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(make, letter, monkeypatch):
     desk, clock = Desk(patience_s=90, clock=Ticking()), None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rails.core.errors import UsageError
 from rails.core.verdict import NotChecked
 from rails.gate import ledger as ledgers
 from rails.gate.ledger import read_ledger
@@ -83,6 +84,8 @@ def test_without_git_what_is_hidden_stays_so_and_nothing_odd_is_required_but_a_n
         (r"bad\x0aname.py", "path", NAME): True,
         (r"bad\x0aname", "path", NAME): False,
     }
+    with pytest.raises(UsageError, match="is not in a git repository, so there is nothing to compare with"):
+        read_ledger(project, (), base="HEAD")
 
 
 def test_against_a_base_what_came_and_cannot_be_read_is_required(project, put, git):
