@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pty
+import re
 import threading
 import time
 from datetime import UTC, datetime
@@ -94,7 +95,7 @@ def test_a_denial_brings_its_reason_and_a_stop_stops(make):
 
 def test_what_is_shown_is_in_the_record(make):
     change = make.change(after=b"a = 2\n", proposed=b"a=2\n")
-    desk = Desk(judge=judge_of(make)).answers(("approve", {}))
+    desk = Desk(judge=judge_of(make), from_project=("edit_file",)).answers(("approve", {}))
     desk.queue.decide(make.ask(change, findings=[make.finding()], notes=["matched at rung 3"]))
     facts = desk.records[0].details
     assert facts["files"][0]["before"] == "a = 1\n"
@@ -102,6 +103,7 @@ def test_what_is_shown_is_in_the_record(make):
     assert facts["files"][0]["after"] == "a = 2\n"
     assert facts["verdict"]["findings"][0]["rule"] == "F401"
     assert facts["requests"][0]["definition"] == "d" * 64
+    assert facts["requests"][0]["from_project"] is True
     assert facts["notes"] == ["matched at rung 3"]
     assert facts["grant"]["why_not"]
 
@@ -336,7 +338,7 @@ def test_an_opened_question_replaces_the_one_before_and_tells_what_is_possible(m
     facts = [record.details for record in desk.records if record.event_type == "APPROVAL_OPENED"]
     assert [one["replaces"] for one in facts] == [0, 1, 2]
     assert all(one["can_edit"] for one in facts)
-    assert all(one["expires"].endswith("+00:00") for one in facts)
+    assert all(re.fullmatch(r"[-\d]{10}T[:\d]{8}\+00:00", one["expires"]) for one in facts)
     plain = Desk().answers(("approve", {}))
     plain.queue.decide(make.ask())
     assert (plain.records[0].details["can_edit"], plain.records[0].details["expires"]) == (False, "")

@@ -178,6 +178,9 @@ def test_a_repository_that_is_recorded_is_left_out_while_its_commit_is_the_recor
     put("a.py")
     commit(git)
     assert told(read_ledger(project, (), base="HEAD")) == ([], [], {})
+    (project / "own").rename(project.parent / "moved")
+    assert told(read_ledger(project, (), base="HEAD")) == ([], [], {}), "it need not be there"
+    (project.parent / "moved").rename(project / "own")
     put("own/b.py", "y\n")
     git("commit", "-qam", "next", at=project / "own")
     git("add", "own")
@@ -186,6 +189,15 @@ def test_a_repository_that_is_recorded_is_left_out_while_its_commit_is_the_recor
     assert told(read_ledger(project, ()))[2] == {recorded: False}
     git("rm", "-qf", "--cached", "own")
     assert told(read_ledger(project, (), base="HEAD"))[2] == {("own", "read", OWN): True}
+
+
+def test_a_file_that_became_a_repository_is_told_as_one_that_nobody_recorded(project, put, git):
+    put("thing").write_text("x\n")
+    commit(git)
+    (project / "thing").unlink()
+    put("thing/.git/HEAD")
+    put("thing/evil.py")
+    assert told(read_ledger(project, (), base="HEAD")) == ([], [], {("thing", "read", OWN): True})
 
 
 def test_named_are_the_files_and_all_that_lies_in_the_folders(project, put, git):
@@ -305,7 +317,7 @@ def test_what_is_no_ordinary_file_is_never_the_same_as_an_empty_one(project, put
     for name, kind in (("pipe", "file"), ("link", "file"), ("nowhere", "file"), ("empty.py", "special")):
         base = {name: Tracked("100644", empty)}
         reader = ledgers._Reader(project, (), base, {})
-        assert not ledgers._is_unchanged(reader, ledgers._Entry(name, kind)), (name, kind)
+        assert ledgers._is_unchanged(reader, ledgers._Entry(name, kind)) is False, (name, kind)
 
 
 def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_required(project, put, git):
