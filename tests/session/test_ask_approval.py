@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rails.approval.decision import Decision, RuleBook, request_for_changes, sign, sign_tool
-from rails.approval.terminal.batch import MOST, digest_of_all
+from rails.approval.terminal.batch import digest_of_all
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import ToolRequest
@@ -247,9 +247,9 @@ def test_only_those_right_after_the_first_that_are_alike_are_put_together():
     for requests, expected in (
         ([run_of(1), run_of(2), run_of(3, "other"), run_of(4)], ["t1.r1", "t1.r2"]),
         ([run_of(1), run_of(2), run_of(3, asks=False), run_of(4)], ["t1.r1", "t1.r2"]),
-        ([run_of(n) for n in range(MOST + 3)], [f"t1.r{n}" for n in range(MOST)]),
+        ([run_of(n) for n in range(23)], [f"t1.r{n}" for n in range(20)]),
     ):
-        context = asked_by(human := Together(*["deny"] * MOST))
+        context = asked_by(human := Together(*["deny"] * 20))
         context.registry["other"] = "other"
         assert list(ask_approval.ask_batch(context, requests)) == expected
         assert [one.id for one in human.asked[0]] == expected
