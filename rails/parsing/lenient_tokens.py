@@ -327,7 +327,8 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
         if _kind(body, mark):
             return chr(int(body[1:], 16)) if len(body) > 1 else body
         if body in "\n\r“”‘’" or len(body) > 1 or _FOREIGN_ESCAPE.match(raw, match.start(1)):
-            raise Stop("ambiguous_escape", "a backslash here can be read in two ways", offset + match.start())
+            what = "a line end" if body in "\n\r" else repr(raw[match.start(1) : match.start(1) + 3])
+            raise Stop("ambiguous_escape", f"a backslash before {what} can be read in two ways", offset + match.start())
         unknown = match.start() if unknown < 0 else unknown
         return match[0]
 
