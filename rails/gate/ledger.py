@@ -99,7 +99,7 @@ class _Reader:
             inside = self.leads_inside(path)
             self.miss(path, "read", "it is a link; links are not followed", required=compared and not inside)
         elif entry.kind == "repository":
-            known = path in self.index
+            known = path in self.index and self.index[path].mode == _REPOSITORY
             what = "it is a repository of its own" + (", recorded by its commit" if known else "")
             self.miss(path, "read", what, required=compared and not known)
         else:
@@ -309,7 +309,7 @@ def _kinds(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[os.DirEntry[st
     for entry in entries:
         if entry.is_symlink():
             yield entry, "link"
-        elif entry.is_dir(follow_symlinks=False):
+        elif entry.is_dir():
             yield entry, "folder"
         else:
-            yield entry, "file" if entry.is_file(follow_symlinks=False) else "special"
+            yield entry, "file" if entry.is_file() else "special"
