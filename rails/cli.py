@@ -74,7 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("AI_RAILS_DEBUG"):
             raise
-        words = f"{type(error).__name__}: {error}".partition("\n")[0]
+        from rails.core.text import one_line
+
+        words = one_line(f"{type(error).__name__}: {error}".partition("\n")[0], 400)
         print(f"ai-rails: a fault of AI-Rails itself ({words}). What was written stays. {_REPORT}", file=sys.stderr)
         return EXIT_BROKEN
 

@@ -21,7 +21,8 @@ class EditRequest:
     nearest to that line. ``expected_count``: all places, if there are exactly so many. ``handle``:
     accept one place that an earlier refusal offered. ``ignore_case`` and ``regex``: how ``old`` is
     searched (see :mod:`rails.edits.regex_search`). ``validate_after``: a text that the file must have afterwards.
-    ``keep_placeholder``: what looks like left-out code is meant; a human decides.
+    ``keep_placeholder``: what looks like left-out code is meant; a human decides. ``whole_lines``: ``old`` is lines,
+    as in a patch, and no piece of one.
     """
 
     old: str
@@ -35,6 +36,7 @@ class EditRequest:
     regex: bool = False
     validate_after: str = ""
     keep_placeholder: bool = False
+    whole_lines: bool = False
 
     @property
     def is_counted(self) -> bool:

@@ -78,6 +78,8 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     if isinstance(read, JsonFault):
         at = span.start + read.offset
         hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
+        if read.code == "ambiguous":
+            hint = "Send the call as JSON, in a fence that begins with ```json; no tag ends a value there."
         return Refusal(
             read.code,
             f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}.",
@@ -200,9 +202,7 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
         return Refusal(
             "frame", f"{where}{read.message}.", "Send the call in the documented form.", block.start, block.end
         )
-    notes = read.repairs
-    if frame.parsed.repairs:
-        notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *notes)
+    notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
     if done.broken is not None:
         message = f"{where}'{done.broken_at}' holds text that should be JSON and is not: {done.broken.message}."
@@ -271,7 +271,7 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
         settled = settle_quotes(block.body, tools, sure=repaired.code != "syntax")
         if isinstance(settled, ParsedJson):
             return _from_value(settled, block, tools)
-        repaired = settled if settled.code == "ambiguous" else repaired
+        repaired = JsonFault("ambiguous", settled.message, repaired.offset) if settled.code == "ambiguous" else repaired
     if not block.dialect and not is_call(block.body, progress, tools):
         return [Ignored(block.start, block.end, BROKEN)]
     if not block.closed:
@@ -302,7 +302,7 @@ def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> 
     assert isinstance(fault, JsonFault), "a string in it is open where it ends"
     message = no_certain_end(block.body, fault)
     if isinstance(repaired, JsonFault):
-        message += f" {fault_in_words(block.body, repaired).capitalize()}."
+        message += f" L{fault_in_words(block.body, repaired)[1:]}."
     hint = remedy(JsonFault("unclosed_string", fault.message), progress.tool, progress.keys, tools, progress.path)
     return Refusal("unclosed_string", message, hint, block.offset + fault.offset, block.end)
 

@@ -236,7 +236,7 @@ class AnswerParser:
 
     def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
         whole = whole or item.closed
-        form = forms.reader_of(item.label, self._dialects) if self._dialects and item.kind == "quote" else None
+        form = forms.reader_of(item.label, self._dialects)
         if form is not None and whole:  # a stop sequence may have taken the last closing mark
             self._settle(item, self._in_form(item, *form), signals)
         elif item.kind == "quote":

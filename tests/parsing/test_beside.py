@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from rails.core import limits
-from rails.parsing.parse import AnswerParser, parse
+from rails.core.conversation import NativeCall
+from rails.core.dataclass import replace
+from rails.parsing.parse import AnswerParser, parse, with_proposals
+from rails.parsing.quoted import Closed, Container, Strays, find_indented, find_mark, has_mark
+from rails.parsing.results import CallStarted
 
 from .conftest import SHAPES
 from .test_outcomes import told
@@ -59,8 +63,19 @@ BODIES = {
     "missing closers": '{"tool": "run_code", "arguments": {"code": "1"}',
     "another tool named before": '{"content": "tool: run_code "x" y", "tool": "write_file", "path": "a"}',
     "a key without its tool": "{tool: read_file}",
+    "a repaired call whose arguments are a text": '{"tool": "read_file", "arguments": "{\\"path\\": \\"a\\"}",}',
+    "a key without its mark behind another tool": (
+        '{"content": "use tool: run_code", "tool": "write_file", "path: "a"}'
+    ),
+    "a name that is not escaped": '{"tool": "r"ad_file", "path": "a"',
+    "a call in a list of texts": '[7,"{"tool": "read_f',
+    "an odd string": written('say "hi x'),
+    "an odd string with a fence in it": written(f'say "hi x\n{F}\nmore'),
+    "a name of two words": '{"tool": "x y',
     "an open string": '{"tool": "read_file", "path": "a}',
 }
+#: What may belong to a string that never ends.
+MARKS = ("'", "”", F, "~~~", "<tool", "}")
 #: Whole answers.
 ANSWERS = {
     "a rest with a tool key behind an empty block": f"{block('')}{{'tool': 'read_file', 'path': 'a'\n}}{F}\n",
@@ -87,31 +102,86 @@ ANSWERS = {
     "a data block cut short": f'{F}json\n{{"a": 1}}\n{block(READ)}',
     "a thought that closes late": f"{block(READ)}x\n{block(READ[:-1] + ',}', '')}</think>\n{block(READ)}",
     "calls that wait, taken back": f"{block(written('x', ''))}{block(f'[{READ}, {READ}]')}</think>\n{block(READ)}",
+    "an odd string and a call": block(written('say "hi x')) + "Then.\n" + block(READ),
+    "an odd string and more quotes": block(written('say "hi x')) + 'And "so".\n' + block(written('say "ho')),
+    "a rest behind raw line ends": block(written("x\ny")) + f'more text"}}\n{F}\nz\n{F}\n',
+    "a rest in a fence behind raw line ends": block(written("x\ny")) + f'{F}\n", "tool": "read_file"}}\n{F}\n',
+    "a call behind raw line ends": block(written("x\ny")) + block(READ),
+    "a key that was torn off": block('{"x": "') + '", "tool": "delete_file", "path": "b"}\n',
+    "a call that waits, taken back": block('{"tool": "read_file", "limit": "5"}') + "assistantfinal",
+    "a call with an empty last text": block(written("")),
+    "an open block of nothing": f"{F}json\n",
+    "an open block of a bracket": F + 'json {"',
+    "an open block with a string that is not escaped": F + "json " + written('say "hi", x') + "\n",
+    "an open call": "<read_file>\n<path>a</pat",
+    "a name that never ends, and a block": block('{"tool": "x y') + block("[]"),
+    "a name that never ends, and an open block": block('{"tool": "x y') + f"{F}`json\n{READ[:-1]},}}",
+    "a patch in a block": block("*** Begin Patch") + f"{READ[:-1]}\n{F}\n",
+    "two blocks": f"{block(READ)}Hm.\n{block(READ)}",
+    "a repaired block and a block": block(READ[:-1] + ",}") + block(READ),
+    "broken data and a block": block('{"a": oops}') + block(READ),
+    "a refused block and a block": block('{"tool": "run_code", "code": oops}') + block(READ),
+    "a refused block with an odd mark and a block": block('{"tool": "read_file", "path": "a" b "c"}') + block(READ),
+    "a refused block with a rest and a block": block('{"tool": "run_code", "code": oops} x') + block(READ),
+    "a refused block with an open string and a block": block('{"tool": "run_code", "code": oops, "x') + block(READ),
+    "a repaired block without a line end": block(READ[:-1] + ",}", ""),
+    "a call of another kind": '<tool name="run_code"><code>1</code></tool>\n',
+    "two open strings": f'{F}json {{"x": "\n{F}\n{F}json\n{{"tool": "x y{F}\n',
+    **{f"a string that never ends, and {mark}": f"{block(written('x', ''))}So {mark} so.\n" for mark in MARKS},
     "a list of another format that closes late": f"{block(f'[{READ}, {READ}]')}</tool_call>\n",
+}
+BARE = '{"name": "read_file", "parameters": {"path": "a"}}'
+LLAMA, REPORT = {"dialects": ["llama"]}, {"report_unread_calls": True}
+#: Answers that are read with more than what is read by default.
+FURTHER = {
+    "a bare call": (BARE, LLAMA),
+    "a bare call behind a thought": (f"<think>\nx\n</think>\n{BARE}\n", LLAMA),
+    "a bare call behind a thought and a quote": (f"<think>\nx\n</think>\n<example>\nx\n</example>\n{BARE}", LLAMA),
+    "a bare call behind a call": (f"{block(READ)}{BARE}", LLAMA),
+    "a bare call behind a refusal": (f"{block(READ[:-1] + ', oops}')}{BARE}", LLAMA),
+    "bare calls of which one is none": (f"Hm.\n{BARE}; {BARE[:-1]}", LLAMA),
+    "a container of another form": (f"{block(READ)}<function=x>\n{{'a': 1}}", LLAMA),
+    "a container of another form, and its end": (f'<function=read_file>{{"path": "a"}}</function>\n{BARE}', LLAMA),
+    "a container that cannot be read": (f'<function=read_file>{{"path"</function>\n{block(READ)}', LLAMA),
+    "unread calls": (f"{READ},\n{READ}", REPORT),
+    "unread calls and a patch": (f"{READ} {READ}*** Begin Patch\n", REPORT),
+    "an unread call in a fence that is open": (f'@@ -1 +1 @@\n{F}python\n{{"tool_name": "read_file", "', REPORT),
+    "a call beside one that is not read": (f"{block(READ)}{READ}\n", REPORT),
 }
 
 
 def answers():
     for name, body in BODIES.items():
-        yield f"in a block: {name}", block(body)
-    yield from ANSWERS.items()
+        yield f"in a block: {name}", block(body), {}
+    for name, text in ANSWERS.items():
+        yield name, text, {}
+    for name, (text, options) in FURTHER.items():
+        yield name, text, options
 
 
-def in_pieces(text, finish):
-    reader = AnswerParser(TOOLS)
-    for at in range(0, len(text), 7):
-        yield from reader.feed(text[at : at + 7])
-    yield reader.flush(finish)
+def read_by(text, finish, options):
+    if "report_unread_calls" not in options:
+        return parse(text, TOOLS, finish=finish, **options)
+    reader = AnswerParser(TOOLS, **options)
+    events = reader.feed(text)
+    found = reader.flush(finish)
+    return replace(found, late=(*events, *found.late))
+
+
+def in_pieces(text, finish, options):
+    reader = AnswerParser(TOOLS, **options)
+    events = [event for at in range(0, len(text), 7) for event in reader.feed(text[at : at + 7])]
+    return [event for event in events if isinstance(event, CallStarted)], reader.flush(finish)
 
 
 def test_what_is_said_of_a_block_and_of_what_stands_beside_it_stays_as_it_was():
     lines = []
-    for name, text in answers():
+    for name, text, options in answers():
         last = []
         for finish in ("end_turn", "max_tokens"):
-            whole, (*_, pieces) = parse(text, TOOLS, finish=finish), in_pieces(text, finish)
+            whole, (begun, pieces) = read_by(text, finish, options), in_pieces(text, finish, options)
             assert (pieces.requests, pieces.refusals, pieces.prose) == (whole.requests, whole.refusals, whole.prose)
-            said = list(told(whole))
+            said = [*told(whole), *map(str, begun), *(str(one) for one in whole.late if isinstance(one, CallStarted))]
             lines += [f"## {name}, {finish}", *(["the same"] if said == last else said)]
             last = said
     if os.environ.get("UPDATE_GOLDEN"):
@@ -166,3 +236,108 @@ def test_a_call_where_none_is_read_is_reported_only_to_who_asked():
         reader = AnswerParser(SHAPES, **asked)
         reader.feed(text)
         assert [one.code for one in reader.flush("end_turn").refusals] == codes
+
+
+def test_the_refusal_beyond_the_bound_of_calls_has_the_place_of_its_block(monkeypatch):
+    monkeypatch.setattr(limits, "REQUESTS_PER_ANSWER", 1)
+    text = f"{block(READ)}{block(READ)}{block('{oops', '')}"
+    found = parse(text, SHAPES)
+    assert [(one.code, one.start, one.end) for one in found.refusals] == [("limit", 47, 93)]
+
+
+def test_a_native_call_beside_a_plain_block_counts():
+    found = parse(block(READ), SHAPES, calls=[NativeCall("n1", "read_file", '{"path": "b"}')])
+    assert [dict(one.parameters) for one in found.requests] == [{"path": "a"}, {"path": "b"}]
+
+
+# -- what a patch or a named block asks for -------------------------------------------------------------
+
+DATA = block('{"a": 1}')
+
+
+def test_proposals_have_ids_of_their_own_and_what_they_hold_is_no_longer_left_alone():
+    named = f"`a.json`:\n{DATA}"
+    text = f"{DATA}{named}`b.py`:\n{F}python\nx = 1\n{F}\n{DATA}"
+    found = parse(text, SHAPES)
+    assert len(found.ignored) == 3
+    after = with_proposals(found, text, SHAPES, "p")
+    assert [one.id for one in after.requests] == ["p1", "p2"]
+    assert [dict(one.parameters)["file_path"] for one in after.requests] == ["a.json", "b.py"]
+    assert list(after.blocks) == ["p1", "p2"]
+    left = [one.start for one in after.ignored]
+    assert left == [found.ignored[0].start, found.ignored[2].start]
+    for held in (block(READ), block("{tool: read_file}")):
+        found = parse(f"{held}{text}", SHAPES)
+        assert with_proposals(found, f"{held}{text}", SHAPES) is found
+
+
+# -- marks, one by one ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("<think>", 0),
+        ("assistant", 0),
+        ("assistant <think>", 0),
+        ("<think> assistant", 0),
+        ("x <think>", 2),
+        ("x assistant", 2),
+        ("x assistant <think>", 2),
+        ("x <think> assistant", 2),
+        ("< x", -1),
+        ("x", -1),
+    ],
+)
+def test_the_first_place_of_a_mark_is_found(text, place):
+    assert has_mark(text) == place
+
+
+@pytest.mark.parametrize(
+    ("line", "start"),
+    [
+        ("`<think>` <example>", 10),
+        ("`<think>` `<file>` </think>", 19),
+        ("<file> x", 0),
+        ("\ufeff <file> x", 2),
+        ("x <file>", 2),
+        ("x <file> y", None),
+        ("!!a<tool_call>", None),
+        ("!!_<tool_call>", None),
+        ("!!\\<tool_call>", None),
+        ("a!!<tool_call>", 3),
+        ("_!!<tool_call>", 3),
+    ],
+)
+def test_a_mark_stands_behind_mentions_and_right_behind_no_word(line, start):
+    mark = find_mark(line)
+    assert (mark and mark.start) == start
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "shown"),
+    [
+        ("    x", "Text\n", True),
+        ("    x", "a\n\nText\n", True),
+        ("    x", "- a\n\nText\n", True),
+        ("\tx", "Text\n\n", True),
+        ("  x", "Text\n", False),
+        ("    x", " Text\n", False),
+        ("    x", "- a\nText\n", False),
+        ("    x", "- a\n  b\n\n c\n", False),
+        ("    x", "1. a\n", False),
+        ("    x", "", False),
+    ],
+)
+def test_what_is_indented_below_a_paragraph_is_shown_and_below_a_list_item_is_not(line, before, shown):
+    found = find_indented(line, before)
+    assert (found is not None) is shown
+    if found is not None:
+        assert (found.kind, found.start, found.end) == ("quote", 0, len(line))
+
+
+def test_a_stretch_that_was_closed_ends_before_what_follows_it():
+    strays = Strays()
+    strays.opened(Container("quote", "example", 0, 9), 10)
+    strays.closed(Closed("quote", "example", 0, 9), 20)
+    assert [strays.around(at) is not None for at in (9, 10, 19, 20)] == [False, True, True, False]
