@@ -806,7 +806,7 @@ REFUSABLE: dict[str, Maker] = {
     "quotes changed": context(lambda x: [x.replace("'", '"')] if "'" in x and '"' not in x else None),
     "number changed": context(only(r"\b[0-8]\b", "9")),
     "negation dropped": context(only(" not ", " ")),
-    "entities sent": context(only("<", "&lt;")),
+    "entities sent": context(only("[<>]", "&lt;")),
     "long line split": context(split_at_comma),
     "lines joined": lines_joined,
     "lines swapped": lines_swapped,
