@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _is_somewhere() -> bool:
     try:
-        return bool(os.getcwd())
+        return bool(os.getcwd())  # noqa: PTH109 - pathlib is not loaded for this
     except OSError:  # it was deleted
         return False
 
