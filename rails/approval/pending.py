@@ -144,9 +144,8 @@ def answer_key(folder: Path) -> bytes:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         at = os.open(folder, os.O_RDONLY)
         try:
-            with contextlib.suppress(FileExistsError):
-                if not (folder / _KEY).exists():
-                    atomic_file.create(at, _KEY, secrets.token_bytes(32))
+            if not (folder / _KEY).exists():
+                atomic_file.create(at, _KEY, secrets.token_bytes(32))
             key = files.read_regular_file(at, _KEY)
         finally:
             os.close(at)
