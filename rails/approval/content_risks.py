@@ -44,9 +44,15 @@ _EXPECTED: Final = lazy(f"(?<=[{_SYMBOL}0-9#*])\ufe0f|(?<=[{_SYMBOL}\ufe0f])\u20
 _WORD: Final = lazy(r"[^\W\d_]+")
 #: Letters of other scripts that most fonts draw as one of these (Unicode's confusables, the ones that are alike).
 _ALIKE: Final = str.maketrans(
-    "аеорсухіјѕһԁԛԝѵӏАВЕКМНОРСТУХІЈЅԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρϲϳօսոհցԱՕՍıɡɑ",
-    "aeopcyxijshdqwvlABEKMHOPCTYXIJSQWABEZHIKMNOPTYXovpcjounhgUOUiga",
+    "аеорсухіјѕһԁԛԝѵӏАВЕКМНОРСТУХІЈЅԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρϲϳօսոհցԱՕՍıɡɑᴏᴄᴠᴡᴢꜱᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᎩᏃꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ",
+    "aeopcyxijshdqwvlABEKMHOPCTYXIJSQWABEZHIKMNOPTYXovpcjounhgUOUigaocvwzsABCDEGHJKLMPRSTVWYZBPDTGKJCZFMNLSRVHWXYAEIOU",
 )
+#: Signs that most fonts draw as one of ASCII's and that no text needs for itself: clicks as ! and |, and the like.
+_SIGNS: Final = lazy(
+    "[\u01c0\u01c3\u02d0\u037e\u0589\u05c3\u1fef\u2024\u2044\u204e\u2215\u2236\ua789\ua78a\ufe52\ufe54\ufe55]"
+)
+#: A full-width word that is called as if it were plain, which it is to Python.
+_CALLED: Final = lazy("[\uff21-\uff3a\uff41-\uff5a]{2,}(?=\\()")
 _DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc")
 _VARIABLE: Final = lazy(r"\$\{|\$\(|\$[A-Z_]{2,}|%[A-Za-z_]+%")
 _ESCAPE: Final = lazy(r"\\.")
@@ -63,7 +69,7 @@ class Risk(NamedTuple):
     text: str
 
 
-def content_risks(change: FileChange, files: int = 1) -> Iterator[Risk]:
+def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
     """Yield what a card with so many ``files`` does not show of ``change``, and what in it deserves a second look."""
     path = str(change.path)
     yield from _name_risks(change, path)
@@ -82,7 +88,7 @@ def content_risks(change: FileChange, files: int = 1) -> Iterator[Risk]:
     # By place, not by number of line: what is shown of a line is not what would be written.
     before, after = old.text.split("\n"), new.text.split("\n")
     known = set(before)
-    added = [line.removesuffix("\r") for line in after if line not in known] if change.after is not None else []
+    added = [line.removesuffix("\r") for line in after if line not in known]
     yield from _text_risks(path, added, lambda: f"{old.text}\n{new.text}")
     if own := next(filter(_OWN_SIGNS.search, added), None):
         yield Risk(
@@ -129,8 +135,8 @@ def _name_risks(change: FileChange, path: str) -> Iterator[Risk]:
     if change.before is None and _VARIABLE.search(path):
         yield Risk("variable_path", path, f"{path} is a folder or file of this very name; no variable is filled in.")
     for part in change.path.parts:
-        like = part.translate(_ALIKE)
-        if (like != part and like.isascii()) or any(map(_mixed, _WORD.findall(part))):
+        like = _plain(part)
+        if (like != part and like.isascii()) or _SIGNS.search(part) or any(map(_mixed, _WORD.findall(part))):
             yield Risk(
                 "lookalike", path, f"The name {part} is written with letters of another script: it looks like {like}."
             )
@@ -141,7 +147,7 @@ def _text_risks(path: str, lines: Sequence[str], around: Callable[[], str], what
     """Yield the characters of ``lines`` that deceive: controls, invisible ones, letters that pass for others."""
     name = path or what
     suspicious = [line for line in lines if not (line.isascii() and line.expandtabs(1).isprintable())]
-    hidden = {c for line in suspicious for c in _EXPECTED.sub("", line) if c != "\t" and printable(c, keep="") != c}
+    hidden = {c for line in suspicious for c in _EXPECTED.sub("", line) if printable(c) != c}
     for kind, control in (("control", True), ("invisible", False)):
         found = sorted(
             c for c in hidden if (unicodedata.category(c) == "Cc") is control and not unicodedata.combining(c)
@@ -155,6 +161,8 @@ def _text_risks(path: str, lines: Sequence[str], around: Callable[[], str], what
     if words := _passing(suspicious, around):
         shown = ", ".join(one_line(word, 40) for word in words[:_NAMED])
         yield Risk("lookalike", path, f"{name} gets words with letters that pass for others: {shown}.")
+    if signs := sorted({sign for line in suspicious for sign in _SIGNS.findall(line)}):
+        yield Risk("lookalike", path, f"{name} gets signs that pass for others: {_listed(signs)}.")
 
 
 def _listed(chars: Sequence[str]) -> str:
@@ -165,11 +173,19 @@ def _listed(chars: Sequence[str]) -> str:
 def _passing(lines: Sequence[str], around: Callable[[], str]) -> list[str]:
     """Return the words that look like others: two scripts in one word, or all of it like a word that is there."""
     words = list(dict.fromkeys(word for line in lines for word in _WORD.findall(line) if not word.isascii()))
-    alike = {
-        word: like for word in words if (like := word.translate(_ALIKE)) != word and like.isascii() and len(word) > 2
-    }
+    alike = {word: like for word in words if (like := _plain(word)) != word and like.isascii() and len(word) > 2}
     there = set(_WORD.findall(around())) if alike else set()
-    return [word for word in words if _mixed(word) or alike.get(word) in there]
+    called = {word for line in lines for word in _CALLED.findall(line)}
+    return [word for word in words if _mixed(word) or alike.get(word) in there or word in called or _styled(word)]
+
+
+def _plain(word: str) -> str:
+    return unicodedata.normalize("NFKC", word).translate(_ALIKE)
+
+
+def _styled(word: str) -> bool:
+    """Whether a word is all of Latin letters in other clothes than the full-width ones, which prose has too."""
+    return len(word) > 1 and all(char < "\uff00" or char > "\uffff" for char in word) and all(map(_variant, word))
 
 
 def _mixed(word: str) -> bool:

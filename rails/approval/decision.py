@@ -294,7 +294,7 @@ def _digest(kind: str, agent: str, requests: Sequence[ToolRequest], changes: Cha
         "changes": changes.digest(),
         "gate": None if verdict is None else _gate(verdict),
     }
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

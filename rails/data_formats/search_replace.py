@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rails.data_formats.proposed import NotRead, Outcome, edit_of, name_in_heading, new_file
+from rails.data_formats.proposed import NotRead, Outcome, edit_of, is_surely_file, name_in_heading, new_file
 
-OPENING: Final = re.compile(r"[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)|-{5,9} ?SEARCH)>?[ \t\r]*")
+OPENING: Final = re.compile(r"[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)|-{5,9} ?SEARCH)>?[ \t\r]*", re.IGNORECASE)
 _MIDDLE: Final = re.compile(r"={5,9}[ \t\r]*")
-_CLOSING: Final = re.compile(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REPLACE)<?[ \t\r]*")
+_CLOSING: Final = re.compile(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REPLACE)<?[ \t\r]*", re.IGNORECASE)
 _CONFLICT: Final = re.compile(r"^([ \t]*<{7}) HEAD(?=[ \t\r]*$)", re.MULTILINE)
 _UPDATED: Final = re.compile(r"^([ \t]*>{7}) updated(?=[ \t\r]*$)", re.MULTILINE | re.IGNORECASE)
 _START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
@@ -31,7 +31,7 @@ def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts
     lines = text.split("\n")
     at = 0
     while (start := next((n for n in range(at, len(lines)) if OPENING.fullmatch(lines[n])), -1)) >= 0:
-        named = _named([*before, *lines[:start]] if at == 0 else lines[at:start])
+        named = name_above([*before, *lines[:start]] if at == 0 else lines[at:start])
         name = named or name
         end = next((n for n in range(start + 1, len(lines)) if _CLOSING.fullmatch(lines[n])), -1)
         if end < 0:
@@ -41,10 +41,13 @@ def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts
         at = end + 1
 
 
-def _named(above: Sequence[str]) -> str:
-    """Return the file that the nearest lines name."""
+def name_above(above: Sequence[str]) -> str:
+    """Return the file that the nearest lines name, or ``""``."""
     full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
-    return next((found for line in islice(full, _ABOVE) if (found := name_in_heading(line))), "")
+    for line in islice(full, _ABOVE):
+        if (found := name_in_heading(line)) or any(is_surely_file(word.strip("`'\"*_,.:;()")) for word in line.split()):
+            return found  # none where another file is spoken of: it may be that one's
+    return ""
 
 
 def _block(lines: list[str], name: str, at: int) -> Outcome:

@@ -16,7 +16,7 @@ from rails.core.lazy_pattern import lazy
 from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
 
 _NUMBERS: Final = lazy(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_GIT: Final = lazy(r"diff --git \"?a/(?P<old>.*?)\"? \"?b/(?P<new>.*?)\"?\r?\Z")
+_GIT: Final = lazy(r"diff --git \"?[a-z]/(?P<old>.*?)\"? \"?[a-z]/(?P<new>.*?)\"?\r?\Z")
 _NO_FILE: Final = "/dev/null"
 _NO_NEWLINE: Final = "\\"
 
@@ -91,6 +91,8 @@ def _files(lines: Sequence[str]) -> list[_File]:
 
 def _names(*sides: str) -> tuple[str, str]:
     old, new = (side.partition("\t")[0].rstrip("\r ").strip('"') for side in sides)
+    if old[1:2] == "/" and old[1:] == new[1:] and old[0] != new[0]:  # i/ and w/, c/ and i/: what was compared
+        return old[2:], new[2:]
     if old.startswith("a/") and new == _NO_FILE:
         return old[2:], new
     if new.startswith("b/") and (old == _NO_FILE or old.startswith("a/")):
@@ -193,6 +195,8 @@ def _edit(path: str, hunk: _Hunk, *, certain: bool) -> Outcome:
             return Proposed(INSERT_LINES.name, {"file_path": path, "line": first + 1, "text": "\n".join(new) + "\n"})
         return NotRead(hunk.line, "a hunk adds lines and shows none around them, so their place is not known")
     ends = hunk.ends("-"), hunk.ends("+")
+    if ends == (True, False) and new:
+        return NotRead(hunk.line, "a hunk takes the line end off the last line, which is not read")
     made = edit_of(path, old, new, first)
     if ends[0] == ends[1]:
         return made

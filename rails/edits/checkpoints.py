@@ -24,7 +24,7 @@ from rails.core.text import one_line
 from rails.edits.apply import sole_writer, write_held
 from rails.edits.checkpoint_commits import Checkpoint, CheckpointKind, StepFacts
 from rails.edits.checkpoint_store import CheckpointStore
-from rails.edits.safe_files import DISK, Disk, Workspace
+from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +170,19 @@ class History:
         """Turn "from these bytes to those" into "from what is there now", keeping later work."""
         changes, merged, in_the_way = [], [], []
         for side in sides:
-            found = workspace.read(side.path)
+            try:
+                found = workspace.read(side.path)
+            except UnsafeFileError as error:
+                in_the_way.append(str(error).rstrip("."))
+                continue
             now = None if found is None else found.data
             mode = side.new_mode if found is None or side.old is None or found.mode == side.old_mode else found.mode
             wanted = side.new if now in (side.old, side.new) else self._merge(side.old, now, side.new)
             if wanted is None and now not in (side.old, side.new):
-                in_the_way.append(str(side.path))
+                gone = "is not there any more" if now is None else "was made anew" if side.old is None else ""
+                in_the_way.append(
+                    f"{side.path} {gone}" if gone else f"the same lines of {side.path} were changed since"
+                )
             elif wanted != now or (found is not None and found.mode != mode):
                 changes.append(FileChange(side.path, now, wanted, mode))
                 if now not in (side.old, side.new):
@@ -183,7 +190,7 @@ class History:
         if in_the_way:
             raise WorkspaceError(
                 f"Step {step.step} of session {step.session} was not {'undone' if kind == 'undo' else 'done again'}: "
-                f"the same lines of {', '.join(in_the_way)} were changed since. Nothing was changed. "
+                f"{'; '.join(in_the_way)}. Nothing was changed. "
                 "Undo the later steps first, or put your own changes aside and try again."
             )
         return ChangeSet(tuple(changes)), merged

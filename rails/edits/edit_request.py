@@ -21,7 +21,8 @@ class EditRequest:
     nearest to that line. ``expected_count``: all places, if there are exactly so many. ``handle``:
     accept one place that an earlier refusal offered. ``ignore_case`` and ``regex``: how ``old`` is
     searched (see :mod:`rails.edits.regex_search`). ``validate_after``: a text that the file must have afterwards.
-    ``keep_placeholder``: what looks like left-out code is meant; a human decides.
+    ``keep_placeholder``: what looks like left-out code is meant; a human decides. ``whole_lines``: ``old`` is lines,
+    as in a patch, and no piece of one.
     """
 
     old: str
@@ -35,6 +36,7 @@ class EditRequest:
     regex: bool = False
     validate_after: str = ""
     keep_placeholder: bool = False
+    whole_lines: bool = False
 
     @property
     def is_counted(self) -> bool:
@@ -46,9 +48,9 @@ class EditRequest:
 def without_fence(wanted: EditRequest) -> EditRequest | None:
     """Return the edit without a code fence around its search text, or ``None`` if there is none."""
     old = _FENCE.match(flatten(wanted.old))
-    if old is None:
-        return None
     new = _FENCE.match(flatten(wanted.new))
+    if old is None or (new and new[0].partition("\n")[0] != old[0].partition("\n")[0]):
+        return None  # no fence, or one that is to change
     end = "\n" if not new and flatten(wanted.new).endswith("\n") else ""
     return replace(wanted, old=f"{old[2]}{end}", new=new[2] if new else wanted.new)
 

@@ -8,8 +8,8 @@ from rails.core import paths
 from rails.core.builtin_tools import EDIT_FILE, INSERT_LINES, WRITE_FILE
 from rails.core.dataclass import replace
 from rails.core.text import unfenced
-from rails.core.tool_request import ToolRequest
-from rails.data_formats.proposed import NotRead, Outcome
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.data_formats.proposed import PATCHES, NotRead, Outcome
 from rails.data_formats.search_replace import block_changes
 from rails.data_formats.unified_diff import diff_changes
 from rails.edits.plan_result import EditError
@@ -43,4 +43,5 @@ def _part(request: ToolRequest, one: Outcome, path: str) -> ToolRequest | EditEr
     if paths.parse_path(one.parameters["file_path"]) != paths.parse_path(path):
         return _OTHER
     kept = {name: value for name, value in request.parameters.items() if name == "keep_placeholder"}
-    return replace(request, tool_name=one.tool, parameters={**one.parameters, **kept})
+    raw = RawRequest(request.id, one.tool, one.parameters, dialect=PATCHES[1])
+    return replace(request, tool_name=one.tool, parameters={**one.parameters, **kept}, raw=raw)

@@ -28,6 +28,7 @@ class IndentMap:
     much deeper in the other. ``bare``: the first line was sent without its indentation, which is this one;
     all other lines have theirs. ``file_blanks``: the characters that the file indents with.
     ``slips``: the indentation of a line that was copied wrongly, and what it is in the file.
+    ``spelled``: how the file writes a depth, where it has both tabs and spaces.
     """
 
     known: dict[str, str]
@@ -37,12 +38,21 @@ class IndentMap:
     bare: str | None = None
     file_blanks: str = " \t"
     slips: tuple[str, str] = ("", "")
+    spelled: frozenset[str] = frozenset()
 
     def translate(self, blanks: str, *, first: bool = False) -> str | None:
         """Return the file's indentation for ``blanks``, or ``None`` where there is no safe answer.
 
         ``first``: it is the first line of the replacement.
         """
+        even = bool(self.spelled) and self._is_even()
+        there = blanks if even else self._translated(blanks, first=first)
+        if blanks in self.known or there is None or not (even or (self.spelled and len(set(there)) > 1)):
+            return self.known.get(blanks, there)
+        same = {one for one in self.spelled if _width(one) == _width(there)}
+        return same.pop() if len(same) == 1 else None
+
+    def _translated(self, blanks: str, *, first: bool) -> str | None:
         if first and not blanks and self.bare is not None:
             return self.bare
         if blanks in self.known:
@@ -64,17 +74,25 @@ class IndentMap:
 
     def _convert(self, blanks: str) -> str | None:
         """Return a difference in depth as the file writes it."""
-        if self.shifted:
-            return blanks if set(blanks) <= set(self.file_blanks) and self._is_level(blanks) else None
+        if self.shifted and set(blanks) <= set(self.file_blanks):
+            return blanks if self._is_level(blanks) else None
+        if self.shifted:  # a file of tabs, shown at one depth: the request's own levels are the file's
+            return _scale(blanks, self.search_unit, self.file_unit) if self.search_unit and self.file_unit else None
         steps = self._steps()
         if blanks in steps:
             return steps[blanks]
         scaled = {_scale(blanks, *step) for step in steps.items()}
         if len(scaled) == 1 and (only := scaled.pop()) is not None:
             return only
-        if self.search_unit and self.file_unit:
-            return _scale(blanks, self.search_unit, self.file_unit)
-        return self._by_depth(blanks)
+        if not self.search_unit or not self.file_unit:
+            return self._by_depth(blanks)
+        if self._is_even() and _width(self.search_unit) != _width(self.file_unit):
+            return None  # a tab is as wide as two levels, or the request stands one level off
+        return _scale(blanks, self.search_unit, self.file_unit)
+
+    def _is_even(self) -> bool:
+        """Whether every depth is as wide in the file as in the request, a tab being eight."""
+        return all(_width(wanted) == _width(found) for wanted, found in self.known.items())
 
     def _is_level(self, blanks: str) -> bool:
         """Whether it is a level of both sides, where one depth alone does not show that theirs are the same."""
@@ -202,7 +220,8 @@ def learn_indent(
     if all(wanted == found for wanted, found in known.items()):
         return IndentMap(known, "", "", shifted=True, bare=first_bare(search, found), file_blanks=blanks)
     shifted = _is_shift(known) and not _is_scale(known, *units)
-    return IndentMap(known, *units, shifted, file_blanks=blanks)
+    spelled = frozenset(indent(line) for line in file if line.strip()) if len(set(blanks)) > 1 else frozenset()
+    return IndentMap(known, *units, shifted, file_blanks=blanks, spelled=spelled)
 
 
 def unit(lines: Sequence[str], settled: Sequence[str]) -> str:

@@ -42,6 +42,7 @@ from rails.core.paths import WorkspacePath
 from rails.core.restrictions import Restrictions
 from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest
+from rails.data_formats.proposed import PATCHES
 from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
 from rails.edits.placeholders import lost_lines
@@ -253,7 +254,8 @@ class _Planner:
     def edit_file(self, request: ToolRequest) -> None:
         """edit_file: one replacement."""
         p = request.parameters
-        self.edit(request, p.get("file_path"), _wanted(p), p.get("base_hash"))
+        lines = request.raw is not None and request.raw.dialect in PATCHES
+        self.edit(request, p.get("file_path"), replace(_wanted(p), whole_lines=lines), p.get("base_hash"))
 
     def multi_edit(self, request: ToolRequest) -> None:
         """multi_edit: several replacements, in one or more files; with ``order``, one after the other."""

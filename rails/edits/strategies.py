@@ -53,28 +53,34 @@ FoundPlaces = TextPlaces | LinePlaces
 def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
     """Return the places of the first strategy that has any, or ``None``."""
     old, new = flatten(wanted.old), flatten(wanted.new)
-    if exact := text_places(old, view.flat, PLACES):
+    exact = text_places(old, view.flat, PLACES)
+    if wanted.whole_lines:
+        lines = [start for start in exact if _is_lines(view.flat, start, old, indented=True)]
+        exact = [start for start in lines if _is_lines(view.flat, start, old)] or lines
+    if exact:
         return TextPlaces(1, tuple(_whole_line(view, wanted, old, exact)), old, new)
     if old.endswith("\n") and old[:-1] and view.flat.endswith(old[:-1]):  # the last line, which has no line end
         return TextPlaces(1, (len(view.flat) - len(old) + 1,), old[:-1], new.removesuffix("\n"))
     block = as_lines(old, new)
     if not any(line.strip() for line in block.old):
         return None
-    return _climb_lines(view, block) or _climb_bare(view, block) or _inside_a_line(view, old, new)
+    found = _climb_lines(view, block) or _climb_bare(view, block)
+    return found if found or wanted.whole_lines else _inside_a_line(view, old, new)
 
 
 def _whole_line(view: View, wanted: EditRequest, old: str, at: Sequence[int]) -> Sequence[int]:
     """Return the one place where an indented text is whole lines, where there is one; else all places."""
     if wanted.is_counted or old[0] not in " \t" or len(at) < 2:
         return at
-    flat, ends = view.flat, ("\n", "")
-    whole = [
-        start
-        for start in at
-        if (not start or flat[start - 1] == "\n")
-        and (old[-1] == "\n" or flat[start + len(old) : start + len(old) + 1] in ends)
-    ]
+    whole = [start for start in at if _is_lines(view.flat, start, old)]
     return whole if len(whole) == 1 else at
+
+
+def _is_lines(flat: str, start: int, old: str, *, indented: bool = False) -> bool:
+    """Whether ``old`` is whole lines at ``start``; ``indented``: or all of them but the first one's indentation."""
+    before, end = flat[flat.rfind("\n", 0, start) + 1 : start], start + len(old)
+    begins = not before or (indented and not before.strip() and old[0] != "\n")
+    return begins and (old[-1] == "\n" or flat[end : end + 1] in ("\n", ""))
 
 
 def _inside_a_line(view: View, old: str, new: str) -> FoundPlaces | None:

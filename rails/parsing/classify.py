@@ -78,6 +78,8 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     if isinstance(read, JsonFault):
         at = span.start + read.offset
         hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
+        if read.code == "ambiguous":
+            hint = "Send the call as JSON, in a fence that begins with ```json; no tag ends a value there."
         return Refusal(
             read.code,
             f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}.",
@@ -280,7 +282,7 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
         settled = settle_quotes(block.body, tools, sure=repaired.code != "syntax")
         if isinstance(settled, ParsedJson):
             return _from_value(settled, block, tools)
-        repaired = settled if settled.code == "ambiguous" else repaired
+        repaired = JsonFault("ambiguous", settled.message, repaired.offset) if settled.code == "ambiguous" else repaired
     if not block.dialect and not is_call(block.body, progress, tools):
         return [Ignored(block.start, block.end, BROKEN)]
     if not block.closed:
@@ -312,7 +314,7 @@ def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> 
     found = fault or JsonFault("unclosed_string", "a string in it is not closed")
     message = no_certain_end(block.body, strict if isinstance(strict, JsonFault) else None)
     if fault and fault is not strict:
-        message += f" {fault_in_words(block.body, fault).capitalize()}."
+        message += f" L{fault_in_words(block.body, fault)[1:]}."
     hint = remedy(JsonFault("unclosed_string", found.message), progress.tool, progress.keys, tools, progress.path)
     at = block.offset + (strict.offset if isinstance(strict, JsonFault) else 0)
     return Refusal("unclosed_string", message, hint, at, max(at + 1, block.end))

@@ -67,7 +67,6 @@ _ESCAPE: Final = lazy(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", 
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _QUICK: Final = {**_MEANT, "\\": "\\", '"': '"', "'": "'", "/": "/"}
 _QUICK_SINGLE: Final = {key: value for key, value in _QUICK.items() if key != "/"}
-_HEX: Final = frozenset("0123456789abcdefABCDEF")
 _BRACKET_OR_QUOTE: Final = lazy(r"[{}\[\]\"]")
 _CONTROL: Final = lazy(r"[\x00-\x1f]")
 #: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
@@ -80,14 +79,18 @@ _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 
 #: Which escapes of a doubtful string are decoded; the others are characters of pasted text. "l": \\n, \\r and \\t; "c":
-#: other characters; "d": doubled backslashes; "q": quotation marks; "s": \\' between double ones. None: all of them,
-#: and a string that mixes escapes with what is none is refused.
+#: other characters; "d": doubled backslashes; "q": quotation marks; "s": \\' between double ones; "t": \\` and \\$,
+#: which are no escapes of JSON. None: all that JSON has, and a string that mixes escapes with what is none is refused.
 Escapes = frozenset[str] | None
 #: Why a string is doubtful: raw control characters, unescaped quotation marks, or marks that are not JSON's.
 Doubt = Literal["", "raw", "torn", "long", "tripled"]
-ALL_ESCAPES: Final = frozenset("lcdqs")
+ALL_ESCAPES: Final = frozenset("lcdqst")
 #: Stands for a line end or a tab that was written as an escape, until it is known whether it stands inside a string.
 WRITTEN: Final = {"n": "\uf8f0", "r": "\uf8f1", "t": "\uf8f2"}
+#: What JavaScript and shells escape, and JSON never.
+TEMPLATE: Final = lazy(r"\\[`$]")
+#: What only other languages than JSON read as an escape of one character: \\033, \\u{1f600}.
+_FOREIGN_ESCAPE: Final = lazy(r"0[0-7]|u[0-9a-fA-F{]")
 #: Stands for the backslash of an escaped quotation mark.
 _ESCAPED: Final = "\uf8f3"
 _KIND: Final = {**dict.fromkeys("nrt", "l"), **dict.fromkeys("bfu", "c"), "\\": "d", "'": "s", '"': "q", "/": "c"}
@@ -323,13 +326,15 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
             return value
         if _kind(body, mark):
             return chr(int(body[1:], 16)) if len(body) > 1 else body
-        half_unicode = body == "u" and raw[match.end() : match.end() + 1] in _HEX
-        if body in "\n\r“”‘’" or len(body) > 1 or half_unicode:
-            raise Stop("ambiguous_escape", "a backslash here can be read in two ways", offset + match.start())
+        if body in "\n\r“”‘’" or len(body) > 1 or _FOREIGN_ESCAPE.match(raw, match.start(1)):
+            what = "a line end" if body in "\n\r" else repr(raw[match.start(1) : match.start(1) + 3])
+            raise Stop("ambiguous_escape", f"a backslash before {what} can be read in two ways", offset + match.start())
         unknown = match.start() if unknown < 0 else unknown
         return match[0]
 
     def chosen(match: re.Match[str]) -> str:
+        if "t" not in keep and match[1] != mark and TEMPLATE.match(raw, match.start()):
+            return match[1]
         kind = _kind(match[1], mark)
         if kind in keep:
             return match[0]

@@ -20,8 +20,8 @@ from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.errors import Refusal
 from rails.core.text import line_column
 from rails.core.tool_request import Json, RawRequest
-from rails.data_formats.proposed import NotRead, Outcome, name_in_comment, name_in_heading, name_in_info, new_file
-from rails.data_formats.search_replace import OPENING, block_changes
+from rails.data_formats.proposed import NotRead, Outcome, Proposed, name_in_comment, name_in_info, new_file
+from rails.data_formats.search_replace import OPENING, block_changes, name_above
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.data_formats.unified_diff import diff_changes
 from rails.parsing.blocks import BlockSpan
@@ -38,7 +38,7 @@ _PIECES: Final = 1_000
 _ABOVE: Final = 4
 #: Characters of a workflow's name that its file gets.
 _NAME: Final = 60
-_SEARCH: Final = re.compile(rf"^{OPENING.pattern}$", re.M)
+_SEARCH: Final = re.compile(rf"^{OPENING.pattern}$", re.M | re.I)
 _DIFF: Final = re.compile(r"^(?:@@ |@@$|diff --git |--- [^\n]+\n\+\+\+ )", re.M)
 _GIT_HEAD: Final = r"(?:diff |index |new file|deleted file|old mode|new mode|rename |similarity )[^\n]*\n"
 _DIFF_HEAD: Final = re.compile(rf"(?:^|\n)((?:{_GIT_HEAD})*--- [^\n]+\n\+\+\+ [^\n]+\n)\Z")
@@ -82,8 +82,9 @@ def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> R
         return Refusal(
             "patch", message, f"There are: {', '.join(sorted(tools)[:20]) or 'none'}.", block.start, block.end
         )
+    form = BEGIN if block.form == "provider JSON" and BEGIN in block.raw else block.form
     return RawRequest(
-        "", outcome.tool, outcome.parameters, dialect=block.form, start=block.start, end=block.end, raw=block.raw
+        "", outcome.tool, outcome.parameters, dialect=form, start=block.start, end=block.end, raw=block.raw
     )
 
 
@@ -98,10 +99,13 @@ def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
         if isinstance(item, str):
             prose += item
             continue
+        block = _of_span(item, prose)
         if scanner.strays.around(item.start) is None:
-            yield _of_span(item, prose)
+            yield block
         # Blocks that follow each other may share the name above the first.
         prose = f"{prose[-400:].rstrip()}\n\n" if item.container == "patch" else ""
+        if block.form == "SEARCH/REPLACE" and isinstance(last := block.outcomes[-1], Proposed):
+            prose = f"{last.parameters['file_path']}\n"
 
 
 def _of_span(span: BlockSpan, prose: str) -> _Block:
@@ -157,7 +161,7 @@ def _header(prose: str) -> str:
 
 def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:
     """Return what a patch asks for; nothing where the text is none."""
-    name = name_in_info(info) or next((found for line in reversed(above) if (found := name_in_heading(line))), "")
+    name = name_in_info(info) or name_above(above)
     if any(line.strip() == BEGIN for line in text.split("\n")):
         return block._replace(form="*** Begin Patch", outcomes=list(patch_changes(text)))
     if _SEARCH.search(text):

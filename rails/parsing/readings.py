@@ -10,7 +10,8 @@ written as escapes *inside* a string of that language, because there the same wr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, combinations
 from typing import Final
 
@@ -19,13 +20,21 @@ from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats import source
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.parsing.lenient_json import KnownNames
-from rails.parsing.lenient_tokens import ALL_ESCAPES, LEAST_CONFIDENCE, WRITTEN, DoubtfulText, Stop, decode_string
+from rails.parsing.lenient_tokens import (
+    ALL_ESCAPES,
+    LEAST_CONFIDENCE,
+    TEMPLATE,
+    WRITTEN,
+    DoubtfulText,
+    Stop,
+    decode_string,
+)
 from rails.parsing.repairs import repair
 
 #: Keys of whole texts of a file; anything else is a fragment, which no parser can judge.
-_WHOLE: Final = frozenset({"content", "contents", "file_text", "text", "code", "source"})
+WHOLE_TEXTS: Final = frozenset({"content", "contents", "file_text", "text", "code", "source"})
 #: Keys of texts of a file, whole or not.
-_OF_FILES: Final = _WHOLE | {"old_string", "new_string", "oldString", "newString", "old_str", "new_str"}
+_OF_FILES: Final = WHOLE_TEXTS | {"old_string", "new_string", "oldString", "newString", "old_str", "new_str"}
 _DOUBTFUL: Final = frozenset({"raw_control", "unknown_escape", "long_string"})
 _DEPTH: Final = 8
 #: What shows that an escape of a kind is there.
@@ -35,12 +44,20 @@ _SIGNS: Final = {
     "d": lazy(r"\\\\"),
     "q": lazy(r"\\[\"`]"),
     "s": lazy(r"\\'"),
+    "t": TEMPLATE,
 }
+#: Shows that \\` and \\$ of a text are no habit of its writer.
+_BARE_TEMPLATE: Final = lazy(r"(?<!\\)(?:`|\$\{)|\A(?=.*\\\$(?!\{)).*?(?<!\\)\$", re.S)
 _BEFORE_ESCAPE: Final = lazy(r"\\(?=\\[nrt])")
 #: Stands for a backslash of the text.
 _SLASH: Final = "\uf8f5"
 _MARKS: Final = {ord(mark): {"n": "\n", "r": "\r", "t": "\t"}[name] for name, mark in WRITTEN.items()}
 _WRITTEN: Final = lazy(f"[{''.join(WRITTEN.values())}]")
+
+
+#: What stands between two strings that an expression joins, in one language or another.
+JOINED: Final = r"\s+|\s*(?:[+.&~\\]|\.\.|\|\||<>)\s*"
+_JOIN: Final = lazy(rf"(?<![(\[{{=,:+ \t])([\"'])(?:{JOINED})\1")
 
 
 class Undecided(Exception):
@@ -98,13 +115,14 @@ def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layou
 
 def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
     """Yield (kinds of escapes that are decoded, text) for each consistent way to read a string."""
-    kinds = "lcds" if one.doubt in ("", "long") or "\n" in one.raw else "cds"
+    kinds = "lcdst" if one.doubt in ("", "long") or "\n" in one.raw else "cdst"
     kinds += "q" if one.doubt in ("torn", "long") else ""
     there = [kind for kind in kinds if _SIGNS[kind].search(one.raw)]
+    every = ALL_ESCAPES.difference("t" if _BARE_TEMPLATE.search(one.raw) else "")
     for kept in chain.from_iterable(combinations(there, count) for count in range(len(there) + 1)):
-        escapes = ALL_ESCAPES.difference(kept)
+        escapes = every.difference(kept)
         raws = [one.raw]
-        if "d" not in escapes and "l" in escapes:  # a backslash at the end of a line, whose end was escaped
+        if "d" not in escapes and "l" in escapes and "\n" not in one.raw:  # an escaped line end behind a backslash
             raws.append(_BEFORE_ESCAPE.sub(_SLASH, one.raw))
         for raw in dict.fromkeys(raws):
             try:
@@ -118,7 +136,7 @@ def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
 
 def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     """Return the one text of a string that its language accepts."""
-    language = source.language_of(path) if key in _WHOLE else ""
+    language = source.language_of(path) if key in WHOLE_TEXTS else ""
     readings = [*_texts(one)]
     if _WRITTEN.search(one.raw) or _SLASH in one.raw or not readings:
         raise Undecided(one)
@@ -157,24 +175,38 @@ def language_of_call(parameters: Mapping[str, Json]) -> str:
     """Return the language that judges the text which a call writes; "" where it writes none, or nothing judges it."""
     path = next((value for name in PATH_KEYS if isinstance(value := parameters.get(name), str)), "")
     language = source.language_of(path)
-    texts = [text for key, text in parameters.items() if key in _WHOLE and isinstance(text, str)]
+    texts = [text for key, text in parameters.items() if key in WHOLE_TEXTS and isinstance(text, str)]
     return language if any(source.parses(text, language) is not None for text in texts) else ""
 
 
-def whole_texts_parse(value: Json, path: str = "") -> bool:
-    """Return whether a call writes whole texts, and all of them parse in their languages."""
+def whole_texts_parse(value: Json, path: str = "", marks: Set[str] = frozenset()) -> bool:
+    """Return whether a call writes whole texts, and all of them parse in their languages (``marks``: `_vouches`)."""
     if not isinstance(value, dict):
         return False
     own = next((found for name in PATH_KEYS if isinstance(found := value.get(name), str)), path)
-    texts = [text for key, text in value.items() if key in _WHOLE and isinstance(text, str)]
+    texts = [text for key, text in value.items() if key in WHOLE_TEXTS and isinstance(text, str)]
     inner = [one for one in value.values() if isinstance(one, dict)]
     if not texts:
-        return any(whole_texts_parse(one, own) for one in inner)
-    return all(_vouches(source.language_of(own), text) for text in texts)
+        return any(whole_texts_parse(one, own, marks) for one in inner)
+    return all(_vouches(source.language_of(own), text, marks) for text in texts)
 
 
-def _vouches(language: str, text: str) -> bool:
-    """Return whether a language accepts a text, and not what is left of it without quotation marks around it."""
+def _vouches(language: str, text: str, marks: Set[str]) -> bool:
+    """Return whether a language accepts a text, and not what it would be if it were a string, or several in a row.
+
+    ``marks``: nor what it would be if those stood doubled for one each, or one too many or tripled around it.
+    """
     bare = text.strip()
-    inner = bare.strip("\"'") if bare[:1] == bare[-1:] and bare[:1] in ("'", '"') else ""
-    return bool(source.parses(text, language)) and not (inner and source.parses(inner, language))
+    others = [_JOIN.sub("", bare)]
+    if bare[:1] == bare[-1:] and bare[:1] in ("'", '"'):
+        others.append(bare.strip("\"'"))
+    for mark in marks:
+        runs = [len(run) for run in re.findall(f"{mark}+", bare)]
+        if all(run % 2 == 0 for run in runs):
+            others.append(text.replace(mark * 2, mark))
+        if bare[:1] == bare[-1:] == mark and runs[0] % 3 == runs[-1] % 3 == 2:
+            others.append(bare[2:-2])
+        others += [bare.removeprefix(mark), bare.removesuffix(mark)]
+    return bool(source.parses(text, language)) and not any(
+        one not in ("", bare, text) and source.parses(one, language) for one in others
+    )

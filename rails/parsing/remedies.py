@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rails.core.builtin_tools import EDIT_FILE
-from rails.core.text import line_column, one_line
+from rails.core.lazy_pattern import lazy
+from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import PATH_KEYS
 from rails.data_formats.strict_json import JsonFault, explain_json_fault
 from rails.json_schema import quick_check
@@ -15,44 +18,84 @@ from rails.parsing.results import ToolSchemas
 _AGAIN: Final = "Correct the JSON and send the whole block again."
 #: What to do about a fault, by its code.
 _REMEDIES: Final[Mapping[str, str]] = {
-    "inner_quotes": 'Write \\" for every quotation mark inside a string.',
+    "inner_quotes": 'Write \\" for every quotation mark inside a string, " at its end, and then a comma or a bracket.',
     "ambiguous": 'Write \\" for every quotation mark inside a string, and \\n for every line end.',
     "unclosed_string": 'Close the string with ", and write \\" for every quotation mark inside it.',
     "mixed_escapes": "Write every backslash of the text twice, and line ends as \\n.",
-    "ambiguous_escape": "Write every backslash of the text twice.",
+    "ambiguous_escape": "Write \\\\ for a backslash of the text, \\n for a line end, and straight quotation marks.",
     "duplicate_key": "Send each key once.",
     "elision": "Send the whole text; leave nothing out.",
     "extra_data": "Send one JSON object in the block and nothing behind it.",
     "surrogate": "Write the character itself instead of its escape.",
     "number": "Send a number of fewer digits, or a text.",
 }
+_COLON: Final = 'Write every member as "key": value, and \\" for every quotation mark inside a string.'
+_BRACKETS: Final = "Close every { and [ in its own place."
+#: What to do about a fault, by words of its message; they come before its code.
+_BY_WORDS: Final[Mapping[str, str]] = {
+    "expecting ':'": _COLON,
+    "of a key": "Write keys and names without backslashes.",
+    "expecting a key": "Write every key in double quotes, and nothing but members between { and }.",
+    "expecting a value": "Write a value behind every colon, and none of them twice.",
+    "does not start with": "Begin the block with { and write nothing before it.",
+    "a comma seems": "Write the comma behind the closing quotation mark.",
+    "a string between": 'Write the text in double quotes, with \\" and \\n.',
+    "missing brackets": _BRACKETS,
+    "closing bracket is missing": _BRACKETS,
+    "expecting ']": _BRACKETS,
+    "expecting '}": _BRACKETS,
+    "some quotes of the block": "Send the block itself, not a text that holds it.",
+    "is not a JSON value": "Write every text in double quotes, with nothing before it or around it.",
+}
 #: What several edits of one call stand under.
 _EDITS: Final = frozenset({"edits", "replacements"})
+_LINE_ENDS: Final = (
+    "The line ends beside the tags are no part of a text: leave a line empty before </…> if it ends in a line end."
+)
+_WORD: Final = lazy(r"\s?\S{1,16}")
+_STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 #: Faults that a form without escaping would not have.
 _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mixed_escapes", "ambiguous_escape"})
 
 
 def fault_in_words(body: str, fault: JsonFault) -> str:
     """Return place and cause of a fault that no repair could help."""
-    line, _ = line_column(body, min(fault.offset, len(body)))
-    if fault.code == "inner_quotes" and not fault.message.startswith(
-        ("expecting ':'", "a string begins", "a string between")
-    ):
-        return f'line {line} of the block: a " inside the string is not escaped'
-    return f"line {line} of the block: {fault.message}"
+    line, column = line_column(body, fault.offset)
+    next_word = _WORD.match(body, fault.offset)
+    found = f"'{printable(next_word[0].strip())}'" if next_word else "the end"
+    words = fault.message
+    if words.startswith("expecting ',' or"):
+        words = f"expecting ',' or a closing bracket, found {found}"
+        if fault.code == "inner_quotes":
+            words = 'a " inside the string is not escaped, or its own end or a comma is missing, before '
+            words += f"{found}{_string_before(body, fault.offset)}"
+    elif words.startswith("expecting") and "found" not in words:
+        words += f", found {found}"
+    return f"line {line}, column {column} of the block: {words}"
+
+
+def _string_before(body: str, offset: int) -> str:
+    """Return in words where the string begins that seems to end before ``offset``; "" where that cannot be told."""
+    last = next((one for one in deque(_STRING.finditer(body, 0, offset), 1)), None)
+    if last is None or body[last.end() : offset].strip():
+        return ""
+    line, column = line_column(body, last.start())
+    return f" (the string begins at line {line}, column {column})"
 
 
 def remedy(fault: JsonFault, tool: str, keys: Iterable[str], tools: ToolSchemas, path: str = "") -> str:
     """Return what to do about a fault, with the block's own tool and keys in a form that needs no escaping."""
-    words = _REMEDIES.get(fault.code, "")
+    words = next((said for part, said in _BY_WORDS.items() if part in fault.message), _REMEDIES.get(fault.code, ""))
     hint = f"{words} {_AGAIN}" if words else _AGAIN
-    form = _plain_form(tool, keys, tools, path) if fault.code in _OF_TEXT else ""
-    return f"{hint} Or send it in the form that needs no escaping:\n{form}" if form else hint
+    of_text = fault.code in _OF_TEXT or "a string between" in fault.message
+    form = _plain_form(tool, keys, tools, path) if of_text and words != _BRACKETS else ""
+    return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
 
 
 def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -> str:
     """Return the XML form of a call, without its texts; "" for a tool that is not known or takes no plain texts."""
     properties, used = quick_check.properties(tools.get(tool, {})), set(keys)
+    used |= {f"new{key[3:]}" for key in used if key.startswith("old")}  # the torn text may hold its key
     if tool != EDIT_FILE.name and EDIT_FILE.name in tools and _EDITS & properties.keys():
         return f"{_plain_form(EDIT_FILE.name, (), tools, path)}\nSend one such call for each of the edits."
     named = [key for key in properties if key in used]

@@ -21,6 +21,7 @@ import re
 from typing import Final
 
 from rails.core import limits
+from rails.core.text import line_column
 from rails.core.tool_request import Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
 from rails.parsing.lenient_json import KnownNames, LenientReader
@@ -80,5 +81,10 @@ def _inside(inner: str, known: KnownNames, doubts: bool) -> ParsedJson | JsonFau
     note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
     parsed = parse_strict(inner)
     if isinstance(parsed, JsonFault):
-        parsed = _checked(LenientReader(inner, known, closers=False, doubts=doubts).read(), inner)
+        try:
+            parsed = _checked(LenientReader(inner, known, closers=False, doubts=doubts).read(), inner)
+        except Stop as stop:
+            line, column = line_column(inner, stop.fault.offset)
+            place = f"in the text that the block is, line {line}, column {column}"
+            return JsonFault(stop.fault.code, f"{place}: {stop.fault.message}")
     return parsed if isinstance(parsed, JsonFault) else parsed._replace(repairs=(note, *parsed.repairs))

@@ -21,12 +21,13 @@ from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
 from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Stop, decode_string
-from rails.parsing.readings import Undecided, language_of_call, plain, settled, whole_texts_parse
+from rails.parsing.readings import JOINED, WHOLE_TEXTS, Undecided, language_of_call, plain, settled, whole_texts_parse
 from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
 from rails.parsing.text_values import coerced
 
 _BRACE: Final = lazy(r"[{}]")
+_JOINED: Final = lazy(JOINED)
 #: What stands before an opening mark: nothing, a blank or an operator, then perhaps a letter as in f"…".
 _BEFORE_OPENING: Final = lazy(r"(?:\A|[^\w)\]}\"'])[fFrRbBuU]{0,2}\Z")
 
@@ -112,7 +113,8 @@ def _joins(raw: str, mark: str) -> bool:
     if not inner:
         return False
     between = raw[inner[0] + 1 : inner[1] if len(inner) > 1 else len(raw)]
-    return between.lstrip()[:1] == "+" or (between != "" and not between.strip())
+    joined = _JOINED.fullmatch(between) and (between.strip() != between or not _opens(raw, inner[0]))
+    return between.lstrip()[:1] == "+" or bool(joined)
 
 
 def _separates(raw: str, inner: list[int]) -> bool:
@@ -151,6 +153,7 @@ _APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*('?)")
 #: A back-tick of inline code; three of them are a fence.
 _TICK: Final = lazy(r"(?<!`)`(?!`)")
 _WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
+_WHOLE_TEXT: Final = lazy(rf"[\"'](?:{'|'.join(WHOLE_TEXTS)})[\"']\s*:\s*\Z")
 _KEY: Final = lazy(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
 #: A text that holds JSON.
 _HOLDS_JSON: Final = lazy(r"[\"']\s*[{\[]")
@@ -247,8 +250,11 @@ def _chosen(text: str, ends: _Ends, keys: frozenset[str], first: ParsedJson, too
         value = settled(reading.value, layout=True)
     except Undecided:
         return None
-    alone = any(partnerless(text[begin + 1 : end], text[begin]) for begin, end, _ in torn)
-    return value if not alone or (language and whole_texts_parse(value)) else None
+    alone = [begin for begin, end, _ in torn if partnerless(text[begin + 1 : end], text[begin])]
+    if alone and not all(_WHOLE_TEXT.search(text[max(begin - 60, 0) : begin]) for begin in alone):
+        return None  # a language vouches for no path
+    doubted = frozenset(text[begin] for begin in alone)
+    return value if not alone or (language and whole_texts_parse(value, marks=doubted)) else None
 
 
 def _language(value: Json, tools: ToolSchemas) -> str:

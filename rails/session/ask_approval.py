@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", ChangeSet, ToolRequest)
 #: Places that a human chooses in one answer.
 _MOST: Final = 10
+#: Runs in one question: a list that a person reads to its end.
+_RUNS: Final = 20
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
@@ -139,9 +141,9 @@ def ask_batch(context: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[
     """
     if len(requests) < 2 or not isinstance(context.approver, BatchApprover):
         return {}
-    from rails.approval.terminal.batch import MOST, alike, digest_of_all
+    from rails.approval.terminal.batch import alike, digest_of_all
 
-    questions = [approval_request_for(context, request, alone=False) for request in requests[:MOST] if request.asks]
+    questions = [approval_request_for(context, request, alone=False) for request in requests[:_RUNS] if request.asks]
     if isinstance(rules := context.approver, RuleBook):
         questions = [question for question in questions if rules.with_rules(question) is question]
     group = list(takewhile(lambda one: alike(questions[0], one), questions))

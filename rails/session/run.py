@@ -75,21 +75,24 @@ class Session(OpenSession):
         self.modes.check_rules()
         if resumed:
             self.state.restore(resumed)
-        with self.open():
-            try:
+        ending: Ending | None = None
+        try:
+            with self.open():
                 ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
-            except RailsError:
-                raise
-            except FAULT as error:
-                ending = self._broken(error)
+        except RailsError:
+            raise
+        except FAULT as error:
+            ending = self._broken(error, ending)
         if ending.outcome not in PAUSED:
             self.publish(WorkflowEnd(ending.message, ending.outcome))
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
-    def _broken(self, error: BaseException) -> Ending:
-        """Pause after a fault of ours between turns."""
-        fault = fault_event("the session went on", error)
+    def _broken(self, error: BaseException, ending: Ending | None) -> Ending:
+        """Pause after a fault of ours between turns; one after the ``ending`` changes nothing of it."""
+        fault = fault_event("the session was closed" if ending else "the session went on", error)
         self.publish(fault)
+        if ending:
+            return ending
         on = f"Nothing is lost: ai-rails run --resume {self.log.session_id}"
         return Ending("internal_error", f"{fault.message} {fault.error} {on}")
 

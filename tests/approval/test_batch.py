@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 from dataclasses import replace
 
@@ -36,12 +37,13 @@ def answers(decisions):
     return [decision and decision.answer for decision in decisions]
 
 
-def test_the_list_shows_every_run_and_one_digest_over_all(three):
+def test_the_list_shows_every_run_and_one_digest_over_all(make, three):
     decisions, screen = ask(three, "approve\n")
     assert answers(decisions) == ["approve"] * 3
     assert "Run this tool 3 times?" in screen
     for number, name in enumerate("abc", start=1):
         assert f'{number} │ {{"target": "tests.test_{name}"}}' in screen
+    assert '1 │ {"target": "café"}' in ask([run_of(make, "café"), three[1]], "o\n")[1], "as it is, with no escapes"
     assert digest_of_all(three)[:16] in screen
     assert {decision.batch for decision in decisions} == {digest_of_all(three)[:16]}
     for request, decision in zip(three, decisions, strict=True):
@@ -179,9 +181,25 @@ def test_a_human_who_answers_one_by_one_gets_no_batch(make):
 def test_every_key_is_explained(three):
     decisions, screen = ask(three, "?\no\n")
     assert answers(decisions) == [None] * 3
-    for key in ("approve 1 3", "o or one", "d or deny", "s or stop", "v 2 or view 2", "? or help"):
-        assert f"  {key} " in screen, key
-    assert "[?]" in screen
+    keys = (
+        "approve",
+        "approve 1 3",
+        "o or one",
+        "d or deny",
+        "s or stop",
+        "v 2 or view 2",
+        "? or help",
+        "anything else",
+    )
+    _, *explained = screen.partition("then Enter: ")[2].splitlines()[:8]
+    assert all(
+        re.match(rf"  {re.escape(key)} +[a-z].+\.$", line) for key, line in zip(keys[1:], explained, strict=True)
+    )
+    offered = re.sub(r"\s+", " ", screen.partition('{"target": "tests.test_c"}')[2]).strip()
+    assert offered.startswith(
+        'type "approve" for all or "approve 1 3" for some (the others are asked one by one) [o]ne by one '
+        "[d]eny all with a reason [s]top the session [v]iew N in full [?], then Enter: approve run all of them"
+    )
 
 
 def test_what_all_of_them_have_is_told_above_the_list(make):
@@ -199,6 +217,9 @@ def test_what_all_of_them_have_is_told_above_the_list(make):
     assert screen.count("second") == 1
     silent = [replace(one, explanation="") for one in runs]
     assert "(the agent did not say)" in ask(silent, "o\n")[1]
+    wordy = [replace(one, explanation="é" * 450, tools=("t" * 450,)) for one in runs]
+    shown = "".join(ask(wordy, "o\n")[1].replace("│", " ").split())
+    assert [shown.count(char * 400 + "…(+50characters)") for char in "ét"] == [1, 1]
 
 
 def test_twenty_answers_that_decide_nothing_are_a_no(three):
@@ -226,12 +247,18 @@ def test_a_terminal_that_fails_denies_each_and_says_why(three, error):
     assert all("unplugged" in one.reason for one in decisions)
 
 
-@pytest.mark.parametrize("target", ["a\u200bb", "a\u202eb", "x" * 5_000])
+@pytest.mark.parametrize("target", ["a\u200bb", "a\u202eb", "x" * 5_000, "word " * 45])
 def test_what_a_line_does_not_show_as_it_is_is_asked_about_by_itself(make, target):
     plain = run_of(make, "a")
     assert alike(plain, run_of(make, "b"))
-    assert not alike(plain, run_of(make, target))
-    assert not alike(run_of(make, target), plain)
+    assert alike(plain, run_of(make, target)) is False
+    assert alike(run_of(make, target), plain) is False
+    assert alike(run_of(make, target), run_of(make, target)) is False
+
+
+def test_a_run_of_two_hundred_characters_still_is_a_line(make):
+    assert alike(run_of(make, ("word " * 40)[:186]), run_of(make, "b"))
+    assert not alike(run_of(make, ("word " * 40)[:187]), run_of(make, "b"))
 
 
 def test_a_no_to_all_names_the_batch_as_the_list_did_and_a_view_leaves_nothing_out(make, three):
@@ -240,7 +267,8 @@ def test_a_no_to_all_names_the_batch_as_the_list_did_and_a_view_leaves_nothing_o
         assert {decision.batch for decision in ask(three, typed)[0]} == {batch}
     assert len(batch) == 16
     long = [run_of(make, [f"line {number}" for number in range(60)], 1), run_of(make, "y", 2)]
-    assert "line 59" in ask(long, "v 1\no\n")[1].partition("Run this tool?")[2]
+    shown = ask(long, "v 1\no\n")[1].partition("Run this tool?")[2]
+    assert all(f'line {number}"' in shown for number in range(60))
 
 
 def test_why_to_be_careful_stands_once_above_the_list(three):
@@ -268,16 +296,16 @@ def test_the_keys_are_read_in_any_letter_case_and_what_stands_behind_them_is_the
 
 
 def test_several_runs_are_shown_in_full_in_their_order_and_the_question_stays(make):
-    runs = [run_of(make, f"target {number}", number) for number in (1, 2, 3)]
-    decisions, screen = ask(runs, "view 3,1\no\n")
-    assert answers(decisions) == [None] * 3
+    runs = [run_of(make, f"target {number}", number) for number in range(1, 10)]
+    decisions, screen = ask(runs, "view 9,1\no\n")
+    assert answers(decisions) == [None] * 9
     shown = screen.partition("[?]")[2]
-    assert shown.index("target 1") < shown.index("target 3")
+    assert shown.index("target 1") < shown.index("target 9")
     assert "target 2" not in shown
     assert "That decides nothing." not in shown
     assert screen.count("[?], then Enter: ") == 2
-    assert "Type numbers from 1 to 3.\n" in ask(runs, "approve 4\no\n")[1]
-    assert "Type ? and Enter for what the keys do." in ask(runs, "v 4\no\n")[1]
+    assert "Type numbers from 1 to 9.\n" in ask(runs, "approve 10\no\n")[1]
+    assert "Type ? and Enter for what the keys do." in ask(runs, "v 10\no\n")[1]
 
 
 class Pastes(io.StringIO):
@@ -327,7 +355,7 @@ def test_runs_are_alike_only_where_nothing_stands_beside_either_of_them(make):
     one, other = run_of(make, "a", 1), run_of(make, "b", 2)
     for beside in ({"notes": ("repaired",)}, {"doubts": ("a doubt",)}, {"risks": ("a risk",)}, {"tool_request": None}):
         assert not alike(replace(one, **beside), other), beside
-        assert not alike(one, replace(other, **beside)), beside
+        assert alike(one, replace(other, **beside)) is False, beside
     assert digest_of_all([one, other]) != digest_of_all([other, one])
     assert len(digest_of_all([one])) == 64
 

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_everything_that_could_be_swapped_changes_the_digest(make):
     seen = {original.digest}
     for name, other in variations(make):
         assert other.digest not in seen, name
-        assert not still_valid(approved, other), name
+        assert still_valid(approved, other) is False, name
         seen.add(other.digest)
 
 
@@ -318,11 +319,11 @@ def test_running_something_is_a_risk_and_looking_is_not(make):
 
 def test_repairs_and_conversions_are_noted(make):
     request = make.tool_request(repairs=["trailing comma"], coerced=["edits: text to array"])
-    from rails.approval.decision import request_for_changes
-
-    asked = request_for_changes("a", "coder", [request], make.verdict(), ["matched at rung 5"])
+    unread = replace(make.tool_request("write_file", coerced=["mode: text to number"]), raw=None)
+    asked = request_for_changes("a", "coder", [unread, request], make.verdict(), ["matched at rung 5"])
     assert asked.notes == (
         "matched at rung 5",
+        "write_file: converted mode: text to number",
         "edit_file: JSON repaired (trailing comma) at 7",
         "edit_file: converted edits: text to array",
     )
@@ -340,3 +341,13 @@ def test_a_digest_is_the_same_in_every_process_and_another_for_another_kind(make
 def test_what_is_no_json_has_no_digest(make):
     with pytest.raises(ValueError, match="not JSON compliant"):
         make.ask_tool(target=float("nan"))
+
+
+def test_the_time_of_an_answer_is_told_to_the_microsecond_also_at_a_full_second(monkeypatch):
+    class FullSecond:
+        @staticmethod
+        def now(zone):
+            return datetime(2026, 1, 2, 3, 4, 5, tzinfo=zone)
+
+    monkeypatch.setattr("rails.approval.decision.datetime", FullSecond)
+    assert Decision("deny", "", "human").at == "2026-01-02T03:04:05.000000Z"

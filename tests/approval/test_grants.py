@@ -7,7 +7,7 @@ import pytest
 from rails.approval.decision import Decision
 from rails.approval.policy.grants import Grants, GrantsFile, as_toml, ask_to_revoke, posted_grants, propose, sentence
 from rails.approval.policy.policy import PolicyApprover, load_policy
-from rails.approval.policy.rules import Policy, PolicyRule
+from rails.approval.policy.rules import Conditions, Policy, PolicyRule
 
 
 class Clock:
@@ -60,6 +60,7 @@ def test_files_of_the_project_folder_or_of_several_folders_are_named_one_by_one(
     assert propose(make.ask(make.change("setup.txt"))).path == ("setup.txt",)
     both = make.ask(make.change("a/x.py"), make.change("b/y.py"))
     assert propose(both).path == ("a/x.py", "b/y.py")
+    assert propose(make.ask(make.change("b/y.py"), make.change("a/x.py"))).path == ("a/x.py", "b/y.py")
 
 
 def test_a_grant_approves_what_is_alike_and_is_named(make, clock):
@@ -145,8 +146,9 @@ def test_another_process_sees_a_grant_and_can_revoke_it_and_can_do_nothing_else(
     board.write_text(board.read_text().replace('"number": 2', '"number": 9').replace("src/*", "**"))
     assert not grants.take(in_tests(make))
     assert grants.take(make.ask(make.change("src/b.py")))
+    grants.revoke(2)
+    assert list(folder.glob("*.json")) == [], "nothing is left of a board on which nothing stands"
     grants.close()
-    assert list(posted_grants(folder)) == []
 
 
 def test_a_board_of_a_process_that_is_gone_is_not_shown(tmp_path):
@@ -158,8 +160,12 @@ def test_a_board_of_a_process_that_is_gone_is_not_shown(tmp_path):
     )
     (tmp_path / f"{done.stdout.strip()}.json").write_text('[{"number": 1, "words": "grant 1"}]')
     (tmp_path / "1x.json").write_text("[]")
-    (tmp_path / f"{os.getpid()}.json").write_text("not json")
-    assert list(posted_grants(tmp_path)) == []
+    for text in ("not json", "5", "[5]", "[{}]", '[{"number": 1}]', '[{"number": "x", "words": "w"}]'):
+        (tmp_path / f"{os.getpid()}.json").write_text(text)
+        assert list(posted_grants(tmp_path)) == [], text
+    for blanks, shown in ((100_000, 1), (100_001, 0)):
+        (tmp_path / f"{os.getpid()}.json").write_text('[{"number": 1, "words": "w"}'.ljust(blanks - 1) + "]")
+        assert len(list(posted_grants(tmp_path))) == shown, "no more is read than this"
 
 
 def test_every_board_and_every_grant_on_it_is_shown_and_what_is_used_up_or_over_is_not(make, clock, tmp_path):
@@ -183,7 +189,17 @@ def test_the_bound_on_boards_is_one_hundred(tmp_path, monkeypatch):
     monkeypatch.setattr("rails.approval.policy.grants._runs", lambda process: True)
     for number in range(1, 102):
         (tmp_path / f"{number}.json").write_text('[{"number": 1, "words": "w"}]')
-    assert len(list(posted_grants(tmp_path))) == 100
+    shown = [one.process for one in posted_grants(tmp_path)]
+    assert shown == sorted(range(1, 102), key=str)[:100], "and always the same ones, in one order"
+
+
+def test_the_board_of_a_process_of_somebody_else_is_shown(tmp_path, monkeypatch):
+    def not_ours(process, signal):
+        raise PermissionError
+
+    (tmp_path / "4711.json").write_text('[{"number": 1, "words": "w"}]')
+    monkeypatch.setattr(os, "kill", not_ours)
+    assert [(one.process, one.number) for one in posted_grants(tmp_path)] == [(4711, 1)]
 
 
 def test_what_a_board_asks_is_read_from_this_process_on_only_and_revokes_by_number_or_all(make, clock, tmp_path):
@@ -215,6 +231,8 @@ def test_a_grant_is_told_in_words_with_what_is_left_of_it(make, clock):
     assert (grant.rule.number, grant.rule.name, grant.rule.source) == (1, "grant", "this session")
     assert str(grant).startswith("grant 1: coder may create or modify tests/* with edit_file, at most 200 lines")
     assert str(grant).endswith("; 3 more, until 13:48 UTC")
+    of_a_file = Grants(clock).add(PolicyRule(7, "allow", "policy.toml", name="mine"))
+    assert (of_a_file.rule.number, of_a_file.rule.name, of_a_file.rule.source) == (1, "grant", "this session")
     assert sentence(PolicyRule(1, "allow", "")) == "any agent may use any file with any tool"
     two = PolicyRule(1, "allow", "", agent=("a", "b"), tool=("t", "u"), path=("x", "y"), verdict=("pass", "fail"))
     assert sentence(two) == "a or b may use x, y with t, u"
@@ -244,7 +262,10 @@ def test_a_board_that_leads_elsewhere_is_not_written(make, clock, tmp_path, link
     grants = Grants(clock, GrantsFile(tmp_path / ".rails" / "grants"))
     grants.add(propose(in_tests(make)))
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    assert grants.take(in_tests(make))
+    place = tmp_path / ".rails" / "grants"
+    place.mkdir(exist_ok=True)
+    (place / f"{os.getpid()}.revoke").write_text("all")
+    assert grants.take(in_tests(make)), "nor is it read"
 
 
 @pytest.mark.parametrize("decision", ["deny", "ask"])
@@ -252,6 +273,12 @@ def test_a_rule_of_the_user_outranks_a_grant(make, clock, decision):
     policy = Policy((PolicyRule(1, decision, "policy.toml", path=("tests/**",)),))
     answer = PolicyApprover(policy, None, granted(make, clock)).decide(in_tests(make))
     assert answer.answer == "deny"
+
+
+def test_a_rule_that_asks_where_nobody_is_there_outranks_a_grant_there_only(make, clock):
+    away = Policy((PolicyRule(1, "ask", "policy.toml", path=("tests/**",), when=Conditions(interactive=False)),))
+    assert PolicyApprover(away, None, granted(make, clock)).decide(in_tests(make)).by == "headless"
+    assert PolicyApprover(away, NeverAsked(), granted(make, clock)).decide(in_tests(make)).by == "grant 1"
 
 
 @pytest.mark.parametrize(
@@ -263,6 +290,7 @@ def test_a_rule_of_the_user_outranks_a_grant(make, clock, decision):
         (lambda make: make.ask(status="fail"), "did not pass"),
         (lambda make: make.ask(notes=["JSON repaired"]), "JSON repaired"),
         (lambda make: in_tests(make, before=None, after=b"x\n" * 300), "more than 200 lines"),
+        (lambda make: make.ask(tools=("edit_file", "odd[1]")), "names that are patterns"),
         (lambda make: make.ask(make.change("a.py"), make.change("b.py", None, b"x\n" * 201)), "more than 200 lines"),
     ],
 )

@@ -115,6 +115,15 @@ def test_running_has_to_be_allowed_by_name(policy, make):
     assert ruling(policy('[[rule]]\ndecision = "allow"\ntool = "read_*"\n'), make.ask_tool("read_x", "read")) == "allow"
 
 
+def test_a_run_of_which_nothing_more_is_known_is_a_run(policy, make):
+    for unknown in ({"tool_request": None}, {"tools": ()}):
+        run = replace(make.ask_tool(), **unknown)
+        assert ruling(policy('[[rule]]\ndecision = "deny"\nkind = "run"\n'), run) == "deny", unknown
+        assert ruling(policy('[[rule]]\ndecision = "allow"\npath = "**"\n'), run) == "ask", unknown
+    several = replace(make.ask_tool(), tools=("look", "run_it"))
+    assert ruling(policy('[[rule]]\ndecision = "deny"\ntool = "run_it"\n'), several) == "deny"
+
+
 def test_a_rule_about_paths_says_nothing_about_tool_runs(policy, make):
     assert ruling(policy('[[rule]]\ndecision = "allow"\npath = "**"\nkind = "run"\n'), make.ask_tool()) == "ask"
 
@@ -286,8 +295,10 @@ def test_a_rule_looks_at_the_model_that_asks(policy, make):
     assert answers == ["approve", "deny", "deny"]
 
 
-def test_nothing_to_match_is_asked():
+def test_nothing_to_match_is_asked_and_a_result_beside_anything_else_excuses_nothing():
     assert Policy().judge_items(()).ruling == "ask"
+    both = [PolicyItem("coder", "run_it", kind) for kind in ("result", "run")]
+    assert [Policy().judge_items(items).ruling for items in (both, both[:1], both[1:])] == ["ask", "allow", "ask"]
 
 
 # -- the file -----------------------------------------------------------------------------------
@@ -377,6 +388,11 @@ def test_a_project_can_tighten_and_not_loosen(policy, make):
     assert ruling(rules, make.ask(make.change(IN_TESTS))) == "allow"
     with pytest.raises(UsageError, match=r"rule 2 allows; a project can only deny or ask"):
         policy(ALLOW_TESTS, project='[[policy.rule]]\ndecision = "allow"\ntool = "*"\n')
+
+
+def test_a_mistake_in_what_a_project_adds_stops_everything_too(policy):
+    with pytest.raises(UsageError, match=r"\.rails\.toml:.*`pth` is not known"):
+        policy(ALLOW_TESTS, project='[[policy.rule]]\ndecision = "deny"\npth = "tests/**"\n')
 
 
 def test_other_tables_of_the_projects_file_are_not_ours(policy, make):
@@ -589,6 +605,8 @@ def test_a_run_that_names_a_protected_or_unusable_path_is_asked_about_and_says_w
     judged = rules.judge(make.ask_tool("it", "run", path="../x"))
     assert (judged.ruling, judged.rules, judged.why) == ("ask", (), "../x is protected (not a usable path)")
     assert ruling(rules, make.ask_tool("it", "run", path="a.py", new_path="package.json")) == "ask"
+    denies = policy('[[rule]]\ndecision = "deny"\npath = "src/**"\n')
+    assert ruling(denies, make.ask_tool("it", "run", path="src/a.py")) == "deny"
 
 
 @pytest.mark.parametrize("key", ["file_path", "path", "filePath", "filename", "file", "new_path"])
@@ -658,6 +676,9 @@ def test_a_risk_of_one_file_does_not_stand_against_what_is_allowed_of_another(po
     denies = '[[rule]]\ndecision = "deny"\npath = "docs/**"\nrisk = "secret"\n'
     assert ruling(policy(denies), both) == "ask"
     assert ruling(policy(denies.replace("docs", "keys")), both) == "deny"
+    of_all = make.ask(from_project=("edit_file",))
+    assert [(risk.kind, risk.path) for risk in of_all.named] == [("project_tool", "")]
+    assert ruling(policy('[[rule]]\ndecision = "deny"\nrisk = "project_tool"\n'), of_all) == "deny"
 
 
 def test_a_rule_on_a_risk_also_speaks_about_the_parameters_of_a_run(policy, make):

@@ -9,7 +9,7 @@ from rails.approval.decision import Decision, request_for_result
 from rails.approval.policy.file import read_policy
 from rails.approval.policy.grants import Grants, propose
 from rails.approval.policy.policy import PolicyApprover
-from rails.approval.policy.rules import Conditions, Policy, PolicyRule, items_of
+from rails.approval.policy.rules import Conditions, Policy, PolicyItem, PolicyRule, Seen, items_of
 
 ALLOW = '[[rule]]\ndecision = "allow"\npath = "**"\n'
 DENY = '[[rule]]\ndecision = "deny"\ntool = "edit_file"\nreason = "not today"\n'
@@ -62,7 +62,10 @@ def test_a_rule_that_asks_says_so_and_what_it_says_stands_before_the_other_risks
     asked = PolicyApprover(asking, Human(), decides=False).with_rules(request)
     assert asked.risks == ("Your policy has this asked about: rule 1 (mine) of policy.toml", *request.risks)
     assert PolicyApprover(asking, Human()).with_rules(request) is request, "where rules decide, they say so themselves"
-    assert PolicyApprover(rules(ALLOW), Human(), decides=False).with_rules(request) is request
+    allowing = PolicyApprover(rules(ALLOW), Human(), decides=False)
+    for plain in (request, make.ask()):
+        assert allowing.with_rules(plain) is plain
+        assert not allowing.looks_at(plain)
 
 
 def test_somebody_is_there_only_if_the_human_says_so(make):
@@ -110,9 +113,23 @@ def test_what_a_run_may_do_first_is_counted_over_all_questions_and_only_what_was
     refused = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "first = 1\n"), None)
     assert refused.decide(both).answer == "deny"
     assert refused.decide(make.ask()).by == "policy: rule 1", "what was not approved does not count"
+    run = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "max_lines = 9\nfirst = 1\n"), human)
+    assert [run.decide(make.ask_tool("look", "read")).by, run.decide(make.ask()).by] == ["human", "policy: rule 1"]
     denies = rules('[[rule]]\ndecision = "deny"\ntool = "edit_file"\nfrom_nth = 3\n')
     third = PolicyApprover(denies, Human())
     assert [third.decide(make.ask()).answer for _ in range(4)] == ["approve", "approve", "deny", "deny"]
+
+
+def test_what_a_human_leaves_out_of_a_proposal_does_not_count(make):
+    left = make.ask(make.change("other/a.py"))
+
+    class Edits(Human):
+        def decide(self, request):
+            return replace(super().decide(request), edited=left, of=left.digest)
+
+    approver = PolicyApprover(rules('[[rule]]\ndecision = "ask"\npath = "src/**"\nfrom_nth = 2\n'), Edits())
+    approver.decide(make.ask(make.change("src/a.py"), make.change("other/a.py")))
+    assert not approver.looks_at(make.ask(make.change("src/b.py")))
 
 
 def test_a_finding_fits_one_of_several_globs_and_counts_only_where_it_is_new(make):
@@ -129,13 +146,16 @@ def test_a_finding_fits_one_of_several_globs_and_counts_only_where_it_is_new(mak
 
 
 def test_rules_of_two_files_with_one_number_are_counted_each_by_itself(make):
-    first, second = (
-        PolicyRule(1, "deny", source, tool=(tool,), when=Conditions(from_nth=2))
-        for source, tool in (("policy.toml", "edit_file"), (".rails.toml", "write_file"))
+    counting = (
+        PolicyRule(number, "deny", source, tool=(tool,), when=Conditions(from_nth=2))
+        for number, source, tool in (
+            *((1, "policy.toml", "edit_file"), (1, ".rails.toml", "write_file"), (2, ".rails.toml", "run_tests")),
+        )
     )
-    approver = PolicyApprover(Policy((first, second)), Human())
-    answers = [approver.decide(make.ask(tools=(tool,))).answer for tool in ("edit_file", "write_file", "write_file")]
-    assert answers == ["approve", "approve", "deny"]
+    approver = PolicyApprover(Policy(tuple(counting)), Human())
+    used = ("edit_file", "write_file", "run_tests", "run_tests", "write_file")
+    answers = [approver.decide(make.ask(tools=(tool,))).answer for tool in used]
+    assert answers == ["approve", "approve", "approve", "deny", "deny"]
     assert approver.decide(make.ask(tools=("edit_file",))).answer == "deny"
 
 
@@ -211,6 +231,17 @@ def test_a_risk_of_the_content_is_named_before_the_question_and_no_rule_allows_i
         rules(f'{ALLOW}risk = "{kind}"\n[[rule]]\ndecision = "deny"\nrisk = ["{kind}"]\n').judge(request).ruling
         == "deny"
     )
+
+
+def test_no_rule_that_allows_covers_what_deceives_or_does_damage_unless_it_names_it():
+    for kind in ("not_text", "control", "invisible", "lookalike", "secret", "command", "instruction", "variable_path"):
+        item = PolicyItem("coder", "edit_file", "create", "a.txt", "pass", seen=Seen(risks=frozenset({kind})))
+        plain = PolicyRule(1, "allow", "policy.toml", path=("**",))
+        assert not plain.matches(item), kind
+        assert replace(plain, when=Conditions(risk=(kind,))).matches(item), kind
+        assert replace(plain, decision="deny").matches(item), kind
+    strict = PolicyRule(1, "allow", "", path=("**",), max_lines=0, clean=True, when=Conditions(max_bytes=0))
+    assert strict.matches(replace(item, seen=Seen())), "what is not said of a change is nothing, not something"
 
 
 def test_a_folder_named_like_a_variable_is_a_risk(make):

@@ -52,6 +52,21 @@ LADDER = {
     "4 quotes": (4, "say “hi”\nnext\n", 'say "hi"\nnext', 'say "hi"\nmore', "say “hi”\nmore\n"),
     "4 inside a line": (4, "x = ‘a’ + y\n", "'a' + ", "'b' + ", "x = 'b' + y\n"),
     "4 dash and odd space": (4, "a – b\u00a0c\nd\n", "a - b c\nd", "a - b c\ne", "a – b\u00a0c\ne\n"),
+    "1 half of a line end sent": (1, "a\r\nb\r\nc\r\n", "b\r", "B\r", "a\r\nB\r\nc\r\n"),
+    "5 tab file, shown at the left": (
+        5,
+        "{\n\ta,\n\tb,\n}\n",
+        "a,\nb,",
+        "a,\nif (x) {\n    b,\n}",
+        "{\n\ta,\n\tif (x) {\n\t\tb,\n\t}\n}\n",
+    ),
+    "5 tabs and blanks by columns": (
+        5,
+        "if a:\n    if b:\n\tc()\n\tif d:\n\t    e()\nf()\n",
+        "    if b:\n        c()\n        if d:",
+        "    if b:\n        if x:\n            c()\n        if d:",
+        "if a:\n    if b:\n\tif x:\n\t    c()\n\tif d:\n\t    e()\nf()\n",
+    ),
     "5 de-indented": (
         5,
         "    if a:\n        b()\n",
@@ -322,3 +337,27 @@ def test_what_was_copied_around_whole_lines_leaves_the_lines_below_where_they_ar
     new = wrapped("one = 1\ntwo = 4", end) if form.endswith("both") else f"one = 1\ntwo = 4{new_end}"
     blank = "\n" if form == "numbers" and new_end > end else ""  # the texts as they are, which end otherwise
     assert result("one = 1\ntwo = 2\n\n\nthree = 3\n", old, new)[1] == f"one = 1\ntwo = 4\n{blank}\n\nthree = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (
+            "if a:\n\tif b:\n\t    c()\n",
+            "        if b:\n            c()",
+            "        if b:\n            if d:\n                c()",
+        ),
+        ("\ta(1)\n\tb(2)\n", "        a(1)\n        b(2)", "        a(1)\n        if c:\n            b(2)"),
+        ("\ta(1)\n\tb(2)\n", "a(1)\nb(2)", "a(1)\n  b(2)"),
+    ],
+)
+def test_what_a_depth_is_between_tabs_and_blanks_is_never_guessed(text, old, new):
+    """No line of the file has it, or a tab may be one level or two, or nothing shows how wide one is."""
+    assert "indentation that none of them shows" in refusal(text, old, new).message
+
+
+def test_a_fence_that_is_to_change_is_not_left_out():
+    text = "# T\n\n```javascript\nx = 1\n```\n"
+    fenced = "```js\nx = 1\n```"
+    assert result(text, fenced, "```js\nx = 2\n```")[1] == text.replace("1", "2")
+    assert refusal(text, fenced, "```ts\nx = 2\n```").code == "not_found"

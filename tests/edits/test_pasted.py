@@ -132,3 +132,9 @@ def test_what_is_read_names_its_form_and_its_place():
     assert [one.id for one in found.requests] == ["r1", "r2"]
     assert [one.id for one in with_proposals(parse(text, shapes), text, shapes, "t7.r").requests] == ["t7.r1", "t7.r2"]
     assert with_proposals(found, text, shapes) is found, "what holds a request already is left as it is"
+
+
+def test_a_block_of_file_editor_is_whole_lines_too(project):
+    diff = "<<<<<<< HEAD\n    return 2\n=======\n    return 3\n>>>>>>> updated\n"
+    call = json.dumps({"tool": "file_editor", "path": "src/app.py", "mode": "edit", "diff": diff})
+    assert "not in the file" in result(project, f"```json\n{call}\n```\n")

@@ -136,21 +136,23 @@ def test_a_journal_may_be_as_large_as_a_change_set_with_its_facts():
     assert Applied(ChangeSet(())) == Applied(ChangeSet(()), (), 0, "")
 
 
-SAID = "Step 1 of session s1 was not {}: the same lines of {} were changed since. Nothing was changed. "
+SAID = "Step 1 of session s1 was not {}: {}; {}. Nothing was changed. "
 SAID += "Undo the later steps first, or put your own changes aside and try again."
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "now"),
+    ("before", "after", "now", "why"),
     [
-        (None, b"new\n", b"mine\n"),
-        (b"old\n", None, b"mine\n"),
-        (b"old\n", b"new\n", None),
-        (b"old\n", b"new\n", b"mine\n"),
+        (None, b"new\n", b"mine\n", "the same lines of {} were changed since"),
+        (b"old\n", None, b"mine\n", "{} was made anew"),
+        (b"old\n", b"new\n", None, "{} is not there any more"),
+        (b"old\n", b"new\n", b"mine\n", "the same lines of {} were changed since"),
+        (b"old\n", b"new\n", "link", "{} is a symbolic link. Links are not followed; name the file it points to"),
+        (b"old\n", None, "folder", "{} is a folder"),
     ],
 )
 def test_where_somebody_made_or_removed_or_changed_the_same_there_is_no_way_back_and_both_files_are_named(
-    tmp_path, before, after, now
+    tmp_path, before, after, now, why
 ):
     for name in ("a.txt", "b.txt"):
         if before is not None:
@@ -160,10 +162,14 @@ def test_where_somebody_made_or_removed_or_changed_the_same_there_is_no_way_back
     step(tmp_path, change("c.txt", b"0", b"1"), *changes)
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).unlink(missing_ok=True)
-        if now is not None:
+        if now == "folder":
+            (tmp_path / name).mkdir()
+        elif now == "link":
+            (tmp_path / name).symlink_to("c.txt")
+        elif now is not None:
             save(tmp_path, name, now)
     there = tree(tmp_path)
-    assert said_by(lambda: History(tmp_path).undo()) == SAID.format("undone", "a.txt, b.txt")
+    assert said_by(lambda: History(tmp_path).undo()) == SAID.format("undone", why.format("a.txt"), why.format("b.txt"))
     assert tree(tmp_path) == there
 
 

@@ -206,3 +206,13 @@ def test_an_unknown_form_is_a_usage_error():
 
 def test_json_is_the_documented_object():
     assert json.loads(text.render(VERDICT, "json")) == text.verdict_as_json(VERDICT)
+
+
+def test_what_was_given_back_is_not_offered_to_be_corrected():
+    """``gate --fix`` corrects nothing in a file whose repairs broke it: it has just tried."""
+    found = [Finding(path, 1, 1, "F401", "unused", "ruff", fixable=True) for path in ("a.py", "b.py")]
+    back = NotChecked(
+        "a.py", "fix", "a fix or the formatter broke the file, so the text is as the agent wrote it", True
+    )
+    said = text.verdict_as_text(Verdict("fail", ChangeSet(), tuple(found), (), (back,)))
+    assert "ai-rails gate --fix corrects 1 of them." in said

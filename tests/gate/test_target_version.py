@@ -52,3 +52,15 @@ def test_an_older_python_of_the_nearer_configuration_counts(world, files):
 def test_a_target_that_the_change_itself_brings_excuses_nothing(world):
     verdict = world.judge(("pkg/ruff.toml", f"target-version = '{NEXT}'\n"), ("pkg/new.py", NEWER))
     assert "syntax-error" in [found.rule for found in verdict.findings]
+
+
+def test_syntax_that_is_too_new_for_the_project_is_a_finding_and_the_rest_is_repaired(world):
+    """The error was there before the repairs, so it is none of theirs."""
+    world.put(
+        "pyproject.toml",
+        "[tool.ruff]\ntarget-version = 'py310'\n[tool.ruff.format]\n[tool.ruff.lint]\nselect = ['F']\n",
+    )
+    verdict = world.judge(("a.py", "import os\ntry:\n  print( 1 )\nexcept* OSError:\n    pass\n"))
+    assert [found.rule for found in verdict.blocking] == ["syntax-error"]
+    assert verdict.proposal.changes[0].after == b"try:\n    print(1)\nexcept* OSError:\n    pass\n"
+    assert not verdict.not_checked

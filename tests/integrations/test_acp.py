@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from _pytest.monkeypatch import resolve
 
 from rails.core.events.approval import GrantEvent, HumanDecision
 from rails.core.events.session import WorkflowStart
@@ -262,3 +263,31 @@ def wait_for_request(model):
     until = time.monotonic() + 60
     while not model.requests and time.monotonic() < until:
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit, MemoryError])
+@pytest.mark.parametrize("target", ["rails.commands.acp._Sessions.open", "rails.session.run.Session.run"])
+def test_a_fault_of_ours_ends_one_prompt_in_a_sentence_and_the_next_one_is_answered(
+    project, monkeypatch, target, error
+):
+    real, errors = resolve(target), iter([error])
+
+    def broken(*args, **kwargs):
+        for one in errors:
+            raise one("injected-4711")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(target, broken)
+    editor = Editor("once")
+
+    async def main():
+        async with started(editor, model.url) as agent:
+            session = await agent.new_session(cwd=str(project), mcp_servers=[])
+            with pytest.raises(acp.RequestError) as told:
+                await answered(agent, session.session_id, "do it")
+            assert "AI-Rails itself failed" in str(told.value)
+            return await said(agent, session.session_id, "do it")
+
+    with StubServer([EDIT, says("Done."), says("Done.")]) as model:
+        assert asyncio.run(asyncio.wait_for(main(), 110)) == "end_turn"
+    assert (project / "a.py").read_text() == "a = 3\nb = 2\n"

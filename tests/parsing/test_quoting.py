@@ -364,7 +364,7 @@ REFUSALS = {
     ),
     "words that are no JSON": (
         '{"type": "tool_request", "x": oops}',
-        ("syntax", 38, 39, "It cannot be repaired safely: line 1 of the block: 'oops' is not a JSON value."),
+        ("syntax", 38, 39, "It cannot be repaired safely: line 1, column 31 of the block: 'oops' is not a JSON value."),
     ),
     "marks that are written as entities": (
         "{&quot;tool&quot;: &quot;read_file&quot;}",
@@ -372,7 +372,7 @@ REFUSALS = {
     ),
     "a key that lost its marks": (
         "{tool read_file path a}",
-        ("syntax", 9, 10, "line 1 of the block: expecting a key in quotes."),
+        ("syntax", 9, 10, "line 1, column 2 of the block: expecting a key in quotes, found 'tool'."),
     ),
     "a text where JSON belongs": (
         '{"tool": "multi_edit", "edits": "[{]"}',

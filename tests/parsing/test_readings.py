@@ -109,7 +109,7 @@ def test_a_path_on_a_line_of_its_own_loses_the_layout_around_it():
 
 def test_every_refusal_names_place_and_remedy():
     _, (refusal,) = read('{"tool": "write_file", "path": "a.py", "content": "say "hi", "path": ok"}')
-    assert 'line 1 of the block: a " inside the string is not escaped' in refusal.message
+    assert 'line 1, column 57 of the block: a " inside the string is not escaped' in refusal.message
     assert 'Write \\" for every quotation mark' in refusal.hint
 
 

@@ -309,3 +309,15 @@ def test_a_program_that_cannot_be_started_is_told(project, monkeypatch, make):
     verdicts = [one["status"] for one in done.events("GATE_VERDICT")]
     assert "pass" not in verdicts[:1] or not (project.project / "b.py").exists()
     assert_whole(project)
+
+
+def test_a_fault_while_a_session_is_opened_pauses_it_and_one_while_it_is_closed_changes_nothing(project, monkeypatch):
+    with monkeypatch.context() as patch:
+        thrown_once(patch, "rails.session.opened.recover", key_error)
+        assert project(EDIT, "Done.", approvals=YES).ending.outcome == "internal_error"
+    with monkeypatch.context() as patch:
+        thrown_once(patch, "rails.session.contained.ContainedRuns.close", RuntimeError)
+        done = project.resume(EDIT, "Done.", approvals=YES)
+    assert done.ending.outcome == "done"
+    assert any("session was closed" in record.message for record in done.records)
+    assert_whole(project)

@@ -52,7 +52,7 @@ class GrantsFile:
         """
         with contextlib.suppress(OSError):
             if not grants:
-                self._own.unlink(missing_ok=True)
+                self._own.unlink()
                 return
             if any(folder.is_symlink() for folder in (self._own.parent, self._own.parent.parent)):
                 return  # a project could lead us anywhere with it
@@ -79,8 +79,8 @@ def posted_grants(folder: Path) -> Iterator[PostedGrant]:
 def ask_to_revoke(folder: Path, grants: Iterable[PostedGrant]) -> None:
     """Ask the processes of ``grants`` to revoke them; each does so before it lets anything through again."""
     for grant in grants:
-        with (folder / f"{grant.process}.revoke").open("a", encoding="utf-8") as file:
-            file.write(f"{grant.number}\n")
+        with (folder / f"{grant.process}.revoke").open("ab") as file:
+            file.write(b"%d\n" % grant.number)
 
 
 def _posted(process: int, text: str) -> Iterator[PostedGrant]:
@@ -102,10 +102,8 @@ def _read(file: Path) -> str:
 def _runs(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it runs, as somebody else
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)  # else it runs, as somebody else
     return True
 
 

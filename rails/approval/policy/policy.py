@@ -138,8 +138,8 @@ class PolicyApprover:
     def _around(self, model: str = "") -> Circumstances:
         return Circumstances(model, self.fallback is not None, self.minute(), dict(self.counted))
 
-    def _count(self, request: ApprovalRequest, decision: Decision | None) -> None:
-        if decision is not None and decision.answer == "approve":
+    def _count(self, request: ApprovalRequest, decision: Decision) -> None:
+        if decision.answer == "approve":
             items = items_of(decision.edited or request)
             self.counted.update(self.policy.counted(items, self._around(request.model)))
 

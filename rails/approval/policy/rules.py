@@ -224,9 +224,7 @@ class PolicyRule:
     def speaks(self, items: Sequence[PolicyItem], around: Circumstances) -> tuple[PolicyItem, ...]:
         """Return which of ``items`` the rule matches now, how often it has matched included."""
         found = tuple(item for item in items if self.matches(item, around))
-        if found and self.when.counts and not self.when.count_holds(around.seen.get(self.key, 0) + len(found)):
-            return ()
-        return found
+        return found if self.when.count_holds(around.seen.get(self.key, 0) + len(found)) else ()
 
     def _kind(self, kind: ItemKind) -> bool:
         if self.kind or kind == "result":
@@ -366,9 +364,7 @@ def _protected(item: PolicyItem) -> str | None:
     if item.path is None:
         return None
     path = parse_path(item.path)
-    if item.kind == "read" and not isinstance(path, WorkspacePath):
-        return None  # a folder, or what the tool itself refuses
     reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
     if item.kind == "read" and reason not in ("secrets", "keys"):
-        return None
+        return None  # also of a folder, or of what the tool itself refuses
     return f"{item.path} is protected ({reason})" if reason else None

@@ -20,8 +20,6 @@ from rails.core.text import one_line
 from rails.render.blocks import Facts, Risks
 from rails.render.terminal import wrap
 
-#: Runs in one question: a list that a person reads to its end.
-MOST: Final = 20
 _TRIES: Final = 20
 _LINE: Final = 200
 _KEYS: Final = (
@@ -60,7 +58,8 @@ def alike(one: ApprovalRequest, other: ApprovalRequest) -> bool:
 
 
 def _parameters(request: ApprovalRequest) -> str:
-    return json.dumps(dict(request.tool_request.parameters) if request.tool_request else {}, ensure_ascii=False)
+    assert request.tool_request is not None, "only runs are put together"
+    return json.dumps(dict(request.tool_request.parameters), ensure_ascii=False)
 
 
 def _as_line(request: ApprovalRequest) -> str:

@@ -184,7 +184,9 @@ def _not_checked(verdict: Verdict) -> Iterator[str]:
 def _summary(verdict: Verdict) -> str:
     blocking, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
     if verdict.status == "fail":
-        mended = sum(finding.fixable or finding.rule == "format" for finding in verdict.blocking)
+        given_back = {miss.path for miss in verdict.not_checked if miss.check == "fix"}
+        open_still = [finding for finding in verdict.blocking if finding.path not in given_back]
+        mended = sum(finding.fixable or finding.rule == "format" for finding in open_still)
         hint = f" ai-rails gate --fix corrects {mended} of them." if mended else ""
         worse = f", {len(verdict.worse)} worse than before" if verdict.worse else ""
         return f"Fail: {counted(blocking, 'finding')} in {counted(files, 'file')}{worse}.{hint}"

@@ -176,11 +176,10 @@ class FixAndLint:
 
     def _regression(self, data: bytes) -> str:
         """Say what the repairs broke, if anything: every fix was parsed when made, the whole is read here."""
-        after = self._lint(data).diagnostics
-        if self._unreadable(data) or any(found.rule == SYNTAX for found in after):
-            return "a fix or the formatter broke the file"
         was = Counter(_meaning(found) for found in self._lint(self.job.after).diagnostics)
-        worse = Counter(_meaning(found) for found in after) - was
+        worse = Counter(_meaning(found) for found in self._lint(data).diagnostics) - was
+        if self._unreadable(data) or any(rule == SYNTAX for rule, _ in worse):  # one that is too new stays
+            return "a fix or the formatter broke the file"
         broken = sorted({rule for rule, _ in worse if rule in _BREAKS})
         return f"a fix brought {', '.join(broken)}" if broken else ""
 

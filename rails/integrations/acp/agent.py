@@ -37,7 +37,7 @@ from rails import __version__
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.policy.rules import PolicyRule
-from rails.core.errors import RailsError
+from rails.core.errors import FAULT, RailsError
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.core.text import one_line
@@ -95,7 +95,7 @@ class Conversation:
         else:
             try:
                 opened = await asyncio.to_thread(open_session, "" if resumed else words)
-            except RailsError:
+            except FAULT:
                 self._turn = None
                 raise
             self.working = True
@@ -126,8 +126,8 @@ class Conversation:
             with session.log:
                 self.tell(plan_update(session.job.tasks, done=False))
                 ending = session.run(standing)
-        except (Exception, KeyboardInterrupt) as error:  # a prompt always has an end
-            ending = Ending("internal_error", str(error) or "The session was stopped.")
+        except (*FAULT, KeyboardInterrupt) as error:  # a prompt always has an end
+            ending = Ending("internal_error", _told(error) or "The session was stopped.")
         self.working = False
         self._over(ending)
 
@@ -299,8 +299,16 @@ class RailsAgent:
 def _as_protocol_error() -> Any:  # noqa: ANN401
     try:
         yield
-    except RailsError as error:
-        raise acp.RequestError(_FAULT, str(error)) from None
+    except acp.RequestError:
+        raise
+    except FAULT as error:
+        raise acp.RequestError(_FAULT, _told(error)) from None
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, RailsError | KeyboardInterrupt):
+        return str(error)
+    return f"AI-Rails itself failed: {type(error).__name__}. The session can be gone on with; ai-rails review shows it."
 
 
 def _words(block: Any) -> str:  # noqa: ANN401 - any block of the protocol

@@ -11,6 +11,7 @@ from rails.data_formats.proposed import (
     NotRead,
     Outcome,
     Proposed,
+    is_surely_file,
     name_in_comment,
     name_in_heading,
     name_in_info,
@@ -21,6 +22,11 @@ _TALK: Final = re.compile(
     r"(?:bash|sh|shell|zsh|fish|console|shell-?session|terminal|powershell|cmd|output|log|ansi)\b", re.I
 )
 _SCRIPT: Final = re.compile(r"(?:\.(?:sh|bash|zsh|fish|ps1|bat|cmd|log|txt)|/[^.]+|\A[^.]+)\Z")
+#: Words beside which any name is that of a file, in an info string also a slash within it.
+_SAID: Final = re.compile(r"\bfile|\w+[:= ]\S+/", re.I)
+#: What stands around the sides of a change or of a merge conflict.
+_MARK: Final = re.compile(r"(?:<{5,9}|>{5,9}|-{5,9} SEARCH|\+{5,9} REPLACE)(?: |$)", re.I)
+_MARKED: Final = "Write a change as <<<<<<< SEARCH, =======, >>>>>>> REPLACE below the file's name."
 #: What must be the first thing in its file, so that a comment above it is only a label.
 _FIRST: Final = re.compile(r"#!|<\?(?:xml|php)|<!doctype|\s*[{\[]", re.I)
 
@@ -29,14 +35,19 @@ def named_file(info: str, body: Sequence[str], above: str) -> Iterator[Outcome]:
     """Yield the file that a fence is, if it has a name; ``above`` is the line before it."""
     body = [line.removesuffix("\r") for line in body]
     label = body[0] if body else ""
-    places = name_in_info(info), name_in_heading(above), name_in_comment(label)
-    names = list(dict.fromkeys(name.removeprefix("./") for name in places if name))
+    places = (name_in_info(info), info), (name_in_heading(above), above), (name_in_comment(label), label)
+    sure = [name for name, text in places if name and (is_surely_file(name) or _SAID.search(text))]
+    names = list(dict.fromkeys(name.removeprefix("./") for name in sure))
     if not names or (_TALK.match(info) and not _SCRIPT.search(names[0])):
+        return
+    mark = next((n for n, line in enumerate(body) if _MARK.match(line)), -1)
+    if mark >= 0 and not names[0].endswith((".md", ".rst", ".txt")):
+        yield NotRead(mark, f"the file {names[0]} would hold the mark {body[mark][:20].strip()!r}", _MARKED)
         return
     if len(names) > 1:
         yield NotRead(0, f"a fence has two names, {names[0]} and {names[1]}", "Name its file once.")
         return
-    if places[2] and len(body) > 1 and _FIRST.match(body[1]) and not label.lstrip().startswith('"'):
+    if places[2][0] in sure and len(body) > 1 and _FIRST.match(body[1]) and not label.lstrip().startswith('"'):
         body = body[1:]
     content = "\n".join(body) + "\n" if any(line.strip() for line in body) else ""
     if content:

@@ -18,7 +18,8 @@ from rails.parsing.call_formats.begin_patch import patch_changes
 
 #: Members that hold calls, or what holds them.
 _INSIDE: Final = ("content", "tool_calls", "message", "choices", "output", "messages")
-_CUT: Final = frozenset({"max_tokens", "length", "max_output_tokens", "content_filter"})
+_CUT: Final = ("max_tokens", "length", "max_output_tokens", "content_filter", "incomplete", "failed", "cancelled")
+_STOP: Final = ("stop_reason", "finish_reason", "status")
 #: The commands of Anthropic's text editor, and what they are here: parameter by parameter.
 _EDITOR: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "create": (WRITE_FILE.name, {"path": "file_path", "file_text": "content"}),
@@ -40,21 +41,26 @@ def provider_calls(value: Json, depth: int = 0) -> Iterator[Outcome]:
             return  # a conversation, which tells what was done
         call = _call(value)
         calls = [call] if call else [one for key in _INSIDE for one in provider_calls(value.get(key), depth + 1)]
-        if calls and (stop := next((value[k] for k in ("stop_reason", "finish_reason") if value.get(k) in _CUT), "")):
+        if calls and (stop := next((value[key] for key in _STOP if value.get(key) in _CUT), "")):
             yield NotRead(0, f"the response stopped with {stop!r}, so its calls may be cut off", "Send them again.")
+            return
+        if calls and isinstance(choices := value.get("choices"), list) and len(choices) > 1:
+            yield NotRead(0, f"the response holds {len(choices)} answers to choose from", "Send one of them.")
             return
         for one in calls:
             yield from _translated(one) if isinstance(one, Proposed) and call else (one,)
 
 
 def _call(value: Mapping[str, Json]) -> Outcome | None:
-    inner, kind = value.get("function"), value.get("type")
+    inner, kind = value.get("function", value.get("function_call")), value.get("type")
     if isinstance(inner, dict) and "arguments" in inner:
         name, arguments = inner.get("name"), inner["arguments"]
     elif kind == "tool_use" and "input" in value:
         name, arguments = value.get("name"), value["input"]
     elif kind == "function_call" and "arguments" in value:
         name, arguments = value.get("name"), value["arguments"]
+    elif kind == "custom_tool_call" and value.get("name") == "apply_patch":
+        name, arguments = "apply_patch", {"input": value.get("input")}
     else:
         return None
     if isinstance(arguments, str):
@@ -76,6 +82,8 @@ def _translated(call: Proposed) -> Iterator[Outcome]:
     elif call.tool.startswith(("str_replace", "text_editor")) and isinstance(command, str) and command in _EDITOR:
         tool, names = _EDITOR[command]
         made = {names.get(key, key): value for key, value in call.parameters.items() if key != "command"}
+        if command == "create":
+            made["create_only"] = True
         line = made.get("line")
         yield Proposed(
             tool, {**made, "line": line + 1} if tool == INSERT_LINES.name and isinstance(line, int) else made

@@ -45,7 +45,7 @@ from rails.log.files import SESSION_ID
 from rails.review.inbox import Inbox
 from rails.review.web.card import question_json
 from rails.review.web.changes import DEEDS, Deed, SessionChanges, offer_json
-from rails.review.web.guard import DECIDES, NOTHING
+from rails.review.web.guard import DECIDES, FAILED, NOTHING
 from rails.review.web.pages import Pages, waiting_html
 from rails.review.web.reports import Reports
 from rails.review.web.stream import Streams
@@ -106,7 +106,7 @@ class ReviewPage:
             Route("/api/session/{session}/change/{do}", self._offer),
             Route("/api/change", self._change, methods=["POST"]),
         ]
-        refusals = {UsageError: _usage, RailsError: _fault, HTTPException: _nothing}
+        refusals = {UsageError: _usage, RailsError: _fault, HTTPException: _nothing, Exception: _fault}
         app = Starlette(routes=routes, exception_handlers=refusals)
         app.router.redirect_slashes = False
         return app
@@ -294,7 +294,7 @@ async def _usage(_: Request, error: Exception) -> Response:
 
 
 async def _fault(_: Request, error: Exception) -> Response:
-    return _words(500, str(error))
+    return _words(500, str(error) if isinstance(error, RailsError) else FAILED)
 
 
 async def _nothing(_: Request, error: Exception) -> Response:

@@ -40,6 +40,8 @@ OPEN_PATHS: Final = frozenset(
 DECIDES: Final = "rails.decides"
 #: What is said of a path that names nothing.
 NOTHING: Final = "There is nothing here."
+#: What is said where something of ours failed.
+FAILED: Final = "AI-Rails itself failed here. Nothing was changed by it; reload the page, or answer at the terminal."
 _TARGET_CHARS: Final = 4_096
 _SITES: Final = ("same-origin", "none")
 _LOOKED_AT: Final = (
@@ -146,8 +148,11 @@ class GuardMiddleware:
         asked = _asked(scope)
         if refused := self._refusal(scope, asked):
             await _refuse(answer, *refused)
-        else:
+            return
+        try:
             await self._app({**scope, DECIDES: self._guard.decides(asked)}, receive, answer)
+        except SystemExit:  # of a library: it would end the server for everybody
+            await _refuse(answer, 500, FAILED)
 
     def _refusal(self, scope: Scope, asked: GuardedRequest) -> tuple[int, str] | None:
         if scope["method"] not in ("GET", "POST"):

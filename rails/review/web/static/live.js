@@ -45,7 +45,8 @@ export async function follow(session, after, token, signal, take, say) {
         if (event.kind === "end") return;
       }
     } catch (error) {
-      if (!mine.signal.aborted) say("The connection is lost; trying again.");
+      // Once: what a key was answered with meanwhile stays to be read.
+      if (!mine.signal.aborted && !lost) say("The connection is lost; trying again.");
       lost = !mine.signal.aborted;
     } finally {
       mine.abort();
