@@ -220,10 +220,17 @@ def _newly_ignored(reader: _Reader, outside: set[str], base: str | None) -> set[
     names = [name for name in kept.values() if "\n" not in name and base != revisions.EMPTY_TREE]
     then = revisions.contents(root, base, names) if names else {}
     now = {file: file.read_bytes() for file in kept}
+    inner = [name for name in reader.base or {} if name.endswith("/.gitignore") and "\n" not in name]
+    was = revisions.contents(reader.project, base, inner) if inner else {}
+    open_now = (*listing.without_exceptions(reader.project, was),)
     return {
         path
         for path, (file, pattern) in sources.items()
-        if file in kept and listing.changed_pattern(pattern, then.get(kept[file]), now[file])
+        if file in kept
+        and (
+            listing.changed_pattern(pattern, then.get(kept[file]), now[file])
+            or any(path.startswith(folder) or folder.startswith(path) for folder in open_now)
+        )
     }
 
 

@@ -47,6 +47,8 @@ _LOOSER_LISTS: Final = lazy(
     r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skip|unfixable|unsafe)\b"
 )
 _TIGHTER_LISTS: Final = lazy(r"(?:^|[._-])(?:extend[-_])?(?:select|enable|fixable|testpaths)\b")
+#: What data names as its schema.
+_SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',}]{1,300})")
 _LIMITS: Final = lazy(r"(?:^|[._-])(?:max[-_][\w-]+|line[-_]length)$")
 _STRICT: Final = lazy(
     r"(?:^|[._-])(?:strict\w*|disallow\w*|warn\w*|check\w*|no[-_]implicit\w*|disable[-_]noqa|force-exclude)$"
@@ -66,6 +68,7 @@ Flat = dict[str, Json]
 def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
     """Yield what the change of ``path`` does to the checks' configuration; nothing for any other file."""
     name = path.rpartition("/")[2].lower()
+    yield from _without_schema(path, before, after)
     if name in _IGNORE_FILES:
         yield from _ignored(path, before, after)
         return
@@ -93,6 +96,15 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         )
         return
     yield from _compared(path, after, old, new)
+
+
+def _without_schema(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield whether data names the schema of the project no more by which it was judged."""
+    if before and after is not None and path.lower().endswith((".json", ".jsonc", ".yaml", ".yml", ".toml")):
+        was, now = (_SCHEMA.search(side) for side in (before, after))
+        if was and b":" not in was[1] and (now is None or now[1] != was[1]):
+            words = f"It is no longer judged by {one_line(was[1].decode('utf-8', 'replace'), 80)}"
+            yield _finding(path, after, "$schema", words, weaker=True)
 
 
 def _ignored(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
