@@ -229,6 +229,8 @@ class AnswerParser:
             self._prose.append(item)
             self._torn_detector.text(item)
             self._suspect(item)
+            if self._doubt == _NOWHERE and uncertain_blocks.OPEN_STRING.search(item):
+                self._doubt, self._remnant = offset, True
             return
         if not item.closed and item.start >= self._doubt:
             self._remnant = True
