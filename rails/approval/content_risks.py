@@ -69,7 +69,7 @@ class Risk(NamedTuple):
     text: str
 
 
-def content_risks(change: FileChange, files: int = 1) -> Iterator[Risk]:
+def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
     """Yield what a card with so many ``files`` does not show of ``change``, and what in it deserves a second look."""
     path = str(change.path)
     yield from _name_risks(change, path)

@@ -68,7 +68,9 @@ class PendingAnswers:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
                 return atomic_file.create(box, _name(question), letter)
         except OSError as error:
-            raise LogError(f"The answer cannot be left in {self._folder}: {error.strerror or error}") from error
+            raise LogError(
+                f"The answer cannot be left in {self._folder}: {error.strerror or error}. Nothing of it is done."
+            ) from error
 
     def waiting(self, question: int) -> bool:
         """Whether there is an answer."""
@@ -142,9 +144,8 @@ def answer_key(folder: Path) -> bytes:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         at = os.open(folder, os.O_RDONLY)
         try:
-            with contextlib.suppress(FileExistsError):
-                if not (folder / _KEY).exists():
-                    atomic_file.create(at, _KEY, secrets.token_bytes(32))
+            if not (folder / _KEY).exists():
+                atomic_file.create(at, _KEY, secrets.token_bytes(32))
             key = files.read_regular_file(at, _KEY)
         finally:
             os.close(at)

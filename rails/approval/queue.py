@@ -145,8 +145,6 @@ class ApprovalQueue:
         """Ask about all at once."""
         here: object = self.here
         at_terminal = (lambda: here.decide_batch(requests)) if isinstance(here, BatchApprover) else None
-        if at_terminal is None and not self._page_alone:
-            return [None] * len(requests)
         found = self.pick(batch_question(requests), at_terminal)
         if isinstance(found, PageAnswer):
             return batch_decisions(requests, found, IN_REVIEW if found.place == "review" else IN_PAGE)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
 
@@ -36,7 +37,7 @@ PATCHES: Final = ("*** Begin Patch", "SEARCH/REPLACE", "unified diff")
 _PATH: Final = r"(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@.+-]+"
 #: Names without an ending that are surely files.
 _BARE: Final = "Makefile|Dockerfile|Containerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|LICENSE"
-_FILE: Final = re.compile(rf"(?:{_PATH}/)?(?:{_BARE}|\.\w[\w.-]*)|{_PATH}\.[A-Za-z]\w{{0,11}}|(?:[\w@.+-]+/)+[\w@.+-]+")
+_FILE: Final = lazy(rf"(?:{_PATH}/)?(?:{_BARE}|\.\w[\w.-]*)|{_PATH}\.[A-Za-z]\w{{0,11}}|(?:[\w@.+-]+/)+[\w@.+-]+")
 _DOTFILE: Final = (
     r"\.(?:env|[a-z-]+(?:rc|ignore|config|attributes|keep)|flake8|htaccess|mailmap|[a-z]+-versions?)(?:\.\w+)*"
 )
@@ -46,12 +47,12 @@ _ENDING: Final = (
     "exs?|erl|hs|mli?|fs|dart|tf|hcl|proto|graphql|gql|[ct]sv|lock|mk|cmake|gradle|ipynb|tex|bib|ejs|hbs|pug|j2|te?mpl|"
     "nix|zig|asm"
 )
-_SURE: Final = re.compile(
+_SURE: Final = lazy(
     rf"(?:.*/)?(?:{_BARE}|{_DOTFILE})|.*/[^/]+\.[A-Za-z]\w{{0,11}}|(?!(?:Node|Next|Nuxt|Vue|React|Angular|Ember|Three|"
     rf"D3|Express|Chart|Moment|Backbone|Alpine|Electron|Discord)\.js)[^/]+\.(?:{_ENDING})"
 )
 #: A line that is nothing but the name of a file.
-_HEADING: Final = re.compile(
+_HEADING: Final = lazy(
     r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+)?(?:(?:step[ \t]*)?\d{1,3}[.):][ \t]*)?(?:\*\*|__)?"
     r"(?:(?:an? |the |here(?:'s| is) |new |full |complete |entire |created? |updated? |modify |modified |edit )*"
     r"(?:file ?(?:name|path)?|path)?[ \t]*:?[ \t]*)?"
@@ -59,12 +60,12 @@ _HEADING: Final = re.compile(
     r"(?:\((?:new|updated?|modified|changed|created?|full|complete)[^()]*\))?[ \t]*:?(?:\*\*|__)?[ \t]*",
     re.IGNORECASE,
 )
-_COMMENT: Final = re.compile(
+_COMMENT: Final = lazy(
     r"[ \t]*(?:#|//|--|;|%|/\*+|<!--|\"\"\")[ \t]*(?:file ?(?:name|path)?[ \t]*:[ \t]*)?(?P<path>[^\s:*]+?)[ \t]*"
     r"(?:\*/|-->|\"\"\")?[ \t\r]*",
     re.IGNORECASE,
 )
-_KEYED: Final = re.compile(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?([^\s\"'}]+)", re.I)
+_KEYED: Final = lazy(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?([^\s\"'}]+)", re.I)
 
 
 def is_file(text: str) -> bool:

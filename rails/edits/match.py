@@ -60,8 +60,6 @@ def locate(view: View, wanted: EditRequest) -> Match | Miss:
     """Find where ``wanted`` goes in ``view``, or say why it goes nowhere."""
     if not wanted.old:
         return Miss("format", "old_string is empty.", "Quote the text to replace; write_file writes a whole file.", 0)
-    if wanted.old.rstrip("\r") and (wanted.old.endswith("\r") or wanted.new.endswith("\r")):  # half a line end
-        wanted = replace(wanted, old=wanted.old.removesuffix("\r"), new=wanted.new.removesuffix("\r"))
     if wanted.old == wanted.new:
         hint = "Leave this edit out, or send the new text."
         return Miss("no_change", "No changes made: old_string and new_string are identical.", hint, 0)

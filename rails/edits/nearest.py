@@ -53,10 +53,8 @@ def visible(line: str) -> str:
     body = line.strip()
     if not body:
         return one_line(line.replace("\t", "→").replace(" ", "·"), 120)
-    at = line.index(body)
-    lead, tail = line[:at], line[at + len(body) :]
-    shown = "".join(part.replace("\t", "→").replace(" ", "·") for part in (lead,))
-    return one_line(f"{shown}{body}{tail.replace(chr(9), '→').replace(' ', '·')}", 120)
+    ends = (part.replace("\t", "→").replace(" ", "·") for part in line.split(body, 1))
+    return one_line(body.join(ends), 120)
 
 
 def nearest_places(view: View, old: str, new: str) -> tuple[Candidate, ...]:

@@ -102,8 +102,9 @@ class View:
 
 
 def flatten(text: str) -> str:
-    """Return ``text`` with ``\\r\\n`` as ``\\n``."""
-    return text.replace("\r\n", "\n")
+    """Return ``text`` with ``\\r\\n`` as ``\\n``, and without half of a line end after it."""
+    flat = text.replace("\r\n", "\n")
+    return flat.removesuffix("\r") or flat
 
 
 def text_places(needle: str, hay: str, limit: int) -> list[int]:

@@ -9,15 +9,19 @@ configuration that is a program names. Not covered: paths that such a program pu
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.errors import CheckError
 from rails.core.scratch import kept_folder
-from rails.gate.support.config_files import read_config_file
+from rails.gate.support.config_files import parse_toml, read_config_file
 from rails.gate.support.quoted_paths import named_by
 from rails.git import listing, revisions
 
@@ -47,11 +51,14 @@ _NAMES: Final = (
 )
 #: What a configuration file extends, or names as a schema: quoted, one or several.
 _EXTENDS: Final = re.compile(
-    rb"""["']?\b(?:extends?|schema|plugins)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*')"""
+    rb"""["']?\b(?:extends?|schema|plugins|ref)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*')"""
 )
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
+_ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _ROUNDS: Final = 10
-_MOST: Final = 5_000
+_LINK: Final = "120000"
+#: Data that may name the schema by which it is judged.
+_DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +99,42 @@ def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, byt
     """Return the configuration on disk and that of ``base``, with all that either extends."""
     now: dict[str, bytes | None] = {}
     then: dict[str, bytes | None] = {}
-    places = set(_places(paths))
     tree = listing.files_at(project, base)
+    data = [path for path in paths if path.lower().endswith(_DATA) and not is_configuration(path)]
+    places = {*_places(paths), *(name for path in data for name in _schemas(project, path) if name in tree)}
     for _ in range(_ROUNDS):
-        wanted = sorted(places - now.keys())[:_MOST]
+        wanted = [name for name in sorted(places - now.keys()) if name in tree or os.path.lexists(project / name)]
         if not wanted:
-            break
+            return now, then
         here = {name: _on_disk(project, name) for name in wanted}
-        held = revisions.contents(project, base, [name for name in wanted if name in tree])
+        held = _held(project, base, wanted, tree)
         now |= here
         then |= {name: held.get(name) for name in wanted}
         sides = [(name, data) for found in (here, held) for name, data in found.items() if data]
         places |= {other for name, data in sides for other in _extended(name, data)}
-    return now, then
+    raise CheckError(f"the configuration is extended more than {_ROUNDS} times")
+
+
+def _held(
+    project: Path, base: str, names: Iterable[str], tree: Mapping[str, listing.Tracked]
+) -> dict[str, bytes | None]:
+    """Return what files had at ``base``; of a link, what it led to."""
+    known = [name for name in names if name in tree]
+    held = revisions.contents(project, base, known)
+    for name in [name for name in known if tree[name].mode == _LINK]:
+        target = posixpath.normpath(
+            posixpath.join(posixpath.dirname(name), (held[name] or b"").decode("utf-8", "replace"))
+        )
+        held[name] = revisions.contents(project, base, [target])[target] if target in tree else _on_disk(project, name)
+    return held
+
+
+def _schemas(project: Path, path: str) -> Iterator[str]:
+    """Yield what a data file names as its schema, in the editors' comments, too."""
+    data = _on_disk(project, path) or b""
+    yield from _extended(
+        path, re.sub(rb"(?m)(?:\$schema=|#:schema[ \t]+|^\$schema:[ \t]*)([^\s\"']+)", rb'schema = "\1"', data)
+    )
 
 
 def _on_disk(project: Path, name: str) -> bytes | None:
@@ -121,6 +151,7 @@ def _places(paths: Iterable[str]) -> Iterator[str]:
 def _extended(name: str, data: bytes) -> Iterator[str]:
     """Yield the paths within the project that a configuration file may mean by what it extends or names."""
     yield from named_by(name, data)
+    data = _plain(name, data)
     folder = name.rpartition("/")[0]
     for found in _EXTENDS.finditer(data):
         for quoted in _QUOTED.findall(found[1]):
@@ -129,6 +160,14 @@ def _extended(name: str, data: bytes) -> Iterator[str]:
             if not path.startswith(("/", "../")) and path not in ("..", ".") and "\0" not in path and ":" not in path:
                 yield path
                 yield from (f"{path}{end}" for end in (".json", ".jsonc", ".toml") if not path.endswith(end))
+
+
+def _plain(name: str, data: bytes) -> bytes:
+    """Return the text with its strings in quotes and without escapes, as far as it can be read."""
+    with contextlib.suppress(CheckError):
+        if name.endswith(".toml"):
+            return json.dumps(parse_toml(data, name), ensure_ascii=False, default=str).encode("utf-8", "replace")
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)).encode("utf-8", "replace"), data)
 
 
 def _mirror(project: Path, folder: Path, files: Mapping[str, bytes | None]) -> None:

@@ -23,7 +23,7 @@ from rails.core.verdict import Finding
 
 _LINE_END: Final = lazy(r"\r\n|\r|\n")
 #: A number, or a name between quotes: another name is another finding, whatever digits it has.
-_NUMBER: Final = lazy(r"(`[^`]*`|'[^']*'|\"[^\"]*\")|\d+")
+_NUMBER: Final = lazy(r"(`[^`]*`|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)|\d+")
 _HELP_TAIL: Final = lazy(r"\s*\bhelp: .*", re.S)
 #: Below this share of equal characters a changed line is another line, not a touched one.
 _TOUCHED: Final = 0.6

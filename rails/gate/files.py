@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, field, replace
+from rails.core.errors import FAULT
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
@@ -172,11 +173,12 @@ def _made(proposal: ChangeSet) -> Iterator[ChangeSummary]:
 
 
 def _outline(change: FileChange) -> ChangeSummary | None:
+    from rails.core.change_summary import ChangeSummary
     from rails.n8n import summary
 
     try:
         return summary.workflow_summary(change.before, change.after, change.path.text)
-    except Exception as error:  # what only helps to read must not keep the verdict from anybody
+    except FAULT as error:  # what only helps to read must not keep the verdict from anybody
         return ChangeSummary(
             change.path.text, f"no outline could be made: {type(error).__name__}: {one_line(str(error))}", ()
         )

@@ -422,8 +422,8 @@ class Gate:
             start, home = time.perf_counter(), self._context.home or self.project
             try:
                 findings += findings_of_command(command, home, before, after, compared=compared)
-            except CheckError as error:
-                missed.append(NotChecked(".", command.name, str(error), command.blocking))
+            except FAULT as error:
+                missed.append(NotChecked(".", command.name, _why(error), command.blocking))
             spent = round((time.perf_counter() - start) * 1000, 2)
             runs.append(CheckRun(command.name, "", spent, "command", len(paths), command=" ".join(command.argv)))
         return findings, missed, runs
@@ -435,13 +435,20 @@ class Gate:
             for outcome in report.outcomes:
                 files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
                 answered.add(outcome.path)
-        except CheckError as error:
-            return _all_missed(name, jobs, files, str(error))
-        except FAULT as error:  # a bug of ours must not look like a clean file
-            return _all_missed(name, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
+        except FAULT as error:
+            return _all_missed(name, jobs, files, _why(error))
         silent = [job for job in jobs if job.path not in answered]
         _all_missed(name, silent, files, "the check did not answer for this file")
         return report.runs
+
+
+def _why(error: BaseException) -> str:
+    """Say why there is no result; a bug of ours must not look like a clean file."""
+    return (
+        str(error)
+        if isinstance(error, CheckError)
+        else f"the check crashed: {type(error).__name__}: {one_line(str(error))}"
+    )
 
 
 def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> Sequence[CheckRun]:

@@ -99,7 +99,7 @@ class _Reader:
             inside = self.leads_inside(path)
             self.miss(path, "read", "it is a link; links are not followed", required=compared and not inside)
         elif entry.kind == "repository":
-            known = path in self.index
+            known = path in self.index and self.index[path].mode == _REPOSITORY
             what = "it is a repository of its own" + (", recorded by its commit" if known else "")
             self.miss(path, "read", what, required=compared and not known)
         else:
@@ -220,10 +220,17 @@ def _newly_ignored(reader: _Reader, outside: set[str], base: str | None) -> set[
     names = [name for name in kept.values() if "\n" not in name and base != revisions.EMPTY_TREE]
     then = revisions.contents(root, base, names) if names else {}
     now = {file: file.read_bytes() for file in kept}
+    inner = [name for name in reader.base or {} if name.endswith("/.gitignore") and "\n" not in name]
+    was = revisions.contents(reader.project, base, inner) if inner else {}
+    open_now = (*listing.without_exceptions(reader.project, was),)
     return {
         path
         for path, (file, pattern) in sources.items()
-        if file in kept and listing.changed_pattern(pattern, then.get(kept[file]), now[file])
+        if file in kept
+        and (
+            listing.changed_pattern(pattern, then.get(kept[file]), now[file])
+            or any(path.startswith(folder) or folder.startswith(path) for folder in open_now)
+        )
     }
 
 
@@ -302,7 +309,7 @@ def _kinds(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[os.DirEntry[st
     for entry in entries:
         if entry.is_symlink():
             yield entry, "link"
-        elif entry.is_dir(follow_symlinks=False):
+        elif entry.is_dir():
             yield entry, "folder"
         else:
-            yield entry, "file" if entry.is_file(follow_symlinks=False) else "special"
+            yield entry, "file" if entry.is_file() else "special"

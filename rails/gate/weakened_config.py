@@ -47,6 +47,8 @@ _LOOSER_LISTS: Final = lazy(
     r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skip|unfixable|unsafe)\b"
 )
 _TIGHTER_LISTS: Final = lazy(r"(?:^|[._-])(?:extend[-_])?(?:select|enable|fixable|testpaths)\b")
+#: What data names as its schema.
+_SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',}]{1,300})")
 _LIMITS: Final = lazy(r"(?:^|[._-])(?:max[-_][\w-]+|line[-_]length)$")
 _STRICT: Final = lazy(
     r"(?:^|[._-])(?:strict\w*|disallow\w*|warn\w*|check\w*|no[-_]implicit\w*|disable[-_]noqa|force-exclude)$"
@@ -56,12 +58,17 @@ _LENIENT: Final = lazy(r"(?:^|[._-])(?:ignore[-_](?:errors|missing[-_]imports)|a
 #: Options that take whole files out of the checks.
 _EXCLUDES: Final = lazy(r"(?:^|[._-])(?:extend[-_]|force[-_])?exclude$")
 
+_TOML: Final = frozenset({"pyproject.toml", "ruff.toml", ".ruff.toml", ".rails.toml"})
+#: A number that Python reads and has no text for; TOML's own have 64 bits.
+_ENDLESS: Final = re.compile(rb"0[xob][\da-fA-F_]{3000}")
+
 Flat = dict[str, Json]
 
 
 def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
     """Yield what the change of ``path`` does to the checks' configuration; nothing for any other file."""
     name = path.rpartition("/")[2].lower()
+    yield from _without_schema(path, before, after)
     if name in _IGNORE_FILES:
         yield from _ignored(path, before, after)
         return
@@ -69,6 +76,9 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         yield _finding(
             path, after, "", "It changes how JavaScript is checked; it counts once a human has agreed.", weaker=False
         )
+        return
+    if name in _TOML and any(_ENDLESS.search(data or b"") for data in (before, after)):
+        yield _finding(path, after, "", "It holds a number that no tool can read.", weaker=True)
         return
     if name == ".rails.toml":
         yield from _gate_settings(path, before, after)
@@ -86,6 +96,15 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         )
         return
     yield from _compared(path, after, old, new)
+
+
+def _without_schema(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield whether data names the schema of the project no more by which it was judged."""
+    if before and after is not None and path.lower().endswith((".json", ".jsonc", ".yaml", ".yml", ".toml")):
+        was, now = (_SCHEMA.search(side) for side in (before, after))
+        if was and b":" not in was[1] and (now is None or now[1] != was[1]):
+            words = f"It is no longer judged by {one_line(was[1].decode('utf-8', 'replace'), 80)}"
+            yield _finding(path, after, "$schema", words, weaker=True)
 
 
 def _ignored(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
@@ -154,7 +173,7 @@ def _weaker(key: str, old: Json, new: Json) -> str:
         return f"{key} asks for less: without {one_line(', '.join(sorted(less)), 60)}"
     if _LIMITS.search(key) and None not in (old, new) and _number(new) > _number(old):
         return f"{key} allows more: {one_line(str(new), 20)} instead of {one_line(str(old), 20)}"
-    if "complexity" in key and old is not None and new is None:
+    if "complexity" in key and new is None:
         return f"{key} is taken away"
     if _STRICT.search(key) and _true(old) and not _true(new):
         return f"{key} was on and is off"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -18,11 +19,16 @@ from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.git import blobs
 from rails.git.program import CLEAN, finish_git, start_git
-from rails.git.revisions import repository
+from rails.git.revisions import index_in_use, repository
 from rails.processes import programs
 
 #: A file that was written is one that was touched, whatever the repository says of times.
 _TIMES: Final = ("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.untrackedCache=false")
+#: Nor is it believed of who the parents of a commit are, and that names are the same which the disk tells apart.
+_FACTS: Final = (
+    *("-c", "core.commitGraph=false"),
+    *(("-c", "core.ignoreCase=false") if sys.platform == "linux" else ()),
+)
 #: Differences between a tree and the files, by what the index notes of them; submodules count by their commit.
 _DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv")
 #: Every path that git does not ignore, with the flags of the index.
@@ -168,9 +174,25 @@ def has_own_patterns(project: Path) -> bool:
 
 def changed_pattern(pattern: str, before: bytes | None, now: bytes) -> bool:
     """Whether a pattern of an ignore file may not have held with what the file had ``before``."""
-    was = (before or b"").decode("utf-8", "replace").splitlines()
-    taken_back = {line for line in was if line.startswith("!")}
-    return pattern not in map(str.rstrip, was) or not taken_back <= {*now.decode("utf-8", "replace").splitlines()}
+    sides = [list(map(str.rstrip, (data or b"").decode("utf-8", "replace").splitlines())) for data in (before, now)]
+    was, are = (_exceptions(side, pattern) for side in sides)
+    return was is None or are is None or not was <= are
+
+
+def _exceptions(lines: Sequence[str], pattern: str) -> set[str] | None:
+    """Return the exceptions that stand behind a pattern, where they count; ``None`` where there is no such pattern."""
+    if pattern not in lines:
+        return None
+    return {line for line in lines[len(lines) - lines[::-1].index(pattern) :] if line.startswith("!")}
+
+
+def without_exceptions(project: Path, before: Mapping[str, bytes | None]) -> Iterator[str]:
+    """Yield the folders (with ``/``) whose ignore file, by its name, has not every exception any more that it had."""
+    for name, was in before.items():
+        file = project / name
+        now = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
+        if {line for line in (was or b"").splitlines() if line.startswith(b"!")} - {*now.splitlines()}:
+            yield name.removesuffix(".gitignore")
 
 
 def _split(out: bytes) -> list[str]:
@@ -196,7 +218,7 @@ class _Asked:
         self._words, (self._root, folder) = words, repository(project)
         where = [f"--git-dir={folder}", f"--work-tree={self._root}", "-c", f"core.excludesFile={_own_ignores()}"]
         try:
-            self._process = start_git([*where, *_TIMES, *words], project, CLEAN)
+            self._process = start_git([*where, *_TIMES, *_FACTS, *words], project, {**CLEAN, **index_in_use(project)})
         except WorkspaceError as error:
             raise CheckError(str(error)) from error
 

@@ -40,7 +40,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     ran = programs.run_tool(
         [git, *_SAFE, f"--git-dir={git_dir}", "cat-file", "--batch"],
         data="".join(f"{name}\n" for name in names).encode(),
-        extra=CLEAN,
+        extra={**CLEAN, **index_in_use(project)},
     )
     if ran.code != 0:
         raise CheckError(f"git cat-file ended with code {ran.code}: {ran.complaint}")
@@ -60,6 +60,14 @@ def repository(project: Path) -> tuple[Path, Path]:
             target = entry.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
             return folder, (folder / target).resolve()
     raise UsageError(f"{project} is not in a git repository, so there is nothing to compare with: git init makes one.")
+
+
+def index_in_use(project: Path) -> dict[str, str]:
+    """Return the variable that names the index of a commit that git makes just now (``commit -a``), if it does."""
+    named = os.environ.get("GIT_INDEX_FILE", "")
+    root, folder = repository(project)
+    place = root.joinpath(named).resolve()
+    return {"GIT_INDEX_FILE": str(place)} if named and place.parent == folder.resolve() else {}
 
 
 def _objects(out: bytes, count: int) -> list[bytes | None]:

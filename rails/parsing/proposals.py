@@ -20,14 +20,7 @@ from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.errors import Refusal
 from rails.core.text import line_column
 from rails.core.tool_request import Json, RawRequest
-from rails.data_formats.proposed import (
-    NotRead,
-    Outcome,
-    Proposed,
-    name_in_comment,
-    name_in_info,
-    new_file,
-)
+from rails.data_formats.proposed import NotRead, Outcome, Proposed, name_in_comment, name_in_info, new_file
 from rails.data_formats.search_replace import OPENING, block_changes, name_above
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.data_formats.unified_diff import diff_changes
@@ -116,6 +109,7 @@ def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
 
 
 def _of_span(span: BlockSpan, prose: str) -> _Block:
+    prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
     if span.container is not None:

@@ -158,19 +158,15 @@ class ProjectChanges:
         if not snapshot.head:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
-        names = dict.fromkeys(
-            (
-                *(*snapshot.files, *GitStatus(self.project).read()[1], *self._special()),
-                *(*self._moved(snapshot.head), *self._hidden(snapshot)),
-            )
-        )
+        found = (*snapshot.files, *GitStatus(self.project).read()[1], *self._special(), *self._moved(snapshot.head))
+        names = dict.fromkeys((*found, *self._hidden(snapshot, dict.fromkeys(found))))
         yield from (name for name in names if not name.startswith(".rails/"))
 
     def _moved(self, head: str) -> list[str]:
         """Return the files that commits have changed since ``head``."""
         return listing.changed_between(self.project, head, "HEAD") if listing.knows(self.project, "HEAD") else []
 
-    def _hidden(self, snapshot: ProjectSnapshot) -> Iterator[str]:
+    def _hidden(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> Iterator[str]:
         """Yield what git ignores by patterns that were written since the snapshot, installed packages left out."""
         from rails.sandbox.layer import CACHES, TOOL_CACHES
 
@@ -178,8 +174,12 @@ class ProjectChanges:
         paths = [path for path in listing.ignored(self.project) if usual.isdisjoint(path.rstrip("/").split("/"))]
         sources = listing.ignored_by(self.project, paths) if paths else {}
         before = {file: self._ignores_before(snapshot, file) for file in {file for file, _ in sources.values()}}
+        inner = (name for name in names if name.endswith("/.gitignore"))
+        was = {name: self._ignores_before(snapshot, self.project / name) for name in inner}
+        open_now = (*listing.without_exceptions(self.project, was),)
         for path, (file, pattern) in sources.items():
-            if listing.changed_pattern(pattern, before[file], file.read_bytes()):
+            opened = any(path.startswith(folder) or folder.startswith(path) for folder in open_now)
+            if opened or listing.changed_pattern(pattern, before[file], file.read_bytes()):
                 yield from self._walk(path)
 
     def _ignores_before(self, snapshot: ProjectSnapshot, file: Path) -> bytes | None:

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pty
+import re
 import threading
 import time
 from datetime import UTC, datetime
@@ -94,7 +95,7 @@ def test_a_denial_brings_its_reason_and_a_stop_stops(make):
 
 def test_what_is_shown_is_in_the_record(make):
     change = make.change(after=b"a = 2\n", proposed=b"a=2\n")
-    desk = Desk(judge=judge_of(make)).answers(("approve", {}))
+    desk = Desk(judge=judge_of(make), from_project=("edit_file",)).answers(("approve", {}))
     desk.queue.decide(make.ask(change, findings=[make.finding()], notes=["matched at rung 3"]))
     facts = desk.records[0].details
     assert facts["files"][0]["before"] == "a = 1\n"
@@ -102,6 +103,7 @@ def test_what_is_shown_is_in_the_record(make):
     assert facts["files"][0]["after"] == "a = 2\n"
     assert facts["verdict"]["findings"][0]["rule"] == "F401"
     assert facts["requests"][0]["definition"] == "d" * 64
+    assert facts["requests"][0]["from_project"] is True
     assert facts["notes"] == ["matched at rung 3"]
     assert facts["grant"]["why_not"]
 
@@ -336,7 +338,7 @@ def test_an_opened_question_replaces_the_one_before_and_tells_what_is_possible(m
     facts = [record.details for record in desk.records if record.event_type == "APPROVAL_OPENED"]
     assert [one["replaces"] for one in facts] == [0, 1, 2]
     assert all(one["can_edit"] for one in facts)
-    assert all(one["expires"].endswith("+00:00") for one in facts)
+    assert all(re.fullmatch(r"[-\d]{10}T[:\d]{8}\+00:00", one["expires"]) for one in facts)
     plain = Desk().answers(("approve", {}))
     plain.queue.decide(make.ask())
     assert (plain.records[0].details["can_edit"], plain.records[0].details["expires"]) == (False, "")
@@ -344,7 +346,8 @@ def test_an_opened_question_replaces_the_one_before_and_tells_what_is_possible(m
 
 def test_nobody_is_asked_before_it_is_opened_but_the_terminal(make):
     queue, request = ApprovalQueue(page_waits=True), make.ask()
-    assert (queue.decide(request).answer, queue.decide(request).by) == ("deny", "headless")
+    said = queue.decide(request)
+    assert (said.answer, said.by, said.of) == ("deny", "headless", request.digest)
     assert (queue.attended, queue.answered_elsewhere()) == (False, False)
     queue.here = Here()
     assert queue.decide(request).by == "human"
@@ -535,8 +538,9 @@ def test_who_is_not_there_is_not_asked_about_several(make):
         chosen("fly"),
         chosen("deny", digest="0" * 64),
         lambda record: PageAnswer("deny", record.details["digest"]).to_json(),
+        lambda record: PageAnswer("deny", record.details["digest"], choice="deny").to_json(),
     ],
-    ids=range(4),
+    ids=range(5),
 )
 def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(make, letter, monkeypatch):
     desk, clock = Desk(patience_s=90, clock=Ticking()), None
@@ -574,7 +578,10 @@ def test_a_page_that_was_first_wins_over_what_is_picked_at_the_terminal(make):
     alone = Desk(page_waits=False)
     assert alone.queue.pick(batch_question(runs(make)), None) is None
     assert alone.records == []
-    assert alone.queue.pick(batch_question(runs(make)), lambda: "mine") == "mine"
+    refused = alone.queue.pick(batch_question(runs(make)), lambda: "mine", lambda answer: f"not {answer.choice}")
+    assert refused == "mine", "what is said against an answer is said of the page's only"
+    assert [one.event_type for one in alone.records] == ["APPROVAL_OPENED", "APPROVAL_CLOSED"]
+    assert not alone.box.place(1, {}), "a page that comes now is too late"
 
 
 def offer_of(make):

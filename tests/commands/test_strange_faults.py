@@ -116,3 +116,65 @@ def test_a_lock_that_is_held_is_told(project, said, verb):
     assert code in (2, 3), text
     assert session in text or "in use" in text or "another" in text
     assert "Traceback" not in text
+
+
+#: What draws something, broken once, and the command that shows it.
+RENDERERS = [
+    ("rails.review.reports.sessions.sessions_table", "review --plain"),
+    ("rails.projections.session._turns", "review last --plain"),
+    ("rails.commands.review.render_session", "review last --plain"),
+    ("rails.review.html.turn_sections", "review last --html out.html"),
+    ("rails.review.html.render_html", "review last --html out.html"),
+    ("rails.review.export.markdown.session_as_markdown", "review last --markdown"),
+    ("rails.commands.review.session_as_json", "review last --json"),
+    ("rails.review.reports.report_list.models_table", "review --models"),
+    ("rails.review.reports.report_list.heat_table", "review --rules"),
+    ("rails.review.reports.report_list.drift_tables", "review --drift"),
+    ("rails.review.reports.report_list.decisions_table", "review --decisions"),
+    ("rails.render.markdown.block_lines", "review --decisions --markdown"),
+    ("rails.review.export.formats.answer_to_json", "log export last --format recording"),
+    ("rails.review.export.atif._Walk.take", "log export last --format atif"),
+]
+
+
+@pytest.mark.parametrize("make", [lambda: KeyError("x\x1b[2J"), MemoryError, os_error(errno.EIO)])
+def test_a_report_or_view_that_breaks_is_told_in_a_sentence_and_is_there_again(
+    project, said, monkeypatch, capsys, make
+):
+    assert said("run")[0] == 0
+    for target, words in RENDERERS:
+        real, errors = resolve(target), iter([make()])
+
+        def broken(*args, real=real, errors=errors, **kwargs):
+            for error in errors:
+                raise error
+            return real(*args, **kwargs)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(target, broken)
+            assert main(words.split()) == 3, target
+            out, told = capsys.readouterr()
+            assert told.startswith("ai-rails: "), target
+            assert "Traceback" not in out + told
+            assert "\x1b" not in told
+            assert main(words.split()) == 0, target
+        capsys.readouterr()
+
+
+@pytest.mark.parametrize("words", ["review", "gate", "doctor", "run x"])
+def test_a_folder_that_is_gone_is_named(project, capsys, words):
+    project.joinpath("gone").mkdir()
+    os.chdir(project / "gone")
+    project.joinpath("gone").rmdir()
+    assert main(words.split()) == 3
+    assert "the folder that you are in: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_run_from_a_folder_that_is_gone_ends_as_it_ended(project, said):
+    project.joinpath("gone").mkdir()
+    os.chdir(project / "gone")
+    project.joinpath("gone").rmdir()
+    code, text = said("run", "the task", "--project", str(project))
+    assert code == 0, text
+    assert f"--project {project}" in text
+    assert (project / "b.txt").read_text() == "new\n"

@@ -210,6 +210,7 @@ def test_a_finding_of_another_file_explains_one_only():
     moved = [("F401", "`os` imported but unused", "importos")]
     found = [finding(2), finding(3)]
     assert new_of(["a"], ["a", "import os", "import os"], [], found, moved=moved) == [False, True]
+    assert new_of(["a"], ["a", "import os", "import os"], [], found, moved=moved * 2) == [False, False]
     assert new_of(["a"], ["a", "import os", "import re"], [], [finding(3), finding(2)], moved=moved) == [True, False]
 
 
@@ -271,6 +272,11 @@ def test_a_line_is_alike_from_a_share_of_equal_characters_on_and_up_to_a_bound_o
         ("`a1` and 'b2' and \"c3\" at 4", "`a1` and 'b2' and \"c3\" at #", 4),
         ("too complex (11 > 10)  help: Do 3 things\nmore", "too complex (# > #)", 11),
         ("`x1`", "`x1`", -1),
+        (
+            "foo1 is referenced on line 2 but is not assigned (SC2154)",
+            "foo1 is referenced on line # but is not assigned (SC2154)",
+            2,
+        ),
     ],
 )
 def test_numbers_are_masked_but_never_those_of_a_name(message, masked, count):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rails.core.errors import UsageError
 from rails.core.verdict import NotChecked
 from rails.gate import ledger as ledgers
 from rails.gate.ledger import read_ledger
@@ -83,6 +84,8 @@ def test_without_git_what_is_hidden_stays_so_and_nothing_odd_is_required_but_a_n
         (r"bad\x0aname.py", "path", NAME): True,
         (r"bad\x0aname", "path", NAME): False,
     }
+    with pytest.raises(UsageError, match="is not in a git repository, so there is nothing to compare with"):
+        read_ledger(project, (), base="HEAD")
 
 
 def test_against_a_base_what_came_and_cannot_be_read_is_required(project, put, git):
@@ -175,6 +178,9 @@ def test_a_repository_that_is_recorded_is_left_out_while_its_commit_is_the_recor
     put("a.py")
     commit(git)
     assert told(read_ledger(project, (), base="HEAD")) == ([], [], {})
+    (project / "own").rename(project.parent / "moved")
+    assert told(read_ledger(project, (), base="HEAD")) == ([], [], {}), "it need not be there"
+    (project.parent / "moved").rename(project / "own")
     put("own/b.py", "y\n")
     git("commit", "-qam", "next", at=project / "own")
     git("add", "own")
@@ -183,6 +189,15 @@ def test_a_repository_that_is_recorded_is_left_out_while_its_commit_is_the_recor
     assert told(read_ledger(project, ()))[2] == {recorded: False}
     git("rm", "-qf", "--cached", "own")
     assert told(read_ledger(project, (), base="HEAD"))[2] == {("own", "read", OWN): True}
+
+
+def test_a_file_that_became_a_repository_is_told_as_one_that_nobody_recorded(project, put, git):
+    put("thing").write_text("x\n")
+    commit(git)
+    (project / "thing").unlink()
+    put("thing/.git/HEAD")
+    put("thing/evil.py")
+    assert told(read_ledger(project, (), base="HEAD")) == ([], [], {("thing", "read", OWN): True})
 
 
 def test_named_are_the_files_and_all_that_lies_in_the_folders(project, put, git):
@@ -302,7 +317,7 @@ def test_what_is_no_ordinary_file_is_never_the_same_as_an_empty_one(project, put
     for name, kind in (("pipe", "file"), ("link", "file"), ("nowhere", "file"), ("empty.py", "special")):
         base = {name: Tracked("100644", empty)}
         reader = ledgers._Reader(project, (), base, {})
-        assert not ledgers._is_unchanged(reader, ledgers._Entry(name, kind)), (name, kind)
+        assert ledgers._is_unchanged(reader, ledgers._Entry(name, kind)) is False, (name, kind)
 
 
 def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_required(project, put, git):

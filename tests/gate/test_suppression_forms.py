@@ -111,6 +111,12 @@ def test_a_comment_of_python_is_told_at_its_place_once(path, comment):
     assert found.message == f"This comment switches a check off: # {comment}"
 
 
+def test_a_comment_in_a_cell_of_a_notebook_is_one_of_python():
+    cell = b'{"cells": [{"cell_type": "code", "source": ["import os  # noqa: F401"]}]}\n'
+    assert [found.rule for found in new_ones("a.ipynb", b"", cell)] == ["new-suppression"]
+    assert new_ones("a.json", b"", cell) == []
+
+
 def test_a_suppression_is_one_whole_finding_whose_words_are_bounded():
     for length, cut in ((80, ""), (81, "… (+1 characters)")):
         comment = "# noqa ".ljust(length, "x")
@@ -138,6 +144,32 @@ def test_where_a_comment_begins_with_other_words_the_suppression_is_the_place():
     assert (found.column, found.end_column, found.message[-17:]) == (15, 30, ": # noqa: E501 so")
     (found,) = new_ones("a.js", b"", b"a() /* why eslint-disable-line x */\n")
     assert (found.column, found.end_column) == (12, 33)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("path", "lines", "message"),
+    [
+        ("a.js", ["x", "  /*", "eslint a: 0,", "b: 0 */ y"], "/*\\x0aeslint a: 0,\\x0ab: 0"),
+        ("a.ts", ["x", "  /* globals", "foo */"], "/* globals\\x0afoo"),
+        ("a.css", ["x", "  /*", " prettier-ignore", "*/"], "/*\\x0a prettier-ignore"),
+        ("a.hbs", ["x", "  {{!", " prettier-ignore }}"], "{{!\\x0a prettier-ignore }}"),
+    ],
+)
+def test_a_comment_of_several_lines_is_told_at_its_first_and_read_to_its_end(end, path, lines, message):
+    text = end.join(lines).encode()
+    (found,) = new_ones(path, b"", text)
+    assert (found.line, found.column) == (2, 3)
+    if end == "\n":
+        assert found.message.startswith(f"This comment switches a check off: {message}")
+    assert new_ones(path, text, text) == []
+    assert bool(new_ones(path, text, text.replace(b"b: 0", b"c: 0"))) == (b"b: 0" in text)
+
+
+def test_a_comment_of_several_lines_can_be_taken_off_and_every_line_stays():
+    seen = uncovered("a.js", b"/* eslint-disable-next-line a,\n b */\nx\n")
+    assert seen.text == b"/* xxxxxx-xxxxxxx-xxxx-xxxx x,\n b */\nx\n"
+    assert [*seen.excused] == [3]
 
 
 def test_what_only_sounds_like_one_is_none():

@@ -181,3 +181,35 @@ def test_code_findings_stand_where_git_says_that_the_base_held_them(planted, mon
     code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
     assert code == 1
     assert "F821" in {one["rule"] for one in report["findings"]}
+
+
+def test_a_commit_is_judged_by_the_index_that_git_makes_for_it(planted, monkeypatch, capsys):
+    world = planted(ways.KINDS[0], change=False)
+    world.put("a.py", ways.BAD)
+    hook = world.put(".git/hooks/pre-commit", '#!/bin/sh\ncp "$GIT_INDEX_FILE" .git/asked\nexit 1\n')
+    hook.chmod(0o755)
+    for words in (["-am", "all"], ["-m", "one", "a.py"]):
+        with pytest.raises(subprocess.CalledProcessError):
+            world.git("commit", *words)
+        monkeypatch.setenv("GIT_INDEX_FILE", ".git/asked")
+        code, report = gate(world.project, monkeypatch, capsys, "--staged", "a.py")
+        assert (code, {one["rule"] for one in report["findings"]}) == (1, {"F401", "F821"})
+        monkeypatch.delenv("GIT_INDEX_FILE")
+    monkeypatch.setenv("GIT_INDEX_FILE", str(shutil.copy(world.project / ".git/asked", world.project.parent / "index")))
+    assert gate(world.project, monkeypatch, capsys, "--staged")[0] == 0, "an index elsewhere is not git's"
+
+
+def test_no_file_of_the_repository_says_where_branches_parted(planted, monkeypatch, capsys):
+    world = planted(ways.KINDS[0], change=False)
+
+    def name():
+        asked = ["git", "-C", world.project, "rev-parse", "HEAD"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+    trunk = name()
+    world.git("branch", "trunk")
+    world.put("a.py", ways.BAD)
+    world.git("commit", "-qam", "mine")
+    world.put(".git/info/grafts", f"{trunk} {name()}\n")
+    code, report = gate(world.project, monkeypatch, capsys, "--diff", "trunk")
+    assert (code, {one["rule"] for one in report["findings"]}) == (1, {"F401", "F821"})

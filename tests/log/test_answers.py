@@ -1,5 +1,7 @@
 """Pending answers beside a log: one answer for each asking, genuine or nothing, and only while the run is alive."""
 
+import hashlib
+import hmac
 import json
 import multiprocessing
 import os
@@ -35,13 +37,16 @@ def file_of(log, number=7):
     return log.path.parent / "answers" / f"{number}.json"
 
 
-def test_an_answer_is_read_as_it_was_left_and_only_for_its_own_question(box):
+def test_an_answer_is_read_as_it_was_left_and_only_for_its_own_question(box, log):
     assert box.read(7) is None
     assert not box.waiting(7)
     assert box.place(7, YES)
     assert box.waiting(7)
     assert box.read(7) == YES
     assert box.read(8) is None
+    letter = json.loads(file_of(log).read_text())
+    signed = hmac.new(KEY, f"{log.session_id}\n7\n{letter['answer']}".encode(), hashlib.sha256)
+    assert letter["code"] == signed.hexdigest(), "the key is what signs"
 
 
 def test_the_first_answer_stays(box):
@@ -130,7 +135,7 @@ def test_answers_are_taken_while_the_run_is_alive(box, log):
     assert box.listening
     log.close()
     assert not box.listening
-    assert not is_being_written(log.state, "no-such-session")
+    assert is_being_written(log.state, "no-such-session") is False
 
 
 def test_a_run_without_a_box_takes_none(log):
@@ -140,19 +145,23 @@ def test_a_run_without_a_box_takes_none(log):
         box.place(7, YES)
 
 
-def test_the_key_is_made_once_for_the_user_alone(tmp_path):
-    key = answer_key(tmp_path / "config")
+def test_the_key_is_made_once_for_the_user_alone(tmp_path, monkeypatch):
+    folder = tmp_path / "home" / "config"
+    key = answer_key(folder)
     assert len(key) == 32
-    assert answer_key(tmp_path / "config") == key
-    assert (tmp_path / "config" / "answers.key").stat().st_mode & 0o077 == 0
-    (tmp_path / "config" / "answers.key").write_bytes(b"short")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / "answers.key").stat().st_mode & 0o077 == 0
+    with monkeypatch.context() as full_disk:
+        full_disk.delattr("rails.approval.pending.atomic_file.create")
+        assert answer_key(folder) == key, "what is there is read and not written again"
+    (folder / "answers.key").write_bytes(b"short")
     with pytest.raises(LogError, match="not a key"):
-        answer_key(tmp_path / "config")
+        answer_key(folder)
 
 
 def test_a_key_that_cannot_be_kept_is_said(tmp_path):
     (tmp_path / "config").write_text("a file where the folder would be")
-    with pytest.raises(LogError, match="cannot be kept"):
+    with pytest.raises(LogError, match=r"The key for answers cannot be kept in .*config: File exists$"):
         answer_key(tmp_path / "config")
 
 
@@ -236,8 +245,9 @@ def test_an_error_without_words_of_its_own_is_still_told(box, tmp_path, monkeypa
         raise OSError("odd")
 
     monkeypatch.setattr("rails.approval.pending.files.folder", odd)
-    with pytest.raises(LogError, match=r"cannot be left in .*: odd$"):
-        box.place(7, YES)
+    for call, words in ((box.listen, "Answers cannot be taken in"), (lambda: box.place(7, YES), "cannot be left in")):
+        with pytest.raises(LogError, match=rf"{words} .*: odd$"):
+            call()
     monkeypatch.setattr("pathlib.Path.touch", odd)
     with pytest.raises(LogError, match=r"Words cannot be taken in .*: odd$"):
         box.hear(on=True)

@@ -43,7 +43,7 @@ for name in ("jsonschema", "yaml", "rich.console", "prompt_toolkit", "msgspec", 
 SETS = tomllib.loads((HERE / "mutated_modules.toml").read_text(encoding="utf-8"))
 EQUIVALENT = HERE / "equivalent_mutants.txt"
 WANTED = 0.9
-CPU_SECONDS, MEMORY, WALL_SECONDS = 120, 6 << 30, 600
+CPU_SECONDS, MEMORY, WALL_SECONDS = 120, 6 << 30, 300
 #: Tests of how long something takes say nothing under a tracer, or beside others.
 UNTIMED = "not grows_with_the_size and not in_proportion and not linear_time and not within_seconds"
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-k", UNTIMED]

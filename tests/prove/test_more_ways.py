@@ -33,6 +33,61 @@ def top(lines):
     return {"a.py": BAD, "pyproject.toml": f"[tool.ruff]\n{lines}\n{RUFF}"}
 
 
+WEAK, STRONG = "[lint]\nselect = ['E9']\n", "[lint]\nselect = ['F']\n"
+SCHEMA = {"s.json": '{"properties": {"a": {"type": "integer"}}}', "d.json": '{"$schema": "./s.json", "a": 1}\n'}
+CALLED = {"s.json": '{"properties": {"a": {"$ref": "./t.json"}}}', "t.json": '{"type": "integer"}'}
+
+
+def extended(line, name="base.toml"):
+    """What the configuration extends is made weaker; ``line`` says in which way it is named."""
+    base = {"pyproject.toml": f"[tool.ruff]\n{line}\n", name: STRONG}
+    return Way(f"extended as {line}", {"a.py": BAD, name: WEAK}, "a.py", base)
+
+
+def held(files, then):
+    """What is committed first, and what is done to it."""
+
+    def plant(project, git):
+        for path, text in files.items():
+            (project / path).parent.mkdir(exist_ok=True)
+            (project / path).write_text(text)
+        git("add", "-A")
+        git("commit", "-qm", "more")
+        then(project)
+
+    return plant
+
+
+def weaker_target(project):
+    (project / "ruff.toml").symlink_to("conf/r.toml")
+    subprocess.run(["git", "add", "-A"], cwd=project, check=True)
+    words = ["-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false", "commit", "-qm", "link"]
+    subprocess.run(["git", *words], cwd=project, check=True)
+    (project / "conf/r.toml").write_text(WEAK)
+    (project / "a.py").write_text(BAD)
+
+
+def weaker_far_away(project):
+    for number in range(1000):
+        (project / f"d{number:04}").mkdir()
+        (project / f"d{number:04}/x.py").write_text("x = 1\n")
+    (project / "z/c.py").write_text(BAD)
+    (project / "z/ruff.toml").write_text(WEAK)
+
+
+def now_a_link(project):
+    (project / "weak.toml").write_text("[tool.ruff.lint]\nselect = ['E9']\n")
+    (project / "pyproject.toml").unlink()
+    (project / "pyproject.toml").symlink_to("weak.toml")
+    (project / "a.py").write_text(BAD)
+
+
+def moved_up(project):
+    (project / "pkg/ruff.toml").rename(project / "ruff.toml")
+    (project / "ruff.toml").write_text(WEAK)
+    (project / "pkg/b.py").write_text(BAD)
+
+
 LONG = "x = '" + "a" * 200 + "'\n"
 CONFIGURATION = [
     Way("ignore ALL", ruff("ignore = ['ALL']"), "a.py"),
@@ -64,6 +119,15 @@ CONFIGURATION = [
     Way("biome", {"s.js": "const a = ;\n", "biome.json": '{"files": {"includes": ["!**"]}}\n'}, "s.js"),
     Way("editorconfig", {"a.py": BAD, ".editorconfig": "[*]\nignore = true\n"}, "a.py"),
     Way("gitattributes encoding", {"a.py": BAD, ".gitattributes": "*.py working-tree-encoding=UTF-16 binary\n"}, "a.py", staged=False),
+    *map(extended, ['extend = "b\\u0061se.toml"', 'extend = """base.toml"""', "extend = '''\nbase.toml'''", '"ext\\u0065nd" = "base.toml"', 'extend = "././base.toml"']),
+    Way("a link's target", held({"conf/r.toml": STRONG}, weaker_target), "a.py"),
+    Way("now a link", now_a_link, "a.py"),
+    Way("moved to the folder above", held({"pkg/ruff.toml": STRONG}, moved_up), "pkg/b.py"),
+    Way("behind 1,000 folders", held({"z/c.py": "x = 1\n", "z/ruff.toml": STRONG}, weaker_far_away), "z/c.py"),
+    Way("schema that the data names", {"d.json": SCHEMA["d.json"].replace("1", "'x'".replace("'", '"')), "s.json": "{}"}, "d.json", SCHEMA),
+    Way("schema is named no more", {"d.json": '{"a": "x"}\n'}, "d.json", SCHEMA),
+    Way("schema is another", {"d.json": '{"$schema": "./n.json", "a": "x"}\n', "n.json": "{}"}, "d.json", SCHEMA),
+    Way("schema of a schema", {"d.json": '{"$schema": "./s.json", "a": "x"}\n', "t.json": "{}"}, "d.json", {**SCHEMA, **CALLED}),
     Way("gitattributes generated", {"a.py": BAD, ".gitattributes": "*.py linguist-generated -text ident\n"}, "a.py"),
     Way("modules", {"a.py": BAD, ".gitmodules": '[submodule "p"]\n\tpath = pkg\n\turl = ./x\n\tignore = all\n'}, "a.py"),
 ]  # fmt: skip
@@ -101,6 +165,17 @@ COMMENTS = [
     python("very long line", f"x = [{'1, ' * 100_000}]\nprint(undefined)\n"),
     python("end of file sign", "x = 1\n\x1aprint(undefined)\n"),
     python("conflict markers", "<<<<<<< a\nx = 1\n=======\nx = 2\n>>>>>>> b\n"),
+    python("isort of ruff", "# ruff: isort: skip_file\nimport sys\nimport os\n\nprint(os, sys)\n"),
+    python("isort of ruff, off", "# ruff:isort:off\nimport sys\nimport os\n\nprint(os, sys)\n"),
+    python("fmt: skip in a list", "x = { 'a':1 }  # why; fmt: skip\n"),
+    script("eslint on two lines", "/* eslint\n  no-undef: 0 */\nfoo();\n"),
+    script("eslint on its own line", "/*\n eslint no-undef: 0\n*/\nfoo();\n"),
+    script("global on its own line", "/*\r\n global foo\r\n*/\r\nfoo();\r\n"),
+    script("exported on two lines", "/* exported\n foo */\nvar foo = 1;\n"),
+    script("prettier-ignore on its own line of CSS", "/*\n prettier-ignore\n*/\na   {  b : c }\n", "s.css"),
+    script("prettier-ignore on its own line of HTML", "<!--\n prettier-ignore\n-->\n<p   >x</p>\n", "s.html"),
+    script("prettier-ignore-start on its own line", "# T\n\n<!--\nprettier-ignore-start\n-->\n\n* a\n", "s.md"),
+    script("prettier-ignore in Handlebars", "{{! prettier-ignore }}\n<p   >x</p>\n", "s.hbs"),
     script("disable-line", "foo() // eslint-disable-line\n"),
     script("disable-next-line", "// eslint-disable-next-line no-undef -- because\nfoo();\n"),
     script("eslint-env", "/* eslint-env browser */\nalert(1);\n"),
@@ -199,6 +274,24 @@ def broken_index(project, git):
     (project / ".git/index").write_bytes(b"DIRC\0\0\0\2garbage")
 
 
+def reordered(project):
+    (project / ".gitignore").write_text("!keep.gen.py\n*.gen.py\n")
+    (project / "keep.gen.py").write_text(BAD)
+
+
+def exception_gone(project):
+    (project / "gen/.gitignore").unlink()
+    (project / "gen/c.py").write_text(BAD)
+
+
+def exception_emptied(project):
+    (project / "gen/.gitignore").write_text("# nothing\n")
+    (project / "gen/c.py").write_text(BAD)
+
+
+GENERATED = {".gitignore": "gen/*\n!gen/.gitignore\n", "gen/.gitignore": "!*.py\n"}
+
+
 def locked_index(project, git):
     (project / "a.py").write_text(BAD)
     (project / ".git/index.lock").write_text("")
@@ -288,6 +381,9 @@ PLACES = [
     Way("sparse", sparse, "a.py", staged=False),
     Way("replaced commit", replaced_commit, "a.py"),
     Way("grafts", grafted, "a.py"),
+    Way("patterns in another order", held({".gitignore": "*.gen.py\n!keep.gen.py\n"}, reordered), "keep.gen.py", staged=False, plain=False),
+    Way("an exception's file is gone", held(GENERATED, exception_gone), "gen/c.py", staged=False, plain=False),
+    Way("an exception is gone", held(GENERATED, exception_emptied), "gen/c.py", staged=False, plain=False),
     Way("gitdir", gitdir, "pkg", staged=False),
     Way("split index", split_index, "a.py"),
     Way("link inside", linked_inside, "link.py"),

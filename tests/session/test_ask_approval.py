@@ -155,6 +155,18 @@ def test_without_a_rule_book_nothing_more_is_asked_or_kept_back():
     assert ask_approval.may_read(context, run_of(1, "read_file"), "text") is None
 
 
+def test_rules_that_only_allow_are_not_asked_about_each_use_of_a_tool():
+    class Loose(Rules):
+        tightens = False
+
+        def looks_at(self, request):
+            raise AssertionError("nothing could come of it")
+
+    context = asked_by(Loose())
+    assert ask_approval.has_to_ask(context, run_of(1, asks=False)) is False
+    assert ask_approval.may_read(context, run_of(1), "text") is None
+
+
 def test_a_list_leaves_out_what_a_rule_keeps_from_it_or_from_reading_and_a_read_is_asked_instead():
     context = asked_by(Rules())
     reason = ask_approval.kept_back(context, run_of(1, "list_files"))
@@ -255,11 +267,22 @@ def test_only_those_right_after_the_first_that_are_alike_are_put_together():
         assert [one.id for one in human.asked[0]] == expected
 
 
+def test_an_answer_that_was_not_given_to_all_at_once_names_no_batch():
+    class ByRule(Together):
+        def decide_batch(self, requests):
+            return [replace(decision, batch="") for decision in super().decide_batch(requests)]
+
+    context = asked_by(ByRule("deny", "deny"))
+    ask_approval.ask_batch(context, [run_of(1), run_of(2)])
+    assert {event.batch for event in context.said} == {""}
+
+
 def test_where_there_is_nothing_to_put_together_nothing_is_asked():
     for human, requests in (
         (Together(), []),
         (Together(), [run_of(1)]),
         (Together(), [run_of(1), run_of(2, "other")]),
+        (Together(), [run_of(1), run_of(2, asks=False)]),
         (Together(), [run_of(1, asks=False), run_of(2), run_of(3)]),
         (Together(), [run_of(1), run_of(2, asks=False), run_of(3)]),
         (Human(), [run_of(1), run_of(2)]),
@@ -288,6 +311,10 @@ def test_a_question_says_that_a_program_runs_unless_a_sandbox_holds_this_very_to
         assert bool(asked.risks) is risky
         assert asked.notes == ("runs it",)
         assert (asked.id, asked.agent, asked.model, asked.doubts) == ("t1.r1", "coder", "m", ())
+        context.from_project = ("run_tests",)
+        assert any(
+            "comes from the project" in risk for risk in ask_approval.approval_request_for(context, run_of(1)).risks
+        )
         context.echo = lambda request: "an echo"
         assert ask_approval.approval_request_for(context, run_of(1)).doubts == ("an echo",)
         assert ask_approval.approval_request_for(context, run_of(1), alone=False).notes == ()

@@ -13,6 +13,7 @@ from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
 from rails.core.events.session import ErrorEvent
+from rails.gate.support import executed_config
 from rails.log.reader import verify
 
 SECRET_WORD = "injected-4711"
@@ -164,7 +165,9 @@ def test_a_session_that_ends_right_after_a_fault_is_resumed(project, monkeypatch
     assert done.ending.outcome in ("done", "nothing_done")
 
 
-@pytest.mark.parametrize("name", ["data", "javascript", "markdown", "markup", "n8n", "python", "text"])
+@pytest.mark.parametrize(
+    "name", ["data", "javascript", "markdown", "markup", "n8n", "notebook", "python", "schemas", "shell", "text"]
+)
 def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
     files = {
         "data": ("b.json", "{}\n"),
@@ -174,8 +177,12 @@ def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
         "python": ("b.py", "X = 1\n"),
         "markup": ("b.css", "a {}\n"),
         "text": ("b.go", "package b\n"),
+        "shell": ("b.sh", "echo hi\n"),
+        "notebook": ("b.ipynb", '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n'),
+        "schemas": ("b.json", '{"$schema": "http://json-schema.org/draft-07/schema#"}\n'),
     }
-    place = {"n8n": "rails.gate.checks.n8n.check_workflow"}.get(name, f"rails.gate.checks.{name}.run_check")
+    within = {"n8n": "n8n.check_workflow", "schemas": "schemas.findings_of_schema"}
+    place = f"rails.gate.checks.{within.get(name, f'{name}.run_check')}"
     calls = break_once(monkeypatch, place, times=9)
     path, content = files[name]
     done = project(request("write_file", file_path=path, content=content), "Done.", approvals=["approve"])
@@ -184,6 +191,29 @@ def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
     assert verdict["status"] == "error"
     assert any("crashed" in miss["reason"] for miss in verdict["not_checked"])
     assert done.ending.outcome == "done"
+
+
+def test_a_command_of_the_project_as_a_check_that_breaks_is_never_a_pass(project, monkeypatch):
+    own = b'[[gate.command]]\nname = "words"\nrun = ["true"]\n'
+    (project.project / ".rails.toml").write_bytes(own)
+    executed_config.agree(project.project, own)
+    calls = break_once(monkeypatch, "rails.gate.command_checks.findings_of_command", times=9)
+    done = project(EDIT, "Done.", approvals=["approve"])
+    assert calls
+    (miss,) = [one for one in done.events("GATE_VERDICT")[0]["not_checked"] if one["check"] == "words"]
+    assert miss["required"]
+    assert "crashed" in miss["reason"]
+
+
+def test_an_outline_that_breaks_says_so_and_keeps_the_verdict_from_nobody(project, monkeypatch):
+    calls = break_once(monkeypatch, "rails.n8n.summary.workflow_summary", times=9)
+    flow = request("write_file", file_path="b.json", content='{"nodes": [], "connections": {}}\n')
+    done = project(flow, "Done.", approvals=["approve"])
+    assert calls
+    assert done.ending.outcome == "done"
+    (verdict,) = done.events("GATE_VERDICT")
+    assert "no outline could be made" in verdict["outlines"][0]["title"]
+    assert faults_of(done) == []
 
 
 class Broken:

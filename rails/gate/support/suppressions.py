@@ -16,16 +16,16 @@ from rails.gate.support.read_file import run_by_python
 
 _PYTHON: Final = (
     r"#\s*(?:(?:ruff|flake8)\s*[:=]\s*(?:noqa|disable|ignore|file-ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
-    r"|pyright:\s*(?:ignore|basic|off)|pyre-(?:ignore|fixme)|pylint:\s*(?:disable|skip)|fmt:\s*(?:off|skip)|yapf:\s*disable"
-    r"|isort:\s*(?:skip|off|split|dont-add)|autopep8:\s*off|pyrefly:\s*ignore|pytype:\s*(?:disable|skip)|nosec\b"
+    r"|pyright:\s*(?:ignore|basic|off)|pyre-(?:ignore|fixme)|pylint:\s*(?:disable|skip)|(?:[^#\n]*;\s*)?fmt:\s*(?:off|skip)|yapf:\s*disable"
+    r"|(?:ruff:\s*)?isort:\s*(?:skip|off|split|dont-add)|autopep8:\s*off|pyrefly:\s*ignore|pytype:\s*(?:disable|skip)|nosec\b"
     r"|bandit:\s*skip|pragma:\s*no\s*(?:cover|branch))"
 )
 _SCRIPT: Final = (
     r"(?:eslint-disable(?:-next-line|-line)?|eslint-enable|eslint-env\b|/\*\s*(?:eslint\s+\S|globals?\s+\S|exported\s+\S)|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|biome-ignore(?:-all)?"
-    r"|oxlint-disable|jshint\s+ignore|istanbul\s+ignore)"
+    r"|oxlint-disable|jshint\s+ignore|(?:istanbul|[cv]8)\s+ignore)"
 )
 #: In every other text: what Prettier leaves as it is.
-_ELSEWHERE: Final = r"(?:<!--|#|/\*|\{\{!--|//)\s*prettier-ignore(?:-start|-attribute)?\b"
+_ELSEWHERE: Final = r"(?:(?:<!--|/\*|\{\{~?!(?:--)?)\s*|(?:#|//)[ \t]*)prettier-ignore(?:-start|-attribute)?\b"
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _FILE_LEVEL: Final = lazy(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
 
@@ -36,6 +36,8 @@ _OF_A_LINE: Final = lazy(
 )
 _NEXT_LINE: Final = lazy(r"next-line|biome-ignore", re.I)
 _LINE_END: Final = lazy(r"(\r\n|\r|\n)")
+#: How long the comment of a rule may be, to be read to its end.
+_LONG: Final = 10_000
 
 
 class Uncovered(NamedTuple):
@@ -52,8 +54,9 @@ def uncovered(path: str, data: bytes) -> Uncovered:
     for number, column, comment in _all(path, data):
         if _OF_A_LINE.search(comment):
             line, at = pieces[2 * number - 2], column - 1
-            pieces[2 * number - 2] = line[:at] + re.sub(r"\w", "x", comment) + line[at + len(comment) :]
-            excused.setdefault(number + bool(_NEXT_LINE.search(comment)), _key(comment))
+            first, *more = split_lines(comment)
+            pieces[2 * number - 2] = line[:at] + re.sub(r"\w", "x", first) + line[at + len(first) :]
+            excused.setdefault(number + len(more) + bool(_NEXT_LINE.search(comment)), _key(comment))
     return Uncovered("".join(pieces).encode(), excused)
 
 
@@ -111,10 +114,19 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
         yield from _python(text)
         return
     pattern = _SCRIPT if suffix in _SCRIPTS else _PYTHON if suffix == ".ipynb" else _ELSEWHERE
-    if re.search(pattern, text, re.I):
-        for number, line in enumerate(split_lines(text), 1):
-            for found in re.finditer(pattern, line, re.I):
-                yield number, found.start() + 1, line[found.start() :].rstrip("*/ ")
+    number, at = 1, 0
+    for found in re.finditer(pattern, text, re.I):
+        number += len(_LINE_END.findall(text, at, at := found.start()))
+        begun = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+        yield number, at - begun + 1, text[at : _end(text, at, found.end())].rstrip("*/ ")
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """Return where a comment ends whose words begin at ``start``: with its block, or else with its line."""
+    line = _LINE_END.search(text, end)
+    eol = line.start() if line else len(text)
+    is_block = text.rfind("/*", max(start - _LONG, 0), end) > text.rfind("*/", max(start - _LONG, 0), start)
+    return max(eol, text.find("*/", end, end + _LONG)) if is_block and "*/" not in text[end:eol] else eol
 
 
 def _python(text: str) -> Iterator[tuple[int, int, str]]:
