@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN
     except OSError as error:
-        file = f"{error.filename}: " if error.filename else ""
+        file = f"{error.filename}: " if error.filename else "" if _is_somewhere() else "the folder that you are in: "
         print(f"ai-rails: {file}{error.strerror or error}. Nothing more was done.", file=sys.stderr)
         return EXIT_BROKEN
     except Exception as error:
@@ -79,6 +79,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = one_line(f"{type(error).__name__}: {error}".partition("\n")[0], 400)
         print(f"ai-rails: a fault of AI-Rails itself ({words}). What was written stays. {_REPORT}", file=sys.stderr)
         return EXIT_BROKEN
+
+
+def _is_somewhere() -> bool:
+    try:
+        return bool(os.getcwd())  # noqa: PTH109 - pathlib is not loaded for this
+    except OSError:  # it was deleted
+        return False
 
 
 def _at_home() -> bool:

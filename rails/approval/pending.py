@@ -68,7 +68,9 @@ class PendingAnswers:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
                 return atomic_file.create(box, _name(question), letter)
         except OSError as error:
-            raise LogError(f"The answer cannot be left in {self._folder}: {error.strerror or error}") from error
+            raise LogError(
+                f"The answer cannot be left in {self._folder}: {error.strerror or error}. Nothing of it is done."
+            ) from error
 
     def waiting(self, question: int) -> bool:
         """Whether there is an answer."""

@@ -301,12 +301,20 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     _summary(screen)
     if ending.outcome not in ("done", "left"):
         screen.line(f"  {one_line(ending.message.removeprefix(screen.failed).strip(), 1_500)}", style)
-    where = "" if project == Path.cwd() else f" --project {project}"
+    where = _option_for(project)
     if ending.outcome == "gave_up" and ending.file:
         screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
         screen.line(f'  or advise:  ai-rails run --resume {ending.session_id}{where} "what it does not see"', "bold")
     _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=ending.outcome == "left")
     return EXIT_OF[ending.outcome]
+
+
+def _option_for(project: Path) -> str:
+    """Return what a command needs for ``project``: nothing in it, wherever the folder one is in is still there."""
+    with contextlib.suppress(OSError):
+        if project == Path.cwd():
+            return ""
+    return f" --project {project}"
 
 
 def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str, *, talks: bool) -> int:
@@ -315,7 +323,7 @@ def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str,
     screen.line()
     screen.line(f"Stopped by {by}. What was approved and written stays; nothing is half done.", "yellow")
     _summary(screen)
-    where = "" if project == Path.cwd() else f" --project {project}"
+    where = _option_for(project)
     _what_next(session_id, screen, where, paused=True, talks=talks)
     return EXIT_INTERRUPTED if by == "Ctrl-C" else 128 + signal.Signals[by]
 

@@ -188,7 +188,7 @@ def _say_resumed(session: Session, resumed: ResumeState, screen: ProgressScreen)
 @contextlib.contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
     """Let what ends a program from outside end a session as Ctrl-C does; what is ignored (nohup) stays ignored."""
-    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
     taken = [one for one, handler in before.items() if handler is signal.SIG_DFL]
     for one in taken:
         signal.signal(one, interrupted)

@@ -24,7 +24,7 @@ _DOTTED: Final = lazy(
 )
 
 _WHAT: Final = (
-    r"(?:code|codes|implementations?|files?|functions?|methods?|class(?:es)?|modules?|components?|scripts?|documents?|"
+    r"(?:code|codes|implementations?|files?|functions?|methods?|class(?:es)?|modules?|components?|scripts?|documents?|pages?|templates?|quer(?:y|ies)|impl|"
     r"logic|body|imports?|styles?|tests?|content|contents|lines?|sections?|definitions?|properties|fields|config|"
     r"configuration|values?|entries|items|nodes|stuff|parts?|text|handlers?|routes?|rules?)"
 )
@@ -34,11 +34,16 @@ _STATE: Final = (
     r"original|existing|is|identical|follows?|intact)[\s,;:]*)+)?"
 )
 _OF: Final = r"(?:\s+of)?(?:\s+(?:the|your|this|my|our|its))?(?:\s+(?:existing|original|current|previous|other|old))?"
+_SAME: Final = (
+    r"\s+(?:(?:is|are|stays?|remains?|kept|left)\s+)*(?:un(?:changed|modified|touched)|omitted|intact|(?:exactly\s+)?the\s+"
+    r"same|as\s+(?:is|it\s+is|before|above))"
+)
 _PHRASE: Final = lazy(
     rf"(?:(?:the|all|and|keep|all\s+the|keep\s+the|keep\s+all)\s+)*(?:"
     rf"(?:rest|remainder){_OF}(?:\s+{_WHAT})*(?:\s+(?:here|above|below))?{_STATE}"
     rf"|(?:existing|remaining|unchanged|omitted|previous|original|other\s+existing)(?:\s+\w+)?\s+{_WHAT}{_STATE}"
-    rf"|(?:existing|remaining|previous|original)\s+{_WHAT}"
+    rf"|(?:existing|remaining|previous|original)\s+{_WHAT}|(?:rest|remainder){_OF}\s+[\w.]+{_SAME}"
+    rf"|(?:everything|all)\s+else{_SAME}|other\s+{_WHAT}(?:{_SAME}|\s+here)|code\s+continues(?:\s+(?:here|below))?"
     rf"|{_WHAT}\s+(?:omitted|unchanged|truncated|elided|remains?\s+(?:unchanged|the\s+same)|stays?\s+the\s+same){_STATE}"
     rf"|(?:unchanged|snip|snipped|omitted|truncated|no\s+changes?(?:\s+here)?|same\s+as\s+(?:before|above|original))"
     rf"|(?:omitted|unchanged)\s+for\s+brevity|your\s+(?:existing|original)\s+{_WHAT}{_STATE}"
@@ -66,7 +71,9 @@ def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
 
 #: A cheap look at the whole text: none of these words, no placeholder.
 _LOOKS: Final = lazy(
-    r"rest|remain|existing|unchanged|omitted|previous|original|snip|truncated|elided|no changes?|same", re.I
+    r"rest|remain|existing|unchanged|omitted|previous|original|snip|truncated|elided|no changes?|same|continues|"
+    r"\belse as|\bother \w+ here",
+    re.I,
 )
 
 

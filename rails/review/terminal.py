@@ -47,5 +47,7 @@ def _result(view: SessionView) -> Iterator[Block]:
     yield from session_warnings(view)
     yield from session_figures(view)
     yield session_history(replace(view, head=""))
-    words = f"{view.outcome}: {view.message}" if view.outcome else "unfinished: the log has no end of the session"
+    resume = f"; where nothing runs it any more: ai-rails run --resume {view.session_id}" if view.models else ""
+    unfinished = f"unfinished: the log has no end of the session{resume}"
+    words = f"{view.outcome}: {view.message}" if view.outcome else unfinished
     yield Notes("outcome", "Outcome", (words,), "good" if view.outcome == "done" else "open")

@@ -1,12 +1,14 @@
 """How well code is contained on this machine: each way is tried, and what it holds is found by trying to break out.
 
 A try that could not be made counts as one that got out. The answer is kept for this process, and in the user's cache
-for as long as the kernel runs and bubblewrap is the same, so that a one-shot gate does not pay for it again.
+for as long as the kernel runs and bubblewrap is the same, so that a one-shot gate does not pay for it again. What a
+passing fault has kept from being tried (no memory, no descriptors, no time) is not kept there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import platform
@@ -35,6 +37,9 @@ _ABOUT: Final = {
 #: What level 1 leaves open besides.
 _PARTLY: Final = ("names of files and processes",)
 _SECONDS: Final = 20.0
+_PASSING: Final = frozenset(
+    (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.ETIMEDOUT)
+)
 _INSTALL: Final = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
 
 _known: dict[str, Label] = {}
@@ -44,14 +49,19 @@ def label(*, fresh: bool = False) -> Label:
     """Return the best level that there is, with what the tries found; ``fresh`` tries again."""
     found = None if fresh else _known.get("") or _cached()
     if found is None:
-        found = _best()
-        _keep(found)
+        passing: list[BaseException] = []
+        found = _best(passing)
+        if not passing:
+            _keep(found)
     _known[""] = found
     return found
 
 
-def at_level(level: int) -> Label:
-    """Return what the tries find at one level; its ``level`` is 0 where it cannot be had."""
+def at_level(level: int, passing: list[BaseException] | None = None) -> Label:
+    """Return what the tries find at one level; its ``level`` is 0 where it cannot be had.
+
+    A fault that may be over the next time is put into ``passing``.
+    """
     ready, why = _tool(level)
     if not ready:
         return Label(NONE, why=why)
@@ -59,7 +69,10 @@ def at_level(level: int) -> Label:
     tool = {OVERLAY: f"{text}, overlay", COPY: f"{text}, copy", PARTIAL: text}.get(level, "")
     try:
         held = _tries(Label(level, tool))
-    except RailsError as error:
+    except (RailsError, OSError) as error:
+        cause = error.__cause__ or error
+        if passing is not None and isinstance(cause, OSError) and cause.errno in _PASSING:
+            passing.append(cause)
         return Label(NONE, why=f"{name}: {error}")
     out = tuple(dict.fromkeys(_ABOUT[name] for name in _ABOUT if not held.get(name)))
     if "files" in out:
@@ -67,11 +80,11 @@ def at_level(level: int) -> Label:
     return Label(level, tool, (*out, *(_PARTLY if level == PARTIAL else ())))
 
 
-def _best() -> Label:
+def _best(passing: list[BaseException] | None = None) -> Label:
     """Try one level after the other; the first that holds files is it, with why the ones above are not."""
     reasons: list[str] = []
     for level in (OVERLAY, COPY, PARTIAL):
-        found = at_level(level)
+        found = at_level(level, passing)
         if found.level:
             return Label(found.level, found.tool, found.open, "; ".join(dict.fromkeys(reasons)))
         reasons.append(found.why)
@@ -112,6 +125,8 @@ def _tries(label: Label) -> dict[str, bool]:
             view = SandboxView(project, layer, (Path(__file__).parent,))
             ran = run(argv, view, limits=SandboxLimits(seconds=_SECONDS), label=label)
         got_out = outside.read_text() != "secret"
+    if ran.timed_out:
+        raise TimeoutError(errno.ETIMEDOUT, f"no answer within {_SECONDS:g} s")
     try:
         held = {name: value is True for name, value in json.loads(ran.out).items()}
     except (ValueError, AttributeError):

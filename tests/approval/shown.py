@@ -232,10 +232,14 @@ def split(text, both_crlf):
     return found[:-1] if found[-1] == "" else found
 
 
-def unseen(request, known):
-    """Return the files of which neither card nor page lets a reader know the new text; none where a risk is named."""
+def unseen(request, known, excuses=None):
+    """Return the files of which neither card nor page lets a reader know the new text.
+
+    None where a risk is named: any that is about content, or one of ``excuses``.
+    """
     missing = []
-    if any(risk.kind not in ("checks", "run", "project_tool", "executable") for risk in request.named):
+    said = {risk.kind for risk in request.named}
+    if said & set(excuses) if excuses else said - {"checks", "run", "project_tool", "executable"}:
         return missing
     # What a log cannot hold the page names, and asks for the word.
     pages = () if audit_of(request).unseen else (("page", of_page),)

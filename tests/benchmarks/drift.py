@@ -592,7 +592,149 @@ def nothing_new(rng):
     return join(block.lines), block.old, block.old, ()
 
 
+# -- what models really write -----------------------------------------------------------------------
+
+
+def tabs_dedented(rng):
+    """A file of tabs; the block was sent at the left, with spaces."""
+    block = next(b for b in blocks(rng, indented=True) if steady(b))
+    width = depth((*block.old, *block.new))
+    lines = [[tabs(line) for line in part] for part in (block.lines, block.result())]
+    return join(lines[0]), dedent(block.old, width), dedent(block.new, width), join(lines[1])
+
+
+def tabs_as_blanks(width):
+    def make(rng):
+        block = next(b for b in blocks(rng) if steady(b) and any(line.startswith(" ") for line in b.old))
+        sent = [[tabs(line).expandtabs(width) for line in part] for part in (block.old, block.new)]
+        return join(map(tabs, block.lines)), *sent, join(map(tabs, block.result()))
+
+    return make
+
+
+def tabs_of_eight(rng):
+    """Levels of four columns, written with tabs of eight, as in old C and Perl; or refused where that is not clear."""
+    block = next(b for b in blocks(rng) if steady(b) and sum(len(x) - len(x.lstrip()) >= 8 for x in b.old) > 1)
+    return join(map(eights, block.lines)), block.old, block.new, join(map(eights, block.result()))
+
+
+def eights(line):
+    blanks = len(line) - len(line.lstrip())
+    return "\t" * (blanks // 8) + " " * (blanks % 8) + line.lstrip()
+
+
+def half_line_ends(rng):
+    """A file with Windows line ends; the block was cut at the line feeds, so its last line keeps half of one."""
+    block = next(blocks(rng))
+    sent = [[f"{line}\r" for line in part] for part in (block.old, block.new)]
+    return join(block.lines, "\r\n"), *sent, join(block.result(), "\r\n")
+
+
+def no_break_spaces(rng):
+    block = next(b for b in blocks(rng) if any(" = " in line for line in b.old))
+    return join(block.lines), [x.replace(" = ", "\u00a0= ") for x in block.old], block.new, join(block.result())
+
+
+def last_line_cut(rng):
+    """The last line of both texts stops in the middle: a literal match."""
+    for block in blocks(rng):
+        cut = block.old[-1][: len(block.old[-1]) - 2]
+        old, new = [*block.old[:-1], cut], ["before()", *block.old[:-1], cut]
+        text, search = "\n".join(block.lines), "\n".join(old)
+        if cut.strip() and text.count(search) == 1:
+            return join(block.lines), old, new, text.replace(search, "\n".join(new)).encode()
+    raise AssertionError
+
+
+def context(change):
+    """One inner line, which the edit leaves alone, is not as in the file: ``change`` says what was sent for it."""
+
+    def make(rng):
+        for block in blocks(rng, least=4):
+            at = rng.randrange(1, len(block.old) - 1)
+            line = block.old[at]
+            sent = change(line) if line.strip() and block.old.count(line) == block.new.count(line) == 1 else None
+            if sent is None or sent == [line]:
+                continue
+            texts = [[x for one in part for x in (sent if one == line else [one])] for part in (block.old, block.new)]
+            if "\n".join(texts[0]) not in "\n".join(block.lines) and count(block.lines, texts[0]) == 0:
+                return join(block.lines), *texts, ()
+        raise AssertionError
+
+    return make
+
+
+def only(pattern, text):
+    """Return a change of a line: the first match of ``pattern`` replaced; none where there is no match."""
+    return lambda line: [re.sub(pattern, text, line, count=1)] if re.search(pattern, line) else None
+
+
+def split_at_comma(line):
+    head, found, rest = line.partition(", ")
+    return [f"{head},", f"        {rest}"] if found and not line.lstrip().startswith("#") else None
+
+
+def lines_joined(rng):
+    for block in blocks(rng, least=5):
+        at = len(block.old) // 2
+        if block.old[at].strip() and block.old[at - 1].strip():
+            old = [*block.old[: at - 1], f"{block.old[at - 1]} {block.old[at].strip()}", *block.old[at + 1 :]]
+            return join(block.lines), old, [*old, "added()"], ()
+    raise AssertionError
+
+
+def lines_swapped(rng):
+    for block in blocks(rng, least=5):
+        at = rng.randrange(1, len(block.old) - 1)
+        old = [*block.old[: at - 1], block.old[at], block.old[at - 1], *block.old[at + 1 :]]
+        if old != list(block.old) and count(block.lines, old) == 0:
+            return join(block.lines), old, [*old, "added()"], ()
+    raise AssertionError
+
+
+def comment_wrapped_anew(rng):
+    for lines in pieces(rng):
+        for at in range(5, PIECE - 8):
+            one, other = lines[at], lines[at + 1]
+            words = other.split()
+            if one.lstrip().startswith("# ") and words[:1] == ["#"] and len(one) > 50 and len(words) > 4:
+                blanks = one[: len(one) - len(one.lstrip())]
+                old = [lines[at - 1], f"{one} {words[1]}", f"{blanks}# {' '.join(words[2:])}", lines[at + 2]]
+                return join(lines), old, [*old, "added()"], ()
+    raise AssertionError
+
+
+def blank_line_dropped(rng):
+    for block in blocks(rng, least=6):
+        old, new = ([line for line in part if line.strip()] for part in (block.old, block.new))
+        if len(old) < len(block.old) and old != new:
+            return join(block.lines), old, new, ()
+    raise AssertionError
+
+
+def structure_lost(rng):
+    """All blanks are gone, though the block has several depths: where a new line stands is not known."""
+    block = next(
+        b for b in blocks(rng, indented=True) if len({len(x) - len(x.lstrip()) for x in b.old if x.strip()}) > 1
+    )
+    old = [line.lstrip() for line in block.old]
+    return join(block.lines), old, [*old, "added()"], ()
+
+
+def middle_left_out(rng):
+    block = next(b for b in blocks(rng, least=6) if b.old[:2] + b.old[-2:] != b.new[:2] + b.new[-2:])
+    old, new = ([*part[:2], "...", *part[-2:]] for part in (block.old, block.new))
+    return join(block.lines), old, new, ()
+
+
+def diff_signs_copied(rng):
+    block = next(blocks(rng))
+    return join(block.lines), [f"-{x}" for x in block.old], [f"+{x}" for x in block.new], ()
+
+
 Maker = Callable[[random.Random], tuple]
+#: Right or refused, both are fair; anything else is silently wrong.
+EITHER: dict[str, Maker] = {"tabs of eight columns": tabs_of_eight}
 RECOVERABLE: dict[str, Maker] = {
     "exact": exact,
     "de-indented": de_indented,
@@ -628,6 +770,14 @@ RECOVERABLE: dict[str, Maker] = {
     "Latin-1 file": in_encoding("latin-1", "café déjà vu"),
     "Shift-JIS file": in_encoding("cp932", "これは日本語のコメントです。"),
     "Cyrillic file": in_encoding("cp1251", "это комментарий на русском языке"),
+    "Chinese file": in_encoding("gb18030", "这是一个中文注释，用于测试编码识别的正确性。"),
+    "Korean file": in_encoding("euc-kr", "이것은 한국어 주석입니다. 인코딩을 시험합니다."),
+    "tab file, sent at the left": tabs_dedented,
+    "tab file, eight blanks sent": tabs_as_blanks(8),
+    "tab file, two blanks sent": tabs_as_blanks(2),
+    "half line ends sent": half_line_ends,
+    "no-break spaces sent": no_break_spaces,
+    "last line cut": last_line_cut,
 }
 REFUSABLE: dict[str, Maker] = {
     "stale word": stale_word,
@@ -647,12 +797,30 @@ REFUSABLE: dict[str, Maker] = {
     "control character": control_sent,
     "not in the encoding": not_in_the_encoding,
     "encoding unknown": encoding_unknown,
+    "variable renamed in context": context(only(r"\b[a-z_]{4,}\b", "another_name")),
+    "comment line dropped": context(lambda line: [] if line.lstrip().startswith("#") else None),
+    "comment line added": context(lambda line: ["# a note", line]),
+    "comment at the end dropped": context(only(r"\s+# .*", "")),
+    "trailing comma added": context(only(r"(\w)\)$", r"\1,)")),
+    "trailing comma dropped": context(only(r",$", "")),
+    "quotes changed": context(lambda x: [x.replace("'", '"')] if "'" in x and '"' not in x else None),
+    "number changed": context(only(r"\b[0-8]\b", "9")),
+    "negation dropped": context(only(" not ", " ")),
+    "entities sent": context(only("[<>]", "&lt;")),
+    "long line split": context(split_at_comma),
+    "lines joined": lines_joined,
+    "lines swapped": lines_swapped,
+    "comment wrapped anew": comment_wrapped_anew,
+    "blank line dropped": blank_line_dropped,
+    "all indentation lost": structure_lost,
+    "middle left out": middle_left_out,
+    "diff signs copied": diff_signs_copied,
 }
 
 
 def cases(each, seed=1):
     """Yield ``each`` cases of every kind."""
-    for kind, make in {**RECOVERABLE, **REFUSABLE}.items():
+    for kind, make in {**RECOVERABLE, **EITHER, **REFUSABLE}.items():
         rng = random.Random(f"{seed} {kind}")
         for _ in range(each):
             data, old, new, right, *rest = make(rng)

@@ -75,7 +75,7 @@ def run_drift(options):
 def print_table(contestants, score):
     print("| Kind | " + " | ".join(contestants) + " |")
     print("|---" * (len(contestants) + 1) + "|")
-    for kinds in (drift.RECOVERABLE, drift.REFUSABLE):
+    for kinds, mark in ((drift.RECOVERABLE, ""), (drift.EITHER, " (either)"), (drift.REFUSABLE, " (refuse)")):
         for kind in kinds:
             cells = []
             for name in contestants:
@@ -83,11 +83,11 @@ def print_table(contestants, score):
                 if not seen:
                     cells.append("–")
                     continue
-                good = seen["right"] if kinds is drift.RECOVERABLE else seen["refused"]
-                missed = seen["refused"] if kinds is drift.RECOVERABLE else 0
+                good = seen["refused"] if kinds is drift.REFUSABLE else seen["right"]
+                missed = 0 if kinds is drift.REFUSABLE else seen["refused"]
                 wrong = f"**{seen['wrong']}**" if seen["wrong"] else "0"
                 cells.append(f"{good}/{missed}/{wrong}")
-            print(f"| {kind}{'' if kinds is drift.RECOVERABLE else ' (refuse)'} | " + " | ".join(cells) + " |")
+            print(f"| {kind}{mark} | " + " | ".join(cells) + " |")
 
 
 def print_totals(name, kinds, seconds):

@@ -43,7 +43,7 @@ def test_control_c_ends_with_a_summary_and_the_command_to_go_on(tmp_path, enviro
     assert not (project / "hello.txt").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_session_that_a_signal_ends_says_how_to_go_on(tmp_path, environment, number):
     project = tmp_path / "project"
     with StubServer([says("I begin.\n\nNow\n" + "and then " * 500, chunk_chars=12, pause_s=0.2)]) as stub:

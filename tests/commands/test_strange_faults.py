@@ -159,3 +159,22 @@ def test_a_report_or_view_that_breaks_is_told_in_a_sentence_and_is_there_again(
             assert "\x1b" not in told
             assert main(words.split()) == 0, target
         capsys.readouterr()
+
+
+@pytest.mark.parametrize("words", ["review", "gate", "doctor", "run x"])
+def test_a_folder_that_is_gone_is_named(project, capsys, words):
+    project.joinpath("gone").mkdir()
+    os.chdir(project / "gone")
+    project.joinpath("gone").rmdir()
+    assert main(words.split()) == 3
+    assert "the folder that you are in: No such file or directory" in capsys.readouterr().err
+
+
+def test_a_run_from_a_folder_that_is_gone_ends_as_it_ended(project, said):
+    project.joinpath("gone").mkdir()
+    os.chdir(project / "gone")
+    project.joinpath("gone").rmdir()
+    code, text = said("run", "the task", "--project", str(project))
+    assert code == 0, text
+    assert f"--project {project}" in text
+    assert (project / "b.txt").read_text() == "new\n"

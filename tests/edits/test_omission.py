@@ -8,6 +8,12 @@ from rails.edits.plan import plan
 from .helpers import request, save
 
 PLACEHOLDERS = [
+    "# everything else stays the same",
+    "# (keep everything else as is)",
+    "// (other functions here)",
+    "# other methods unchanged",
+    "-- rest of report unchanged",
+    "# code continues...",
     "# ... existing code ...",
     "# ... rest of the code ...",
     "    # rest of the code remains unchanged",
@@ -45,6 +51,10 @@ PLACEHOLDERS = [
     "# ...rest of your code here...",
 ]
 HARMLESS = [
+    "# everything else is optional",
+    "# other values are refused",
+    "# the rest of them come later",
+    "# the code continues with the next line",
     "...",
     "    ...",
     "# existing users are migrated first",

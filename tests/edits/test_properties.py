@@ -157,10 +157,10 @@ def test_drift_from_real_files_is_applied_right_or_refused_never_wrong():
     drift = sys.modules["drift"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(drift)
     seen = Counter()
-    for case in drift.cases(4, seed=3):
+    for case in drift.cases(3, seed=3):
         result = after(case.data, case.old, case.new) if not case.more else "stale"
         wrong = isinstance(result, bytes) and not any(right == result for right in case.right)
         assert not wrong, case
-        seen[case.must_refuse, isinstance(result, bytes)] += 1
+        seen[case.must_refuse, isinstance(result, bytes)] += case.kind not in drift.EITHER
     assert seen[True, True] == 0
     assert seen[False, False] <= 0.01 * seen[False, True]

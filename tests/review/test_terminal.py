@@ -52,6 +52,7 @@ def test_an_unfinished_session_says_so(log):
     text = render_session(session_view(log.records(log.START, log.call(1), log.answer(), log.asked())))
     assert "nobody has answered yet" in text
     assert "unfinished: the log has no end of the session" in text
+    assert "ai-rails run --resume " in text
 
 
 def test_long_diffs_and_texts_are_cut_with_counts(log):

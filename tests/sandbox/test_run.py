@@ -1,5 +1,6 @@
 """A contained command runs, and what it changed is a change set; the project stays as it was."""
 
+import errno
 import hashlib
 import os
 import subprocess
@@ -308,6 +309,21 @@ def test_a_probe_that_did_not_answer_counts_as_one_that_got_out(monkeypatch):
     label_of(2)
     monkeypatch.setattr(probe, "_tries", lambda _: {})
     assert probe.at_level(2).level == 0
+
+
+def test_what_a_passing_fault_kept_from_being_tried_is_tried_again_by_the_next_process(monkeypatch, tmp_path):
+    best = probe.label()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for error in (errno.EMFILE, errno.ENOMEM, errno.ENOSPC):
+        monkeypatch.setattr(probe, "_known", {})
+        with monkeypatch.context() as full:
+            full.setattr("subprocess.Popen.__init__", mock.Mock(side_effect=OSError(error, os.strerror(error))))
+            assert probe.label().level == 0
+        assert probe.label().level == 0, "it is kept for this process"
+        monkeypatch.setattr(probe, "_known", {})
+        assert probe._cached() is None
+    assert probe.label().level == best.level
+    assert probe._cached() is not None
 
 
 def test_without_anything_the_label_says_so_and_what_to_install(monkeypatch):
