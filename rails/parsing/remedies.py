@@ -112,7 +112,6 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
     return "\n".join((*lines, "</tool>")) if named else ""
 
 
-def no_certain_end(body: str, fault: JsonFault | None) -> str:
+def no_certain_end(body: str, fault: JsonFault) -> str:
     """Return why the end of a block is not certain: the first string in it that is not as it should be."""
-    why = explain_json_fault(body, fault) if fault else "a string in it holds what cannot stand there"
-    return f"Tool call JSON is malformed, so that its end is not certain: {why}."
+    return f"Tool call JSON is malformed, so that its end is not certain: {explain_json_fault(body, fault)}."
