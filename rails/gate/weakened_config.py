@@ -58,6 +58,10 @@ _LENIENT: Final = lazy(r"(?:^|[._-])(?:ignore[-_](?:errors|missing[-_]imports)|a
 #: Options that take whole files out of the checks.
 _EXCLUDES: Final = lazy(r"(?:^|[._-])(?:extend[-_]|force[-_])?exclude$")
 
+_TOML: Final = frozenset({"pyproject.toml", "ruff.toml", ".ruff.toml", ".rails.toml"})
+#: A number that Python reads and has no text for; TOML's own have 64 bits.
+_ENDLESS: Final = re.compile(rb"0[xob][\da-fA-F_]{3000}")
+
 Flat = dict[str, Json]
 
 
@@ -72,6 +76,9 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         yield _finding(
             path, after, "", "It changes how JavaScript is checked; it counts once a human has agreed.", weaker=False
         )
+        return
+    if name in _TOML and any(_ENDLESS.search(data or b"") for data in (before, after)):
+        yield _finding(path, after, "", "It holds a number that no tool can read.", weaker=True)
         return
     if name == ".rails.toml":
         yield from _gate_settings(path, before, after)
@@ -166,7 +173,7 @@ def _weaker(key: str, old: Json, new: Json) -> str:
         return f"{key} asks for less: without {one_line(', '.join(sorted(less)), 60)}"
     if _LIMITS.search(key) and None not in (old, new) and _number(new) > _number(old):
         return f"{key} allows more: {one_line(str(new), 20)} instead of {one_line(str(old), 20)}"
-    if "complexity" in key and old is not None and new is None:
+    if "complexity" in key and new is None:
         return f"{key} is taken away"
     if _STRICT.search(key) and _true(old) and not _true(new):
         return f"{key} was on and is off"

@@ -189,6 +189,11 @@ class QuotedRegion(TextBlock):
                 return found.end()
         return -1
 
+    def retreat(self) -> tuple[int, int] | None:
+        """Return the end of the opening tag of an element that was never closed: it is prose."""
+        end = self.body_start - self.start
+        return (end, end) if self.container.kind == "element" else None
+
     def span(self, *, closed: bool) -> BlockSpan:
         """Return the finished container."""
         done = TextBlock.span(self, closed=closed or self.container.lines is not None)

@@ -18,6 +18,11 @@ from rails.parsing.results import ToolSchemas
 
 NAME_KEYS: Final = ("tool", "toolname", "functionname", "recipientname", "function", "action", "name", "use", "command")
 ARGUMENT_KEYS: Final = ("arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "kwargs")
+#: Keys that name a tool only where one of that name exists; those that name one in any case.
+_MORE_NAME_KEYS: Final = ("type", "operation", "op", "method", "call", "api", "step")
+_TOOL_KEYS: Final = ("tool", "toolname", "functionname")
+#: What a tool is asked for, and data hardly says.
+_ASKING: Final = frozenset({"query", "command", "cmd", "pattern", "code", "script", "sql", "prompt", "summary"})
 #: Keys under which models put a call or a list of them.
 WRAPPERS: Final = frozenset(
     {
@@ -35,8 +40,8 @@ WRAPPERS: Final = frozenset(
 )
 _IDENTIFIER: Final = lazy(r"[A-Za-z_][\w.:-]{0,99}")
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
-_FUNCTION_NAME: Final = lazy(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*")
-_DEPTH: Final = 4
+FUNCTION_NAME: Final = lazy(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*")
+_DEPTH: Final = 8
 
 
 class ForeignCall(NamedTuple):
@@ -73,16 +78,19 @@ def json_call(value: Json, tools: ToolSchemas, depth: int = 0) -> tuple[str, str
     own = _own_call(value, keys, tools)
     if own:
         return own
-    for name in WRAPPERS & keys.keys():
-        inner = value[keys[name]]
+    for plain_key, key in list(keys.items())[:50]:
+        inner = value[key]
+        if tools.get(key) is not None and isinstance(inner, dict) and inner.keys() & quick_check.properties(tools[key]):
+            return key, f'{{"{key}": {{…}}}}'
         found = json_call(inner, tools, depth + 1) if isinstance(inner, dict | list) else None
-        if found:
-            return found[0], f'{{"{keys[name]}": …}}'
+        if found and (plain_key in WRAPPERS or found[0] in tools):
+            return found[0], f'{{"{key}": …}}'
     return None
 
 
 def _own_call(value: dict[str, Json], keys: Mapping[str, str], tools: ToolSchemas) -> tuple[str, str] | None:
     at = next((key for key in NAME_KEYS if key in keys and isinstance(value[keys[key]], str)), "")
+    at = at or next((key for key in _MORE_NAME_KEYS if key in keys and value[keys[key]] in list(tools)), "")
     name = str(value[keys[at]]) if at else ""
     if not _IDENTIFIER.fullmatch(name):
         return None
@@ -96,33 +104,39 @@ def _own_call(value: dict[str, Json], keys: Mapping[str, str], tools: ToolSchema
             known
             or at not in ("name", "action", "use", "command")
             or inside in ("arguments", "toolinput", "actioninput")
+            or (keys.keys() <= {at, inside, "id", "type"} and FUNCTION_NAME.fullmatch(name))
         )
         return (known or name, f'{{"{keys[at]}", "{keys[inside]}"}}') if certain else None
-    if inside and isinstance(arguments, str) and known:
+    if inside and isinstance(arguments, str | list) and known:
         return known, f'{{"{keys[at]}", "{keys[inside]}"}}'
     others = {plain(key) for key in value} - {at}
     flat = f'{{"{keys[at]}", …}}'
     if known:
         properties = {plain(key) for key in quick_check.properties(tools[known])}
-        meant = at in ("tool", "toolname") or others & properties
-        return (known, flat) if others and meant else None
-    called = at in ("tool", "toolname", "functionname") and _FUNCTION_NAME.fullmatch(name)
-    return (name, flat) if called and others - {"description"} else None
+        meant = at in _TOOL_KEYS or others & properties
+        return (known, flat) if meant else None
+    called = at in _TOOL_KEYS and (FUNCTION_NAME.fullmatch(name) or others & _ASKING)
+    return (name, flat) if called and others != {"description"} else None
 
 
+#: The beginning of a line, or of an item of a list on it.
+_ITEM: Final = r"^[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\**"
 #: Forms that begin on a line of prose: name in words, pattern with the tool's name as group 1.
 _LINES: Final = (
     (
         "[TOOL_CALLS] of Mistral",
         lazy(
-            r"^[ \t]*\[TOOL_CALLS\]\s*(?:(?=[\[{])(?:[^\n]{0,40}?\"name\"[ \t]*:[ \t]*\"([\w.-]{1,100}))?"
-            r"|[\w.-]{1,100}(?:\[(?:ARGS|CALL_ID)\]|[ \t]*\{))",
-            re.M,
+            r"\[TOOL_CALLS\]\s*(?:(?=[\[{])(?:[^\n]{0,40}?\"name\"[ \t]*:[ \t]*\"([\w.-]{1,100}))?"
+            r"|[\w.-]{1,100}(?:\[(?:ARGS|CALL_ID)\]|[ \t]*[{(]))"
         ),
     ),
     (
         "Action: / Action Input:",
-        lazy(r"^[ \t]*\**Action\**:\**[ \t]*`?([\w.-]{1,100})`?[^\n]*\n\s*\**Action[ _]Input\**:", re.M),
+        lazy(
+            rf"{_ITEM}Action(?:[ \t]*\d+)?\**[:：]\**[ \t]*`?([\w.-]{{1,100}})`?[^\n]*\n"
+            r"\s*\**Action[ _]Input(?:[ \t]*\d+)?\**[:：]",
+            re.M | re.IGNORECASE,
+        ),
     ),
     ("functools[…]", lazy(r"^[ \t]*functools\[\{[^\n]{0,40}?\"name\"[ \t]*:[ \t]*\"([\w.-]{1,100})", re.M)),
     (
@@ -134,6 +148,7 @@ _LINES: Final = (
         ),
     ),
     ("a channel to a function", lazy(r"\bto=(?:functions|tools)\.([\w-]{1,100})")),
+    ("✿FUNCTION✿ of Qwen", lazy(r"✿FUNCTION✿[:：][ \t]*([\w.-]{1,100})")),
 )
 _PYTHON: Final = lazy(
     r"^[ \t]*(\[)?[ \t]*(?:print\()?(?:(?:default_api|functions|tools|api)\.)?([A-Za-z_]\w{0,99})\("
@@ -145,19 +160,36 @@ _NAMED_LINES: Final = (
     (
         "key: value lines",
         lazy(
-            r"^[ \t]*(?:tool|tool_name|function):[ \t]*[\"'`]?([\w.-]{1,100})[\"'`]?[ \t]*\r?\n[ \t]*\w+:",
+            rf"{_ITEM}[\"'“]?(?:tool|tool_name|function|action)[\"'”]?\**[ \t]*[:=：][ \t]*[\"'“`]?([\w.-]{{1,100}})"
+            r"[\"'”`]?[ \t]*(?:,[ \t]*\r?\n?|\r?\n)[ \t]*[\"'“*]?\w+[\"'”*]?[ \t]*[:=：]",
             re.M | re.IGNORECASE,
         ),
     ),
     (">>>name of Functionary", lazy(r"^>>>[ \t]*([\w.-]{1,100})[ \t]*\n[ \t]*\{", re.M)),
-    ("Action: name[…]", lazy(r"^[ \t]*\**Action\**:\**[ \t]*`?([\w.-]{1,100})`?[ \t]*[\[(]", re.M)),
+    ("Action: name[…]", lazy(rf"{_ITEM}Action\**:\**[ \t]*`?([\w.-]{{1,100}})`?[ \t]*[\[(]", re.M)),
+    ("call:name{…}", lazy(r"call:(?:\w{1,40}:)?([\w.-]{1,100})\{")),
+    (
+        "a name and JSON",
+        lazy(
+            rf"{_ITEM}(?:<[^<>\n]{{1,30}}>)?`?(?:functions?[.:][ \t]*)?([A-Za-z_][\w-]{{0,99}})`?(?::\d{{1,4}})?"
+            r"(?:\[\w{1,20}\])?:?\s*(?:<[|｜]\w{1,40}[|｜]>)?\s*\{\s*[\"'}]",
+            re.M,
+        ),
+    ),
 )
-_WITH_ATTRIBUTES: Final = lazy(
-    r"^[ \t]*<([A-Za-z_][\w.-]{0,99})"
-    r"((?:\s+[\w-]{1,60}[ \t]*=[ \t]*(?:\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000}')){1,20})\s*/?>",
+_ELEMENT: Final = lazy(
+    r"^[ \t]*(?:[-*+][ \t]+)?<([A-Za-z_][\w.:-]{0,99})"
+    r"((?:\s+[\w:-]{1,60}[ \t]*=[ \t]*(?:\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000}')){0,20})\s*(/?)>",
     re.M,
 )
-_ELEMENT: Final = lazy(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>\s*<([A-Za-z_][\w.-]{0,99})>", re.M)
+_CHILD: Final = lazy(r"\s*<([A-Za-z_][\w.-]{0,99})[ >]")
+#: Words with which the names of tools begin. The name of an element that holds only text must have one.
+_VERB: Final = lazy(
+    r"(?:\w{1,20}[:-])?(?:add|append|apply|ask|attempt|bash|call|cmd|command|create|delete|edit|exec|execute|fetch|find"
+    r"|get|git|glob|grep|insert|install|list|ls|modify|move|npm|open|patch|read|remove|rename|replace|run|search|shell"
+    r"|sql|terminal|tool|undo|update|use|write)(?:[_.:-].*)?",
+    re.IGNORECASE,
+)
 _LIMIT: Final = 50
 
 
@@ -171,7 +203,7 @@ def line_calls(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[
             if tool := known_tool(found[1], tools):
                 yield ForeignCall(found.start(), _line_end(text, found.end()), tool, form)
     yield from python_calls(text, start, end, tools)
-    yield from _elements(text, start, end, tools)
+    yield from elements(text, start, end, tools)
 
 
 def python_calls(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[ForeignCall]:
@@ -180,23 +212,24 @@ def python_calls(text: str, start: int, end: int, tools: ToolSchemas) -> Iterato
         known = found[2] if found[2] in tools else ""
         stop = _line_end(text, found.end())
         listed = found[1] and text[found.end() : stop].rstrip().endswith(")]") and "=" in text[found.end() : stop]
-        if known or (listed and _FUNCTION_NAME.fullmatch(found[2])):
+        if known or (listed and FUNCTION_NAME.fullmatch(found[2])):
             yield ForeignCall(found.start(), stop, found[2], "of a Python call")
 
 
-def _elements(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[ForeignCall]:
-    """Yield XML calls of tools that do not exist: an element that is named like a function, with elements in it."""
-    for found, _ in zip(_WITH_ATTRIBUTES.finditer(text, start, end), range(_LIMIT), strict=False):
-        tool = known_tool(found[1], tools)
-        if tool and any(f" {key}=" in re.sub(r"\s+", " ", found[2]) for key in quick_check.properties(tools[tool])):
-            yield ForeignCall(found.start(), found.end(), tool, "of an element with attributes")
+def elements(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[ForeignCall]:
+    """Yield XML calls that are not read: an element that is named like a tool or names one, and what it holds."""
     for found, _ in zip(_ELEMENT.finditer(text, start, end), range(_LIMIT), strict=False):
-        name = found[1]
-        if name in tools or not (known_tool(name, tools) or _FUNCTION_NAME.fullmatch(name)):
-            continue
-        close = text.find(f"</{name}>", found.end(), end)
-        if close >= 0 and text.find(f"</{found[2]}>", found.end(), close) >= 0:
-            yield ForeignCall(found.start(), close + len(name) + 3, name, f"of an element <{name}>")
+        name, attributes, alone = found.groups()
+        named = re.search(r"\s(?:name|tool|type)\s*=\s*[\"']([\w.-]+)", attributes)
+        tool = known_tool(name.rpartition(":")[2], tools) or known_tool(named[1] if named else "", tools)
+        shut = text.find(f"</{name}>", found.end(), end)
+        close = found.end() if alone else shut + len(name) + 3 if shut >= 0 else end
+        child = _CHILD.match(text, found.end(), close)
+        like = tool or _VERB.fullmatch(name) or (child and child[1] != name and FUNCTION_NAME.fullmatch(name))
+        open_call = shut < 0 and tool and text[found.end() : found.end() + 9].lstrip()[:1] == "<"
+        if like and (attributes if alone else shut >= 0 or open_call):
+            what = "of an element with attributes" if attributes else f"of an element <{name}>"
+            yield ForeignCall(found.start(), close, tool or name, what)
 
 
 def _line_end(text: str, pos: int) -> int:
@@ -206,7 +239,7 @@ def _line_end(text: str, pos: int) -> int:
 
 _NAMED: Final = (
     lazy(r"<(?:[\w-]+:)?(?:invoke|function|tool_call|tool)[ \t]+name[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
-    lazy(r"<function[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
+    lazy(r"<function[ \t]*[=/][ \t]*[\"']?([\w.:-]{1,100})"),
     lazy(r"DSML[|｜][ \t]?invoke[ \t]+name[ \t]*=[ \t]*[\"']?([\w.:-]{1,100})"),
     lazy(r"[\"'](?:name|tool_name|tool|function|recipient_name)[\"'][ \t]*:[ \t]*[\"']([\w.:-]{1,100})"),
     lazy(r"<[|｜]tool[_▁ ]sep[|｜]>[ \t]*([\w.:-]{1,100})"),

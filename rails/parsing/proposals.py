@@ -109,6 +109,7 @@ def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
 
 
 def _of_span(span: BlockSpan, prose: str) -> _Block:
+    prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
     if span.container is not None:

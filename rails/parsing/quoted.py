@@ -7,11 +7,12 @@
     calls      the call formats of other models with everything in them: ``<invoke>``, ``<function=…>``,
                ``<tool_call>``, ``<arg_value>``, DeepSeek's, Kimi's, Llama's, harmony's and Cohere's tokens
     patches    ``*** Begin Patch``, unified diffs outside of fences, SEARCH/REPLACE blocks
+    elements   of any other name, from the line that they begin to their closing tag, but for those around answers
 
 Names are read in any letter case, with a namespace before them and attributes behind them. What stands between
 back-ticks is a mention. A container ends at its first closing mark; one that is never closed hides what follows,
-and that is said. A closing mark without its opening one behind a container of the same name shows that the container
-had ended too early: what stands between is part of it (``Strays``).
+and that is said; an element that is never closed is none. A closing mark without its opening one behind a container of
+the same name shows that the container had ended too early: what stands between is part of it (``Strays``).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Final, Literal, NamedTuple
 from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
 
-ContainerKind = Literal["thought", "quote", "call", "patch"]
+ContainerKind = Literal["thought", "quote", "call", "patch", "element"]
 
 THOUGHTS: Final = frozenset(
     {"brainstorming", "contemplation", "cot", "pondering", "rationale"}
@@ -49,13 +50,13 @@ _QUOTES: Final = frozenset(
 )
 #: What shows a text, or folds it away: a call in it may have been meant, and its author is told that it is not read.
 SHOWN: Final = frozenset(
-    {"antartifact", "artifact", "details", "figure", "iframe", "kbd", "noscript", "output", "samp", "script", "style"}
-    | {"summary", "svg", "table", "template", "textarea", "xmp"}
+    {"antartifact", "artifact", "blockquote", "code", "details", "figure", "iframe", "kbd", "noscript", "output", "pre"}
+    | {"quote", "samp", "script", "style", "summary", "svg", "table", "template", "textarea", "xmp"}
 )
 #: Names that are also words of HTML or of prose: containers only where a line begins or ends with them.
 _AT_LINE_START: Final = SHOWN | frozenset(
-    {"blockquote", "code", "context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
-    | {"history", "log", "plan", "planning", "pre", "quote", "sample", "samples", "stdout", "system"}
+    {"context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
+    | {"history", "log", "plan", "planning", "sample", "samples", "stdout", "system"}
     | {"system-reminder", "transcript", "user", "human", "assistant"}
 )
 #: Names that are containers only with the name of a function behind them.
@@ -63,20 +64,27 @@ _WITH_NAME: Final = frozenset({"function", "parameter"})
 
 #: Words that make a name a thought's, whatever is joined to them: ``<inner_voice_thoughts>``, ``<thought-process>``.
 _THINKS: Final = (
-    r"(?:cot|think(?:ing)?|thoughts?|reason(?:ing|s)?|reflections?|monologue|scratchpad|deliberation|contemplation"
-    r"|rationale|brainstorm(?:ing)?|ponder(?:ing)?)"
+    r"(?:cot|think(?:ing)?|thoughts?|reason(?:ing|s)?|reflections?|monologue|scratch[_-]?pad|deliberation|contemplation"
+    r"|rationale|brainstorm(?:ing)?|ponder(?:ing)?|critique)"
 )
 _AROUND: Final = r"[a-z]{1,20}"
 _THOUGHT_NAME: Final = rf"(?:{_AROUND}[_-]){{0,3}}{_THINKS}(?:[_-]{_AROUND}){{0,3}}(?![\w-])"
 _NAMES: Final = "|".join(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START, key=len, reverse=True))
 _TAG: Final = (
     rf"<[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_THOUGHT_NAME}|{_NAMES})"
-    r"(?P<rest>(?:[ \t=/][^<>\n]{0,500})?)(?:>|(?=[ \t]*\r?(?:\n|\Z)))"
+    r"(?P<rest>(?:[^\S\n][^<>\n]{0,500}|[=/][^<>\n]{0,500})?)(?:>|(?=[ \t]*\r?(?:\n|\Z)))"
 )
 _IS_THOUGHT: Final = lazy(_THOUGHT_NAME)
 _BAR: Final = r"[|｜]"
 _WORD: Final = r"(?:thought|thoughts|thinking|think|reasoning)"
+_THOUGHT_END: Final = (
+    rf"<{_BAR}?end(?:[_▁ ]?of)?[_▁ ]?{_WORD}{_BAR}?>|<{_BAR}/?{_WORD}[_▁ ]end{_BAR}>|<{_BAR}/{_WORD}{_BAR}>"
+    rf"|<{_WORD}_end>"
+)
 _HARMONY_END: Final = r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|assistantfinal"
+
+
+COMMENT: Final = "a comment"
 
 
 class _Token(NamedTuple):
@@ -89,14 +97,21 @@ class _Token(NamedTuple):
 
 
 _TOKENS: Final = (
-    _Token("thought", "[THINK]", r"\[(?:THINK|THINKING|REASONING)\]", r"\[/(?:THINK|THINKING|REASONING)\]"),
+    _Token(
+        "thought",
+        "[THINK]",
+        r"\[(?:THINK|THINKING|THOUGHTS?|REASONING)\]",
+        r"\[/(?:THINK|THINKING|THOUGHTS?|REASONING)\]",
+    ),
     _Token("thought", "◁think▷", r"◁[ \t]?think[ \t]?▷", r"◁[ \t]?/[ \t]?think[ \t]?▷"),
     _Token(
         "thought",
         "<|begin_of_thought|>",
-        rf"<\|(?:begin_of_|begin_|start_of_|start_)?{_WORD}\|>",
-        rf"<\|(?:end_of_|end_|/){_WORD}\|>",
+        rf"<{_BAR}?(?:begin|start)(?:[_▁ ]?of)?[_▁ ]?{_WORD}{_BAR}?>|<{_BAR}{_WORD}(?:[_▁ ](?:begin|start))?{_BAR}>"
+        rf"|<{_WORD}_(?:begin|start)>",
+        _THOUGHT_END,
     ),
+    _Token("thought", "<|im_start|>think", rf"<\|im_start\|>[ \t]*{_WORD}\b", r"<\|im_end\|>|(?=<\|im_start\|>)"),
     _Token("thought", "<unused94>thought", rf"<unused94>[ \t]*{_WORD}\b", r"<unused95>"),
     _Token("thought", "<|channel>thought", rf"<\|channel>[ \t]*{_WORD}\b", r"<channel\|>"),
     _Token(
@@ -139,25 +154,26 @@ _TOKENS: Final = (
     _Token("thought", "<|START_THINKING|>", r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
     _Token("quote", "<|START_TOOL_RESULT|>", r"<\|START_TOOL_RESULTS?\|>", r"<\|END_TOOL_RESULTS?\|>"),
     _Token("call", "<start_function_call>", r"<start_function_call>", r"<end_function_call>"),
-    _Token("quote", "a comment", r"<!--", r"-->"),
+    _Token("quote", COMMENT, r"<!--", r"-->"),
+    _Token("quote", "CDATA", r"<!\[CDATA\[", r"\]\]>"),
     _Token("patch", "a patch", r"\*\*\* Begin Patch\b", r"\*\*\* End Patch\b[^\n]*"),
 )
 #: Closing tokens that stand for themselves: what stands before them was thought.
 _SHUT_TOKENS: Final = (
-    r"\[/(?:THINK|THINKING|REASONING)\]",
+    r"\[/(?:THINK|THINKING|THOUGHTS?|REASONING)\]",
     r"◁[ \t]?/[ \t]?think[ \t]?▷",
-    rf"<\|(?:end_of_|end_|/){_WORD}\|>",
+    _THOUGHT_END,
     r"<\|END_THINKING\|>",
     r"<unused95>",
+    r"<channel\|>",
+    r"<\|end\|>[ \t]*(?=<\|start\|>)",
     r"assistantfinal(?![a-z])",
 )
 #: Behind a token there is no letter case to vary, but a few models do all the same.
 _MARK: Final = lazy(
     r"(?<!`)`++[^`\n]*+`++|"
-    + _TAG
-    + "|"
     + "|".join(f"(?P<t{number}>{token.opening})" for number, token in enumerate(_TOKENS))
-    + f"|(?P<done>{'|'.join(_SHUT_TOKENS)})",
+    + f"|(?P<done>{'|'.join(_SHUT_TOKENS)})|{_TAG}",
     re.IGNORECASE,
 )
 
@@ -178,10 +194,11 @@ def _any_case(words: Iterable[str]) -> str:
 #: A quick look: is there anything that could be a mark? No false negatives. It begins with plain characters, and no
 #: letter case is folded, so that the search runs from one of them to the next.
 _HINT: Final = lazy(
-    rf"<(?:[|｜!]|{_any_case(['start_f', 'unused9'])}|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
+    rf"<(?:[|｜!]|{_any_case(['start_f', 'unused9', 'channel|'])}"
+    rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
     rf"(?:{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w)"
     rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME})))"
-    rf"|\[/?{_any_case(['think', 'reasoning'])}|◁|\*\*\* Begin Patch"
+    rf"|\[/?{_any_case(['think', 'thought', 'reasoning'])}|◁|\*\*\* Begin Patch"
 )
 #: What such a thing begins with.
 _FIRST: Final = ("<", "[", "◁", "***")
@@ -223,7 +240,7 @@ class Container:
     @property
     def nests(self) -> bool:
         """Whether containers of the same name in it are counted. A thought ends at its first closing mark."""
-        return self.kind in ("quote", "call")
+        return self.kind in ("quote", "call", "element")
 
 
 class Closed(NamedTuple):
@@ -268,12 +285,36 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
         return None  # Array<function>
     if found["shut"]:
         return Closed(kind, name, found.start(), found.end())
-    if rest.endswith("/") or (name in _WITH_NAME and not re.match(r"=[ \t]*\S|[ \t]+name[ \t]*=", rest)):
+    if rest.endswith("/") or (name in _WITH_NAME and not re.match(r"[=/][ \t]*\S|[ \t]+name[ \t]*=", rest)):
         return None
-    tag = re.compile(
-        rf"<[ \t]{{0,8}}(/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:[ \t=][^<>\n]*)?>", re.I
+    return Container(kind, name, found.start(), found.end(), _either_tag(name), "<")
+
+
+def _either_tag(name: str) -> re.Pattern[str]:
+    space = r"[ \t]{0,8}"
+    return re.compile(
+        rf"<{space}(/?){space}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:(?:[^\S\n]|=)[^<>\n]*)?>", re.I
     )
-    return Container(kind, name, found.start(), found.end(), tag, "<")
+
+
+#: Elements around an answer or a part of it: a call in one of them is meant.
+_OPEN: Final = frozenset(
+    {"action", "actions", "answer", "assistant_response", "b", "body", "calls", "commands", "div", "final"}
+    | {"final_answer", "final_response", "html", "main", "message", "p", "reply", "request", "requests", "response"}
+    | {"section", "solution", "step", "steps", "task", "tools", "turn"}
+)
+_ELEMENT: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z][\w.:-]{0,60})((?:[ \t][^<>\n]{0,500})?)>")
+
+
+def find_element(line: str, ours: Collection[str]) -> Container | None:
+    """Return the element of any other name that this line opens and does not close. It counts only if it is closed."""
+    found = _ELEMENT.match(line)
+    name = found[1].lower() if found else ""
+    if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours or name in _OPEN:
+        return None
+    if _MARK.match(line, found.start(1) - 1):
+        return None
+    return Container("element", name, 0, found.end(), _either_tag(name), "<")
 
 
 def _token(found: re.Match[str]) -> Container:

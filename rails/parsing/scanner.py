@@ -274,7 +274,7 @@ class Scanner:
             line_end = text.find("\n", end) + 1
             end = line_end if line_end and not text[end:line_end].strip() else end
         self.offset = stretch.start + end
-        if isinstance(stretch, XmlCall) and stretch.follower.prose:
+        if isinstance(stretch, QuotedRegion) or (isinstance(stretch, XmlCall) and stretch.follower.prose):
             yield from self._prose_at(stretch.start, text[:end])
         else:
             stretch.lines = [text[:end]]
@@ -315,7 +315,8 @@ class Scanner:
             return None
         call = xml_calls.opener(line, self._tools)
         if call is None:
-            return None
+            other = quoted.find_element(line, self._own_tags())
+            return (self._region(other), other.end) if other else None
         tool, element, used = call
         follower = xml_calls.XmlFollower(tool, element, self._tools.get(tool, {}))
         if line.endswith("/>", 0, used):

@@ -21,7 +21,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
 from rails.data_formats.python_code import parse_tree
-from rails.data_formats.strict_json import JsonFault, parse_strict, read_container
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_container
 from rails.json_schema import quick_check
 from rails.json_schema.quick_check import fits
 from rails.parsing import foreign_calls, quoted
@@ -38,21 +38,27 @@ _TRIES: Final = 50
 #: Pieces of an answer that are looked into: prose between blocks, and blocks.
 _PIECES: Final = 1_000
 _OBJECT: Final = lazy(r"\{(?=\s*[\"'\w“])|\[(?=\s*\{)")
+#: What may stand on its line before an object that is a call: the mark of a list's item, and a label.
+_BEFORE: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\**(?:\w[\w ]{0,30}[:：])?[ \t*`]*")
 _ELEMENT: Final = lazy(r"<(tool(?=[ \t])|[A-Za-z_][\w.-]{0,99}(?=>))[^<>\n]{0,300}>")
 #: What models call the fence of a call; in a fence of any other language JSON is an example.
 _CALL_FENCES: Final = frozenset(
     {"", "action", "function", "function_call", "jsonl", "plaintext", "text", "tool", "tool_call", "tool_calls"}
-    | {"tool_code", "tool_request", "tool_use", "tools", "txt", "xml", "yaml", "yml"}
+    | {"tool_code", "tool_request", "tool_use", "toml", "tools", "txt", "xml", "yaml", "yml"}
 )
+#: Fences in which a whole answer is shown to somebody.
+_SHOWING: Final = frozenset({"console", "diff", "example", "html", "markdown", "md", "mdx", "patch", "rst"})
 _PYTHON_FENCES: Final = frozenset({"python", "py", "tool_code"})
 #: The path of a file behind the language of a fence, or instead of it.
 _FENCE_PATH: Final = lazy(
-    r"(?:\A|[\s:=\"'({])((?:[\w.@-]{1,100}/){1,20}[\w.@-]{1,100}|[\w-]{1,100}\.[A-Za-z]\w{0,7})(?=[\"')}\s]|\Z)"
+    r"(?:\A|[\s:=\"'({])((?:[\w.@-]{1,100}[/\\]){1,20}[\w.@-]{1,100}|[\w-]{1,100}\.[A-Za-z]\w{0,7})(?=[\"')}\s]|\Z)"
 )
 #: The beginning of a broken block that calls a tool: the name stands first.
 _BROKEN_CALL: Final = lazy(
-    r"\s*(?:[{\[]\s*){1,3}[\"'“]?(?:name|tool_?name|function|action|type|Tool)[\"'”]?\s*(?::|=>|=)?\s*[\"'“]?([\w.-]{1,100})"
+    r"\s*(?:[{\[]\s*){1,3}[\"'“]?(?:name|tool_?name|function|action|type|[Tt]ool)[\"'”]?\s*(?::|=>|=)?\s*[\"'“]?([\w.-]{1,100})"
 )
+#: The name of a tool alone on the line above a block.
+_NAMED_ABOVE: Final = lazy(r"^\W{0,20}(?:function(?:<[^<>\n]{1,20}>|\W{1,10})?)?([A-Za-z_]\w{0,99})\W{0,20}\Z", re.M)
 _TOOL_KEY: Final = lazy(r"[\"']tool[\"']\s*:|<tool ")
 _HINT: Final = (
     "If you want it done, send the whole request in a fence that begins on a line of its own with ```json. "
@@ -91,6 +97,8 @@ def _broken_calls(text: str, broken: Sequence[Ignored], tools: ToolSchemas) -> I
         start = text.find("\n", block.start, block.end) + 1 or block.start
         head = _BROKEN_CALL.match(text, start, min(block.end, start + 400))
         tool = foreign_calls.known_tool(head[1], tools) if head else ""
+        if head and not tool and "tool" in head[0] and foreign_calls.FUNCTION_NAME.fullmatch(head[1]):
+            tool = head[1]
         if tool:
             yield _Found(block.start, block.end, tool, "as broken JSON in a form")
 
@@ -122,8 +130,12 @@ def _in_span(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]
         yield from _in_container(text, span, tools)
     elif span.kind == "json":
         yield from _json_calls(text, span.body_start, span.body_end, "in a json fence", tools)
-        if isinstance(parse_strict(span.body), JsonFault):
+        parsed = parse_strict(span.body)
+        if isinstance(parsed, JsonFault):
             yield from _broken_calls(text, [Ignored(span.start, span.end, BROKEN)], tools)
+        named = _NAMED_ABOVE.search(text, max(0, span.start - 200), span.start)
+        if named and isinstance(parsed, ParsedJson) and fits(tools.get(named[1], False), parsed.value):
+            yield _Found(span.start, span.end, named[1], "with its name above a json fence")
     elif span.kind == "quote":
         yield from _in_fence(text, span, tools)
 
@@ -135,11 +147,25 @@ def _in_container(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_F
         yield _Found(span.start, span.end, tool, f"in the form of another model ({span.label})")
     elif span.container == "thought" and not text[span.end :].strip() and _TOOL_KEY.search(span.raw):
         yield _Found(span.start, span.end, tool, "inside a thought, behind which nothing follows")
-    elif span.label in quoted.SHOWN or span.label == quoted.INDENTED:
-        name = span.label if span.label == quoted.INDENTED else f"<{span.label}>"
-        where = f"inside {name}"
+    elif span.container == "element" or span.label in quoted.SHOWN or span.label in (quoted.INDENTED, quoted.COMMENT):
+        where = f"inside {span.label if ' ' in span.label else f'<{span.label}>'}"
+        if span.container == "element":
+            for call in foreign_calls.elements(text, span.start, span.end, tools):
+                yield _Found(call.start, call.end, call.tool, f"in the form {call.form}")
+        yield from _within(span, where, tools)
         yield from _json_calls(text, span.body_start, span.end, where, tools)
         yield from _xml_calls(text, span.body_start, span.end, where, tools)
+    elif span.label == "file" and (path := _FENCE_PATH.search(span.raw.partition(">")[0])):
+        yield _Found(span.start, span.end, "", f"the file '{path[1]}' inside <file>")
+
+
+def _within(span: BlockSpan, where: str, tools: ToolSchemas) -> Iterator[_Found]:
+    """Yield the containers of other models' calls, and the calls in fences, that stand inside a stretch."""
+    scanner = Scanner(tools)
+    for inner in (*scanner.feed(span.body, whole=True), *scanner.flush()):
+        if isinstance(inner, BlockSpan) and inner.container == "call":
+            at = span.body_start + inner.start
+            yield _Found(at, at + len(inner.raw), foreign_calls.wanted_tool(inner.raw), f"{where}, as {inner.label}")
 
 
 def _in_fence(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]:
@@ -147,13 +173,20 @@ def _in_fence(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found
     end = span.body_end
     word = re.split(r"[\s:{=]", span.label.lower(), maxsplit=1)[0]
     where = f"in a fence marked {one_line(span.label, 40)!r}" if span.label else "in a fence without a language"
+    if word in tools and span.body.lstrip()[:1] == "{":
+        yield _Found(span.start, span.end, word, where)
+    if word not in _SHOWING and word not in _CALL_FENCES and span.body.strip()[:1] in ("{", "["):
+        yield from _json_calls(text, span.body_start, end, where, tools)
     if span.label.lower() in _CALL_FENCES:
+        yield from _within(span, where, tools)
         yield from _json_calls(text, span.body_start, end, where, tools)
         yield from _xml_calls(text, span.body_start, end, where, tools)
         yield from _lines(text, span.body_start, end, tools)
     if word in _PYTHON_FENCES and _is_python_call(span, tools):
         calls = foreign_calls.python_calls(text, span.body_start, end, tools)
         yield from (_Found(call.start, call.end, call.tool, where) for call in calls)
+    elif word == "tool_code":
+        yield _Found(span.start, span.end, "", where)
     path = _FENCE_PATH.search(span.label)
     if path and any({"content"} <= quick_check.properties(tools[name]).keys() for name in tools):
         yield _Found(span.start, span.end, "", f"the file '{path[1]}' {where}")
@@ -201,7 +234,7 @@ def _json_calls(text: str, start: int, end: int, where: str, tools: ToolSchemas)
     while tries < _TRIES and (found := _OBJECT.search(text, pos, end)):
         tries, pos = tries + 1, found.end()
         value = read_container(text, found.start(), limits.JSON_DEPTH)
-        first = not text[text.rfind("\n", 0, found.start()) + 1 : found.start()].strip(" \t")
+        first = _BEFORE.fullmatch(text, text.rfind("\n", 0, found.start()) + 1, found.start()) is not None
         if value is None:
             if first and where != "in a json fence" and names_tool(text[pos : pos + 200].partition("\n\n")[0], tools):
                 stop = end if text[found.start()] == "{" else pos

@@ -38,7 +38,10 @@ TOOLS: dict[str, Any] = {
 #: Words of HTML and of prose, which are containers only at a line's start.
 SHOWN = ("details", "artifact", "antArtifact", "samp", "summary", "template", "textarea", "xmp", "figure", "iframe")
 SHOWN += ("kbd", "noscript", "output", "script", "style", "svg", "table")
-LINE_START = ("file", "document", "blockquote", "pre", *SHOWN)
+SHOWN += ("blockquote", "pre", "code", "quote")
+LINE_START = ("file", "document", *SHOWN)
+#: Elements of any other name: they count where they are closed.
+ELEMENTS = ("email", "stderr", "few_shot", "bad_example", "search_results", "span", "x:note")
 EVIL = {"tool": "delete_file", "path": "/etc/passwd"}
 REAL = f'{F}json\n{{"tool": "read_file", "path": "a.py"}}\n{F}\n'
 
@@ -66,6 +69,12 @@ THOUGHTS = {
     "begin_of_thought": ("<|begin_of_thought|>\n", "<|end_of_thought|>\n"),
     "START_THINKING": ("<|START_THINKING|>\n", "<|END_THINKING|>\n"),
     "unused94": ("<unused94>thought\n", "<unused95>\n"),
+    "begin▁of▁think": ("<｜begin▁of▁think｜>\n", "<｜end▁of▁think｜>\n"),
+    "begin_of_thought, no bars": ("<begin_of_thought>\n", "<end_of_thought>\n"),
+    "think_start": ("<|think_start|>\n", "<|think_end|>\n"),
+    "[THOUGHT]": ("[THOUGHT]\n", "[/THOUGHT]\n"),
+    "channel of Gemma": ("<|channel>thought\n", "<channel|>\n"),
+    "think, a blank that does not break": ("<think\u00a0>\n", "</think\u00a0>\n"),
 } | {
     name: pair(name)
     for name in [
@@ -76,6 +85,8 @@ THOUGHTS = {
         "reasoning",
         "reason",
         "scratchpad",
+        "scratch_pad",
+        "self-critique",
         "analysis",
         "reflection",
         "antThinking",
@@ -94,6 +105,8 @@ OTHERS = {
         "<|start|>assistant<|channel|>commentary to=functions.write_file <|constrain|>json<|message|>\n",
         "<|call|>\n",
     ),
+    "im_start think": ("<|im_start|>think\n", "<|im_end|>\n<|im_start|>answer\n"),
+    "CDATA": ("<![CDATA[\n", "]]>\n"),
     "examples": ("<examples>\n<example>a</example>\n", "</examples>\n"),
     "example in example": ("<example>\n<example>a</example>\n", "</example>\n"),
     "comment": ("<!--\n", "-->\n"),
@@ -129,6 +142,11 @@ OTHERS = {
         "tool_call": "",
         "tool_calls": "",
         "minimax:tool_call": "",
+        "code": "",
+        "quote": "",
+        **dict.fromkeys(ELEMENTS, ""),
+        "write_to_file": ' path="README.md"',
+        "lov-write": ' file_path="README.md"',
         "function_call": "",
         "blockquote": "",
         "pre": "",
@@ -151,6 +169,10 @@ OTHERS = {
         "xmp": "",
     }.items()
 }
+#: What begins its line, and is no container where it is not closed.
+ALONE = (*ELEMENTS, "write_to_file", "lov-write")
+#: Containers whose calls are told where nothing else was asked for.
+TOLD = (*SHOWN, *ALONE, "comment")
 #: Calls that were meant, in forms that are not read.
 _ARGUMENTS = {"path": "a.py", "content": "x = 1\n"}
 _JSON = {
@@ -171,6 +193,23 @@ _JSON = {
     "list under actions": {"actions": [{"tool_name": "write_file", "parameters": _ARGUMENTS}]},
     "list under calls": {"calls": [{"function": "write_file", "args": _ARGUMENTS}]},
     "list": [{"name": "write_file", "arguments": _ARGUMENTS}],
+    "inside an action": {"thought": "x", "action": {"name": "write_file", "args": _ARGUMENTS}},
+    "name as key": {"write_file": _ARGUMENTS},
+    "type, flat": {"type": "write_file", **_ARGUMENTS},
+    "MCP": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "write_file", "arguments": _ARGUMENTS},
+    },
+    "tool_uses": {"tool_uses": [{"recipient_name": "functions.write_file", "parameters": _ARGUMENTS}]},
+    "under any key": {"next": {"tool": "write_file", "args": _ARGUMENTS}},
+    "unknown tool, Llama": {"name": "add_package", "parameters": {"package": "left-pad"}},
+    "unknown tool, asking": {"tool": "search", "query": "left-pad"},
+    "unknown tool, nothing else": {"tool": "list_packages"},
+    "arguments as a list": {"name": "write_file", "args": ["a.py", "x"]},
+    "only the name": {"tool_name": "write_file"},
+    "a whole response": {"choices": [{"message": {"tool_calls": [{"name": "write_file", "arguments": _ARGUMENTS}]}}]},
 }
 _OPENED = pair("invoke", ' name="write_file"')[0] + '<parameter name="path">a.py'
 WANTED = {
@@ -208,6 +247,38 @@ WANTED = {
     "unlabelled, a trailing comma": f'{F}\n{{"tool": "write_file", "path": "a.py", "content": "x",}}\n{F}\n',
     "json fence, name form, broken": f'{F}json\n{{"name": "write_file", "arguments": {{"path": "a.py",,}}\n{F}\n',
     "key: value": "tool: write_file\npath: a.py\ncontent: x\n",
+    "lines in quotation marks": '"tool": "write_file",\n"path": "a.py"\n',
+    "TOML": f'{F}toml\ntool = "write_file"\npath = "a.py"\n{F}\n',
+    "a fence marked python": f"{F}python\n{json.dumps({'tool': 'write_file', **_ARGUMENTS})}\n{F}\n",
+    "a fence marked json-tool": f"{F}json-tool\n{json.dumps({'tool': 'write_file', **_ARGUMENTS})}\n{F}\n",
+    "a fence marked with the tool": f"{F}write_file\n{json.dumps(_ARGUMENTS)}\n{F}\n",
+    "a label": f"Request: {json.dumps(_JSON['name, arguments'])}\n",
+    "ReAct, upper case": 'ACTION: write_file\nACTION INPUT: {"path": "a.py"}\n',
+    "ReAct, numbered": 'Action 1: write_file\nAction Input 1: {"path": "a.py"}\n',
+    "ReAct, in a list": '1. Action: write_file\n   Action Input: {"path": "a.py"}\n',
+    "ReAct, Input": 'Action: write_file\nInput: {"path": "a.py"}\n',
+    "ReAct, JSON": f"Action: {json.dumps(_JSON['action_input'])}\n",
+    "Qwen-Agent": '✿FUNCTION✿: write_file\n✿ARGS✿: {"path": "a.py"}\n',
+    "GLM, a name and JSON": 'write_file\n{"path": "a.py", "content": "x"}\n',
+    "Kimi, tokens stripped": 'functions.write_file:0{"path": "a.py"}\n',
+    "DeepSeek, tokens stripped": f"functionwrite_file\n{F}json\n{json.dumps(_ARGUMENTS)}\n{F}\n",
+    "Mistral, the mark stripped": 'write_file[ARGS]{"path": "a.py"}\n',
+    "Mistral, behind text": f"OK [TOOL_CALLS] {json.dumps(_JSON['list'])}\n",
+    "Llama, function/": '<function/write_file>{"path": "a.py"}</function>\n',
+    "Gemini, an assignment": f'{F}tool_code\nresult = write_file(path="a.py")\nprint(result)\n{F}\n',
+    "Gemini, an unknown tool": f'{F}tool_code\nprint(default_api.add_package(name="x"))\n{F}\n',
+    "Gemini, call:": "<ctrl42>call:default_api:write_file{path:a.py}\n",
+    "invoke in a fence": f"{F}xml\n{_OPENED}</parameter>\n</invoke>\n{F}\n",
+    "unknown element with attributes": '<add_package name="left-pad" />\n',
+    "unknown element with text": "<execute_sql>SELECT 1</execute_sql>\n",
+    "bash": "<bash>\nnpm install left-pad\n</bash>\n",
+    "Cline": "<write_to_file>\n<path>a.py</path>\n<content>\nx = 1\n</content>\n</write_to_file>\n",
+    "Lovable": '<lov-write file_path="a.py">\nx = 1\n</lov-write>\n',
+    "Bolt": '<boltArtifact id="a">\n<boltAction type="file" filePath="a.py">\nx\n</boltAction>\n</boltArtifact>\n',
+    "element with text": "<write_file>a.py</write_file>\n",
+    "call with a name": '<call name="write_file">{"path": "a.py"}</call>\n',
+    "tool without a name": "<tool>\n<name>write_file</name>\n<parameters>{}</parameters>\n</tool>\n",
+    "file with a path": '<file path="a.py">\nx = 1\n</file>\n',
     "only in a thought": f"<think>\n{REAL}</think>\n",
 }
 #: Answers that ask for nothing.
@@ -230,8 +301,28 @@ DATA = {
         "parameters": {"type": "object", "properties": {"path": STRING}},
     },
     "a list of definitions": [{"type": "function", "function": {"name": "read_file", "description": "Reads."}}],
+    "Gemini's definitions": {
+        "function_declarations": [{"name": "write_file", "parameters": {"type": "OBJECT", "properties": {"path": {}}}}]
+    },
+    "servers": {"mcpServers": {"fs": {"command": "npx", "args": ["-y", "fs"]}}},
+    "settings": {"tool": {"ruff": {"line-length": 100}}},
+    "a finding": {"tool": "eslint", "rule": "semi", "file": "a.js", "line": 3},
+    "a file": {"type": "file", "path": "a.py"},
+    "a workflow's node": {"name": "Webhook", "type": "webhook", "parameters": {"path": "x"}, "typeVersion": 1},
     "a person": {"name": "Ann", "age": 5},
     "data": {"tool": "hammer", "price": 3},
+}
+
+
+PROSE = {
+    "sections": "<test_plan>\n1. Run it.\n</test_plan>\n<verdict>PASS</verdict>\n",
+    "an answer in an element": "<final_answer>\nIt is 42.\n</final_answer>\n",
+    "HTML": '<p>One</p>\n<br>\n<img src="a.png" />\n<my-element a="b"></my-element>\n',
+    "a list of tools": "1. write_file: writes a file\n2. `read_file`: {path} is read\n",
+    "a report": "Action: none needed.\nResult: all tests pass.\nTool: ruff\nVersion: 0.4\n",
+    "code": f"{F}python\ndef read_file(path):\n    return open(path).read()\n\nprint(read_file('a.py'))\n{F}\n",
+    "a command": f"{F}console\n$ curl -d '{json.dumps(EVIL)}' localhost\n{F}\n",
+    "a quoted line": f"The log says:\n\n> {json.dumps(EVIL)}\n",
 }
 
 
@@ -246,6 +337,15 @@ def rows() -> Iterator[dict[str, Any]]:
             yield _row("wanted", form, f"{F}{fence}\n{json.dumps(value, indent=1)}\n{F}\n", [], told=True)
         yield _row("wanted", form, f"Now:\n{json.dumps(value)}\n", [], told=True)
     yield from _indented()
+    for form, text in PROSE.items():
+        yield _row("data", form, text, [], told=False)
+    for payload in (
+        '[TOOL_CALLS]write_file[ARGS]{"content": "\n',
+        'Action Input: {"content": "Title\n',
+        '{\n "content": "\n',
+    ):
+        for name, quoted in PAYLOADS.items():
+            yield _row("a string that is open", f"{payload[:9]!r}, {name}", f'{payload}{quoted}"}}\n', [], told=True)
     for form, value in DATA.items():
         yield _row("data", form, f"{F}json\n{json.dumps(value)}\n{F}\nThat is it.\n", [], told=False)
 
@@ -257,14 +357,12 @@ def _quoted() -> Iterator[dict[str, Any]]:
             inside = f"{opening}{payload}{closing}"
             yield _row(form, f"{name}, then a call", f"{inside}\n{REAL}", ["read_file"], told=None)
             if number % 3 == 0:
-                yield _row(
-                    form, f"{name}, alone", f"Look:\n{inside}\nDone.\n", [], told=True if form in SHOWN else None
-                )
-            if number % 3 == 1 and form not in ("markdown fence", "unified diff", "patch", "SEARCH/REPLACE"):
+                yield _row(form, f"{name}, alone", f"Look:\n{inside}\nDone.\n", [], told=True if form in TOLD else None)
+            if number % 3 == 1 and form not in ("markdown fence", "unified diff", "patch", "SEARCH/REPLACE", *ALONE):
                 line_start = form in LINE_START
                 before = "" if line_start else "So: "
                 yield _row(form, f"{name}, behind text", f"{before}{inside}{REAL}", ["read_file"], told=None)
-            if number % 3 == 2 and form != "unified diff":
+            if number % 3 == 2 and form not in ("unified diff", *ALONE):
                 yield _row(form, f"{name}, never closed", f"{opening}{payload}\n{REAL}", [], told=True)
             if form in THOUGHTS and number % 2 == 0:
                 yield _row(

@@ -210,6 +210,7 @@ def test_a_finding_of_another_file_explains_one_only():
     moved = [("F401", "`os` imported but unused", "importos")]
     found = [finding(2), finding(3)]
     assert new_of(["a"], ["a", "import os", "import os"], [], found, moved=moved) == [False, True]
+    assert new_of(["a"], ["a", "import os", "import os"], [], found, moved=moved * 2) == [False, False]
     assert new_of(["a"], ["a", "import os", "import re"], [], [finding(3), finding(2)], moved=moved) == [True, False]
 
 

@@ -111,6 +111,12 @@ def test_a_comment_of_python_is_told_at_its_place_once(path, comment):
     assert found.message == f"This comment switches a check off: # {comment}"
 
 
+def test_a_comment_in_a_cell_of_a_notebook_is_one_of_python():
+    cell = b'{"cells": [{"cell_type": "code", "source": ["import os  # noqa: F401"]}]}\n'
+    assert [found.rule for found in new_ones("a.ipynb", b"", cell)] == ["new-suppression"]
+    assert new_ones("a.json", b"", cell) == []
+
+
 def test_a_suppression_is_one_whole_finding_whose_words_are_bounded():
     for length, cut in ((80, ""), (81, "… (+1 characters)")):
         comment = "# noqa ".ljust(length, "x")

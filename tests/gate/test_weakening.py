@@ -128,7 +128,8 @@ LENIENT = "ignore_errors ignore-missing-imports allow_redefinition exit-zero exi
 def test_a_list_that_lets_more_through_is_weaker_and_one_that_lets_less_is_not(key):
     old, new = f"[x]\n{key} = ['A', 'B']\n", f"\n[x]\n{key} = ['A', 'C', 'D']\n"
     assert told("ruff.toml", old, new) == [("gate-config-weakened", 3, f"ruff.x.{key} lets more through: C, D")]
-    assert told("ruff.toml", new, f"[x]\n{key} = ['A']\n")[0][0] == "gate-config-changed"
+    for less in (f"[x]\n{key} = ['A']\n", "[x]\na = 1\n"):
+        assert told("ruff.toml", f"{new}a = 1\n", less)[0][0] == "gate-config-changed", less
     assert told("setup.cfg", "[flake8]\n", f"[flake8]\n{key} = A, B\n") == [
         ("gate-config-weakened", 2, f"flake8.{key} lets more through: A, B")
     ]
@@ -150,6 +151,7 @@ def test_a_limit_that_allows_more_is_weaker(key):
     for other in (f"{key} = 8\n", "other = 1\n", f"{key} = 'much'\n"):
         if "complexity" not in key or "other" not in other:
             assert told("ruff.toml", f"{key} = 9\n", other)[0][0] == "gate-config-changed", other
+    assert told("ruff.toml", "a = 1\n", f"a = 1\n{key} = 9\n")[0][0] == "gate-config-changed", "there was none"
 
 
 def test_a_bound_on_complexity_that_is_taken_away_is_weaker():
@@ -350,6 +352,15 @@ def test_each_option_that_is_weaker_is_told_in_the_order_of_the_file_and_any_oth
     assert [words for *_, words in told("pyproject.toml", tools, None)] == [gone.format("mypy"), gone.format("ruff")]
 
 
+@pytest.mark.parametrize("name", ["pyproject.toml", "ruff.toml", ".ruff.toml", ".rails.toml"])
+def test_a_number_that_no_tool_can_read_hides_nothing(name):
+    plain, odd = (f"[gate]\na = {value}\n[tool.ruff]\nb = {value}\n" for value in ("1", "0x" + "f" * 3_600))
+    words = [("gate-config-weakened", 1, "It holds a number that no tool can read.")]
+    for before, after in ((plain, odd), (odd, plain), (None, odd), (odd, None)):
+        assert told(name, before, after) == words
+    assert told(f"other{name}", plain, odd) == []
+
+
 DEEP = "[" * 5_000 + "]" * 5_000
 
 
@@ -362,7 +373,7 @@ def test_what_nobody_can_read_is_no_fault_of_ours(name):
             assert [f.rule for f in weakened_config.findings(name, before, after)] in ([], ["gate-config-changed"])
 
 
-@pytest.mark.parametrize("value", [DEEP, "9" * 5_000])
+@pytest.mark.parametrize("value", [DEEP, "9" * 5_000, "0x" + "f" * 5_000])
 def test_a_configuration_of_any_depth_is_told_by_the_check_of_the_file_and_ends_nothing(world, value):
     verdict = world.judge(("ruff.toml", f"a = {value}\n"))
     assert verdict.status in ("fail", "error"), "never one that passed"

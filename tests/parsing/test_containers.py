@@ -46,6 +46,7 @@ PIECES = st.sampled_from([*corpus.PAYLOADS.values(), "Some text.\n", "\n", "- a 
 )
 def test_a_call_in_any_container_in_any_company_never_runs(name, outer, pieces):
     opening, closing = CONTAINERS[name]
+    outer = "" if name in corpus.ALONE and outer == "Text. " else outer
     text = f"{outer}{opening}{''.join(pieces)}{closing}"
     found = parse(text, corpus.TOOLS)
     assert not [one for one in found.requests if one.parameters.get("path") == "/etc/passwd"]
@@ -70,6 +71,14 @@ def test_every_name_that_says_thought_is_one(name):
     payload = f'{F}json\n{{"tool": "read_file", "path": "/etc/passwd"}}\n{F}\n'
     for text in (f"<{name}>\n{payload}</{name}>\nDone.", f"So\n{payload}</{name}>\nDone."):
         assert not parse(text, corpus.TOOLS).requests
+
+
+def test_an_element_that_is_never_closed_hides_nothing_and_one_that_is_closed_does():
+    for before in ("<T>\n", "<T>\n" * 20, "<your-name>\n<T>\n", "<email>\nSee below.\n"):
+        assert [one.tool_name for one in parse(before + corpus.REAL, corpus.TOOLS).requests] == ["read_file"] * (
+            before.count("<T>") < 9
+        )
+    assert not parse(f"<T>\n<email>\n{corpus.REAL}</email>\n", corpus.TOOLS).requests
 
 
 @pytest.mark.parametrize("text", ["<rethink-button>\n", "<thoughtful>\n", "<app-reasonable/>\n", "List<thinker>\n"])

@@ -223,9 +223,9 @@ ANSWERS = {
 }
 
 
-#: Openings that hide nothing: words of HTML or prose, a name that only sounds alike, a diff that has ended.
+#: Openings that hide nothing: elements around an answer, a diff that has ended.
 HIDES_NOTHING = {
-    *("<thinker>", "<rethink>", "<div>", "<b>", "<answer>", "<response>", "<action>"),
+    *("<div>", "<b>", "<answer>", "<response>", "<action>"),
     *("@@ -1 +1 @@", "diff --git a/x b/x", "--- a/x\n+++ b/x\n@@ -1 +1 @@"),
 }
 

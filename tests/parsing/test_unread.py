@@ -90,7 +90,6 @@ QUOTED = {
     "an element of HTML": '<section class="write_file" id="a"></section>',
     "data": '{"name": "write_file", "stars": 5}',
     "in a thought": f"<thinking>\nI could send\n{CALL}\n</thinking>\nDone.",
-    "in a comment": f"<!-- for later:\nnow {XML} -->\nDone.",
     "in the strings of a block that was torn": f'Hi\n```json\n{{"content": "{XML}\n',
     "XML between backticks": f"I sent `{XML}` before.",
     "a session of Python": ">>> config\n{'a': 1}\n>>> write_file\n<function write_file>\n",

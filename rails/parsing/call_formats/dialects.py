@@ -150,7 +150,7 @@ def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
 
 def is_schema(value: Mapping[str, Json]) -> bool:
     """Return whether an object describes parameters instead of giving them."""
-    return isinstance(value.get("properties"), dict) and value.get("type", "object") == "object"
+    return isinstance(value.get("properties"), dict) and value.get("type", "object") in ("object", "OBJECT")
 
 
 def _s1(value: dict[str, Json], name: str, frame: list[str], named: Mapping[str, Json]) -> Call | NotACall | JsonFault:
