@@ -17,8 +17,14 @@ from rails.data_formats.strict_json import JsonFault, explain_json_fault, parse_
 from rails.parsing.call_formats.begin_patch import patch_changes
 
 #: Members that hold calls, or what holds them.
-_INSIDE: Final = ("content", "tool_calls", "message", "choices", "output", "messages")
-_CUT: Final = ("max_tokens", "length", "max_output_tokens", "content_filter", "incomplete", "failed", "cancelled")
+_INSIDE: Final = ("content", "tool_calls", "message", "choices", "output")
+#: Who says what is no answer of a model's. Where one speaks, or a result is told, the calls were carried out.
+_OTHERS: Final = ("user", "tool", "function", "system", "developer")
+_RESULTS: Final = ("_result", "_output")
+_CUT: Final = (
+    *("max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"),
+    *("content_filter", "refusal", "incomplete", "failed", "cancelled", "in_progress"),
+)
 _STOP: Final = ("stop_reason", "finish_reason", "status")
 #: The commands of Anthropic's text editor, and what they are here: parameter by parameter.
 _EDITOR: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
@@ -33,12 +39,12 @@ _EDITOR: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 
 def provider_calls(value: Json, depth: int = 0) -> Iterator[Outcome]:
     """Yield the calls in a JSON value, in order; none where it is something else."""
+    if depth == 0 and _tells(value):
+        return
     if isinstance(value, list) and depth < limits.JSON_DEPTH:
         for item in value:
             yield from provider_calls(item, depth + 1)
     elif isinstance(value, dict):
-        if depth == 0 and value.get("messages"):
-            return  # a conversation, which tells what was done
         call = _call(value)
         calls = [call] if call else [one for key in _INSIDE for one in provider_calls(value.get(key), depth + 1)]
         if calls and (stop := next((value[key] for key in _STOP if value.get(key) in _CUT), "")):
@@ -49,6 +55,16 @@ def provider_calls(value: Json, depth: int = 0) -> Iterator[Outcome]:
             return
         for one in calls:
             yield from _translated(one) if isinstance(one, Proposed) and call else (one,)
+
+
+def _tells(value: Json, depth: int = 0) -> bool:
+    """Whether it is a conversation, which tells what was done."""
+    inside = value if isinstance(value, list) else []
+    if isinstance(value, dict):
+        if value.get("role") in _OTHERS or str(value.get("type")).endswith(_RESULTS):
+            return True
+        inside = [value.get(key) for key in _INSIDE]
+    return depth < limits.JSON_DEPTH and any(_tells(one, depth + 1) for one in inside)
 
 
 def _call(value: Mapping[str, Json]) -> Outcome | None:
