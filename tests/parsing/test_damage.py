@@ -93,4 +93,4 @@ def test_a_line_end_inside_a_string_is_told_from_the_layout_of_a_long_string():
     ends = [at for at, char in enumerate(text) if char == "\n"]
     assert [within_strings(text, "python", [at], layout=True) for at in ends] == [False, False, False, True, False]
     assert [within_strings(text, "python", [at]) for at in ends] == [False, True, True, True, False]
-    assert within_strings(text, "toml", ends[:1])
+    assert within_strings(text, "css", ends[:1])
