@@ -197,6 +197,5 @@ def _vouches(language: str, text: str, marks: Set[str]) -> bool:
         doubled = all(run % 2 == 0 for run in runs)
         others += [bare.removeprefix(mark), bare.removesuffix(mark), bare[2:-2] if tripled else bare]
         others.append(text.replace(mark * 2, mark) if doubled else bare)
-    return bool(source.parses(text, language)) and not any(
-        one not in ("", bare, text) and source.parses(one, language) for one in others
-    )
+    others = [one for one in others if one not in ("", bare, text)]
+    return bool(source.parses(text, language)) and all(source.parses(one, language) is False for one in others)

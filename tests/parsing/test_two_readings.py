@@ -22,6 +22,7 @@ def read(content, path="a.py", tool="write_file", key="content"):
         ("a.py", '""""""Doc."""\nx = 1\n"""'),  # three marks around a text that begins with three
         ("a.py", r'''""\"\"\"Doc.\"\"\"\nx = 1\n"'''),  # one mark too many
         ("a.js", r'''"let x = 1;\n// the end""'''),
+        ("a.js", '"""/** Says more.\n *\n * ```js\n * f();\n * ```\n */\n\n"""'),  # nothing but a comment
         ("a.js", r'''"\"use strict\";\n" .. "// made by a program\n" .. "// do not edit\n"'''),
         ("a.js", r'''"\"use strict\";\n" & "// made by a program\n"'''),
         ("a.js", r'''"// with \`make\`\nlet x = 1;\n"'''),
