@@ -59,7 +59,7 @@ class JsonBlock(NamedTuple):
     end: int
     offset: int
     closed: bool
-    whole: bool  # the answer was not cut off, as far as is known
+    whole: bool  # closed, or the answer was not cut off, as far as is known
     dialect: str = ""  # of an opt-in marker, which says that this is a call
     tool: str = ""  # named by the marker
     dialects: frozenset[str] = frozenset()
@@ -85,7 +85,7 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
             f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}.",
             hint,
             at,
-            max(at + 1, span.end),
+            span.end,
         )
     end = span.start + len(raw)
     request = RawRequest(
@@ -100,7 +100,7 @@ def _unclosed_call(span: BlockSpan, follower: XmlFollower) -> Refusal:
     message = f"Unclosed tool tag at end of input: <{follower.element}> is opened and never closed."
     hint = "Send the whole call again; shorten it if it was cut off."
     if follower.stranger:
-        known = ", ".join(sorted(follower.names)) or "none"
+        known = ", ".join(sorted(follower.names))
         message += f" <{follower.stranger}> is not a parameter of '{one_line(follower.tool, 60)}' (known: {known})."
         hint = "Send the whole call again, with known parameters only."
     return Refusal("unterminated", message, hint, span.start, span.end)
@@ -117,35 +117,29 @@ def judge_block(
     """Decide what a JSON block is. ``first`` is what strict reading said, if it was done."""
     parsed = first or parse_strict(block.body)
     if isinstance(parsed, ParsedJson):
-        if not block.closed and not block.whole:
+        if not block.whole:
             return _cut(block, parsed.value, tools)
         if isinstance(parsed.value, str) and parsed.value.lstrip()[:1] in ("{", "["):
             return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools, progress)
         return _from_value(parsed, block, tools)
     if not block.body.strip():
         return [Ignored(block.start, block.end, "the block is empty")]
-    return _several(parsed, block, tools) or _from_broken(parsed, block, tools, progress)
+    return _several(block, tools) or _from_broken(parsed, block, tools, progress)
 
 
-def _several(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
+def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
     """Read a block that holds several JSON values, one after another, as that many calls; all or none."""
-    if fault.code != "syntax" or not fault.message.startswith("Extra data"):
-        return None
     values: list[Json] = []
     pos, body = 0, block.body
-    while True:
-        pos = len(body) - len(body[pos:].lstrip(" \t\r\n,")) if pos else len(body) - len(body.lstrip())
-        if pos >= len(body):
-            break
+    while (pos := len(body) - len(body[pos:].lstrip(" \t\r\n," if pos else None))) < len(body):
         found = read_prefix(body, pos)
         if found is None or isinstance(found, JsonFault) or len(values) > limits.REQUESTS_PER_ANSWER:
             return None
         values.append(found[0])
         pos = found[1]
-    whole = block if block.closed or block.whole else None
-    if whole is None or not all(isinstance(value, dict) for value in values):
+    if not block.whole or not all(isinstance(value, dict) for value in values):
         return None
-    return _from_value(ParsedJson(values), whole, tools)
+    return _from_value(ParsedJson(values), block, tools)
 
 
 def _cut(block: JsonBlock, value: Json, tools: ToolSchemas) -> list[BlockResult]:
@@ -164,9 +158,7 @@ def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
 
 def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
     """Turn a parsed value, or each item of an array with calls in it, into outcomes."""
-    value, dialect = parsed.value, ""
-    if block.dialects:
-        value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
+    value, dialect = translate(parsed.value, block.dialect, block.dialects, tools, block.tool)
     value = tool_calls(value, tools)
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
@@ -210,9 +202,7 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
         return Refusal(
             "frame", f"{where}{read.message}.", "Send the call in the documented form.", block.start, block.end
         )
-    notes = read.repairs
-    if frame.parsed.repairs:
-        notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *notes)
+    notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
     if done.broken is not None:
         message = f"{where}'{done.broken_at}' holds text that should be JSON and is not: {done.broken.message}."
@@ -268,15 +258,14 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
     from rails.parsing.added_closers import only_reading
     from rails.parsing.readings import read_repaired
 
-    closers = block.whole and block.closed
-    repaired = read_repaired(block.body, known=known, closers=closers)
+    repaired = read_repaired(block.body, known=known, closers=block.closed)
     if isinstance(repaired, ParsedJson):
-        if not block.closed and (block.cut_short or not block.whole):
+        if block.cut_short or not block.whole:
             return _cut(block, repaired.value, tools)
         if not repaired.closed_by_us or only_reading(repaired, tools):
             return _from_value(repaired, block, tools)
         repaired = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
-    elif closers and fault.code == "syntax" and repaired.code in _QUOTE_FAULTS | {"syntax"}:
+    elif block.closed and fault.code == "syntax" and repaired.code in _QUOTE_FAULTS | {"syntax"}:
         from rails.parsing.unescaped_quotes import settle_quotes
 
         settled = settle_quotes(block.body, tools, sure=repaired.code != "syntax")
@@ -309,15 +298,13 @@ def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> 
     from rails.parsing.remedies import fault_in_words, no_certain_end, remedy
     from rails.parsing.repairs import repair
 
-    strict, repaired = parse_strict(block.body), repair(block.body, closers=True)
-    fault = repaired if isinstance(repaired, JsonFault) else strict if isinstance(strict, JsonFault) else None
-    found = fault or JsonFault("unclosed_string", "a string in it is not closed")
-    message = no_certain_end(block.body, strict if isinstance(strict, JsonFault) else None)
-    if fault and fault is not strict:
-        message += f" L{fault_in_words(block.body, fault)[1:]}."
-    hint = remedy(JsonFault("unclosed_string", found.message), progress.tool, progress.keys, tools, progress.path)
-    at = block.offset + (strict.offset if isinstance(strict, JsonFault) else 0)
-    return Refusal("unclosed_string", message, hint, at, max(at + 1, block.end))
+    fault, repaired = parse_strict(block.body), repair(block.body, closers=True)
+    assert isinstance(fault, JsonFault), "a string in it is open where it ends"
+    message = no_certain_end(block.body, fault)
+    if isinstance(repaired, JsonFault):
+        message += f" L{fault_in_words(block.body, repaired)[1:]}."
+    hint = remedy(JsonFault("unclosed_string", fault.message), progress.tool, progress.keys, tools, progress.path)
+    return Refusal("unclosed_string", message, hint, block.offset + fault.offset, block.end)
 
 
 def is_call(body: str, progress: JsonProgress, tools: ToolSchemas) -> bool:

@@ -93,13 +93,12 @@ class AnswerParser:
     def _feed(self, chunk: str | bytes, *, whole: bool) -> list[ParseEvent]:
         """Feed a chunk; ``whole`` says that nothing follows it, so its last line is complete."""
         text = self._decoded(chunk, whole) if isinstance(chunk, bytes) else chunk
-        room = limits.ANSWER_CHARS - self._size
+        room = max(limits.ANSWER_CHARS - self._size, 0)
         self._size += len(text)
         signals: list[ParseEvent] = []
-        for item in self._scanner.feed(text[:room] if room < len(text) else text, whole=whole):
+        for item in self._scanner.feed(text[:room], whole=whole):
             self._take(item, signals)
-        if self._scanner.current is not None:
-            self._peek(signals)
+        self._peek(signals)
         return signals
 
     def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
@@ -111,8 +110,7 @@ class AnswerParser:
     def _flush(self, finish: StopReason, calls: Sequence[NativeCall], late: list[ParseEvent]) -> ParsedAnswer:
         """Take the end; ``late`` are signals that were not passed on yet."""
         whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
-        rest = self._decoded(b"", True) if self._decoder is not None else ""
-        for item in (*self._scanner.feed(rest), *self._scanner.flush()):
+        for item in (*self._scanner.feed(self._decoded(b"", True)), *self._scanner.flush()):
             self._take(item, late, whole=whole)
         self._withdraw(late)
         remnant = self._remnant or self._scanner.orphan >= self._doubt
@@ -167,8 +165,6 @@ class AnswerParser:
     def _withdraw(self, late: list[ParseEvent]) -> None:
         """Take back what a closing mark, seen later, made part of a thought or of another container."""
         strays = self._scanner.strays
-        if not strays.withdrawn:
-            return
         found = [*self._requests, *self._refusals, *(one for outcomes in self._waiting for one in outcomes)]
         for outcome in sorted(found, key=lambda one: self._blocks[_id(one)]):
             name = _id(outcome)
@@ -182,18 +178,16 @@ class AnswerParser:
                 continue
             late.append(CallWithdrawn(name))
             del self._blocks[name]
-            place, raw = self._places.get(name, (-1, ""))
-            if raw:
+            if name in self._places:
+                place, raw = self._places[name]
                 self._prose[place] = raw
                 self._ignored.append(Ignored(start, end, uncertain_blocks.quoted_inside(around.label)))
         self._ignored.sort(key=lambda one: one.start)
 
     def _remove(self, outcome: RawRequest | Refusal) -> None:
         """Forget an outcome, wherever it waits."""
-        for outcomes in self._waiting:
-            if outcome in outcomes:
-                outcomes.remove(outcome)
-        self._waiting = [outcomes for outcomes in self._waiting if outcomes]
+        kept = ([one for one in outcomes if one is not outcome] for outcomes in self._waiting)
+        self._waiting = [outcomes for outcomes in kept if outcomes]
         if isinstance(outcome, RawRequest):
             self._requests = [one for one in self._requests if one.id != outcome.id]
         else:
@@ -244,7 +238,7 @@ class AnswerParser:
 
     def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
         whole = whole or item.closed
-        form = forms.reader_of(item.label, self._dialects) if self._dialects and item.kind == "quote" else None
+        form = forms.reader_of(item.label, self._dialects)
         if form is not None and whole:  # a stop sequence may have taken the last closing mark
             self._settle(item, self._in_form(item, *form), signals)
         elif item.kind == "quote":
@@ -426,28 +420,6 @@ def _id(outcome: RawRequest | Refusal) -> str:
 
 def _path(request: RawRequest) -> str:
     return next((value for key in PATH_KEYS if isinstance(value := request.parameters.get(key), str)), "")
-
-
-def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix: str = "r") -> ParsedAnswer:
-    """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself."""
-    if found.requests or found.refusals:
-        return found
-    from rails.parsing.proposals import find_proposals
-
-    named = [
-        replace(one, id=f"{id_prefix}{n}")
-        if isinstance(one, RawRequest)
-        else replace(one, request_id=f"{id_prefix}{n}")
-        for n, one in enumerate(find_proposals(text, tools), 1)
-    ]
-    taken = [one for one in found.ignored if not any(p.start < one.end and one.start < p.end for p in named)]
-    return replace(
-        found,
-        requests=tuple(one for one in named if isinstance(one, RawRequest)),
-        refusals=tuple(one for one in named if isinstance(one, Refusal)),
-        ignored=tuple(taken),
-        blocks={_id(one): (one.start, one.end) for one in named},
-    )
 
 
 def parse(

@@ -187,7 +187,7 @@ class XmlFollower:
         surely = self._json is not None and not self._json.quote and not self._json.suspicious and element is not None
         if not closes_tool and not surely and (not begins_next or (element and element[1] == value.name)):
             self._inner = max(self._inner - 1, 0)
-            self.stranger = self.stranger or (element[1] if element else "")
+            self.stranger = self.stranger or (element[1] if element and not begins_next else "")
             return pos
         if self._inner and closes_tool:
             self._inner -= 1
