@@ -21,7 +21,7 @@ from rails.config.prices import PRICES_NAME, load_price_file
 from rails.config.run_defaults import RunDefaults, keep_days, run_defaults
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
-from rails.core.errors import RailsError, UsageError
+from rails.core.errors import LogError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, SessionLimits, SessionResumed
@@ -205,6 +205,11 @@ def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
         return session.run(resumed)
     except KeyboardInterrupt as stopped:
         return str(stopped) or "Ctrl-C"
+    except LogError as error:
+        if "--resume" in str(error) or not session.log.path.exists():
+            raise
+        words = f"Once that is mended: ai-rails run --resume {session.log.session_id}"
+        raise LogError(f"{str(error).rstrip('.')}. What was approved before stays. {words}") from error
 
 
 def _talked(talk: Callable[[Session, Ending], str], session: Session, screen: ProgressScreen, ending: Ending) -> str:

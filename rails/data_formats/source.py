@@ -305,9 +305,11 @@ def _torn_string(root: Node) -> bool:
 
 #: Nodes whose line ends are part of a text.
 _STRING_NODE: Final = lazy(r"string|template|comment|regex|jsx_text")
+_TOML_STRING: Final = lazy(r"\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}.*?'{3}|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*", re.S)
 _STRINGS: Final[dict[str, Callable[[str], list[tuple[int, int]]]]] = {
     "python": _python_strings,
     "json": lambda _: [],  # no text of JSON runs over a line end
+    "toml": lambda text: [found.span() for found in _TOML_STRING.finditer(text)],
     "yaml": _yaml_strings,
     **{name: _tree_strings(name) for name in ("javascript", "typescript", "tsx")},
 }

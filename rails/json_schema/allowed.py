@@ -123,7 +123,11 @@ def kind_in_words(value: Json) -> str:
 
 def is_number(value: Json) -> TypeGuard[float]:
     """Whether ``value`` is a number that JSON can write."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and (isinstance(value, int) or math.isfinite(value))
+    )
 
 
 def is_whole(value: Json) -> TypeGuard[float]:
@@ -166,6 +170,8 @@ def subschemas(schema: JsonSchema) -> Iterator[tuple[JsonPlace, Json]]:
 class _Walk:
     def __init__(self, root: Json) -> None:
         self.root = root
+        self.ending: set[str] = set()  # references that are known not to come back: each is followed once
+        self.schemas: set[int] = set()
 
     def check(self, schema: Json, place: JsonPlace, depth: int) -> Iterator[SchemaProblem]:
         if isinstance(schema, bool):
@@ -213,21 +219,37 @@ class _Walk:
         except KeyError:
             yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} points to nothing", "Correct its path.")
             return
-        if self.comes_back(target, [ref]):
+        if not isinstance(target, bool) and id(target) not in (self.schemas or self.collected()):
+            fix = 'Put the schema under "$defs" and write "#/$defs/NAME".'
+            yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} points to what is no schema", fix)
+        elif ref not in self.ending and self.comes_back(target, [ref]):
             fix = "Write the levels out: a value checked without end cannot be checked."
             yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} leads back to itself", fix)
+        else:
+            self.ending.add(ref)
+
+    def collected(self) -> set[int]:
+        """Return what every schema is known by, those within others, too."""
+        waiting = [self.root]
+        while waiting:
+            schema = waiting.pop()
+            self.schemas.add(id(schema))
+            if isinstance(schema, dict):
+                waiting.extend(child for _, child in subschemas(schema))
+        return self.schemas
 
     def comes_back(self, schema: Json, trail: list[str]) -> bool:
         """Say whether following references from ``schema`` reaches one that is already on the trail."""
         if not isinstance(schema, dict) or len(trail) > limits.SCHEMA_DEPTH:
             return isinstance(schema, dict)
         ref = schema.get("$ref")
-        if isinstance(ref, str):
+        if isinstance(ref, str) and ref not in self.ending:
             try:
                 if ref in trail or self.comes_back(resolve_reference(self.root, ref), [*trail, ref]):
                     return True
             except KeyError:
                 return False
+            self.ending.add(ref)
         return any(self.comes_back(child, trail) for place, child in subschemas(schema) if place[0] not in _NAMED_ONLY)
 
 

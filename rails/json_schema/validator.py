@@ -7,6 +7,7 @@ as they are written, patterns take linear time, and nothing is ever fetched: a v
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -42,8 +43,8 @@ def validator_for(schema: Mapping[str, Json], *, close: bool = False) -> SchemaV
 
 def schema_faults(validator: SchemaValidator, value: Json) -> Iterator[SchemaFault]:
     """Yield every fault in the order of its place; the library's errors become our sentences."""
-    errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
-    for error in errors[:MOST_FAULTS]:
+    errors = itertools.islice(validator.iter_errors(value), MOST_FAULTS)
+    for error in sorted(errors, key=lambda error: [str(part) for part in error.absolute_path]):
         yield explain_schema_error(error)
 
 
@@ -175,7 +176,7 @@ def _by_value(item: Json) -> Json:
 def _multiple_of(_validator: Validator, step: float, instance: Json, _schema: Mapping[str, Json]) -> _Errors:
     if isinstance(instance, bool) or not isinstance(instance, int | float):
         return
-    if not math.isfinite(instance) or _exact(instance) % _exact(step):
+    if (isinstance(instance, float) and not math.isfinite(instance)) or _exact(instance) % _exact(step):
         yield _error(f"is not a multiple of {step}")
 
 

@@ -218,14 +218,24 @@ class Masker:
         return f"«secret:{kind}:{fingerprint}»"
 
 
+_IN_HTML: Final = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+_QUOTES: Final = {ord('"'): "&quot;", ord("'"): "&#x27;"}
+
+
 def _forms(value: str) -> Iterable[tuple[str, str]]:
     """Yield the ways in which a secret may be written, each with the plain value."""
-    data = value.encode("utf-8", "replace")
+    data, escaped, url = value.encode("utf-8", "replace"), json.dumps(value)[1:-1], quote(value, safe="")
     for form in (
         value,
-        json.dumps(value)[1:-1],
+        escaped,
+        escaped.replace("/", r"\/"),
         json.dumps(value, ensure_ascii=False)[1:-1],
-        quote(value, safe=""),
+        value.translate(_IN_HTML),
+        value.translate(_IN_HTML | _QUOTES),
+        url,
+        url.replace("%20", "+"),
+        quote(value),
+        re.sub("%..", lambda found: found[0].lower(), url),
         base64.b64encode(data).decode().rstrip("="),
         base64.urlsafe_b64encode(data).decode().rstrip("="),
     ):

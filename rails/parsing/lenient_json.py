@@ -26,9 +26,9 @@ _NAMES_TOOL: Final = lazy(r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\
 _TOKENS_BEFORE: Final = lazy(r"\s*(?:\[TOOL_CALLS\]|<\|[\w/]{1,40}\|>|<tool_call>)\s*", re.IGNORECASE)
 #: A fence inside the fence.
 _INNER_FENCE: Final = lazy(r"\s*(?:`{3,}|~{3,})[ \t]*(?:json[5c]?)?[ \t]*\r?\n\s*", re.IGNORECASE)
-#: A key that lost its first or its last quotation mark.
+#: A key that lost its first quotation mark, or has no or another one at its end.
 _LOST_FIRST: Final = lazy(r"([A-Za-z_][\w-]{0,80})[\"'](?=[ \t]*:)")
-_LOST_LAST: Final = lazy(r"[\"']([A-Za-z_][\w-]{0,80})(?=[ \t]*:[ \t]*[\"'“{\[\dtfn])")
+_LOST_LAST: Final = lazy(r"[\"']([A-Za-z_][\w-]{0,80})[\"'”’]?(?=[ \t]*:[ \t]*[\"'“{\[\dtfn])")
 #: What a value can begin with that stands behind its key without a colon.
 _VALUE_BEGINS: Final = lazy(r"[\"{\[]|-?\d|(?:true|false|null)\b")
 #: The beginning of a string between three quotation marks; a fourth one is content that nobody escaped.
@@ -48,6 +48,7 @@ _SINGLE: Final = ord("'")
 #: How many inner containers may turn out to be damaged before each is read step by step at once.
 _UNSOUND: Final = 4
 
+_REMARK_BEGINS: Final = lazy(r"[^\W\d_]|[(*;#>–—→•-]|//|/\*|<!--|\d{1,3}[.)]\s")
 #: How long a remark behind a block may be.
 _REMARK: Final = 2_000
 
@@ -102,7 +103,7 @@ class LenientReader(Tokens):
         start = self.pos
         if self.text[start : start + 1] in ("{", "["):
             return
-        if self.closers and _NO_BRACE.match(self.text, start) and _NAMES_TOOL.search(self.text, start):
+        if self.closers and _NO_BRACE.match(self.text, start) and _NAMES_TOOL.search(self.text[start:]):
             self.note("missing_braces", start, "", "{")
             self.stack.append({})
             self.keys.append("")
@@ -356,5 +357,8 @@ def _is_remark(rest: str) -> bool:
     """Return whether what follows a complete value is prose or a comment, braces and all: no JSON can be in it."""
     if len(rest) > _REMARK or '"' in rest or re.search(r"['”“][ \t]*[}\],:]", rest) or ELISION.search(rest):
         return False
-    starts = rest[0].isalpha() or rest[0] in "(" or rest.startswith(("//", "#", "/*"))
-    return starts and rest.count("{") == rest.count("}") and rest.count("[") == rest.count("]")
+    return (
+        _REMARK_BEGINS.match(rest) is not None
+        and rest.count("{") == rest.count("}")
+        and rest.count("[") == rest.count("]")
+    )

@@ -87,8 +87,7 @@ Doubt = Literal["", "raw", "torn", "long", "tripled"]
 ALL_ESCAPES: Final = frozenset("lcdqst")
 #: Stands for a line end or a tab that was written as an escape, until it is known whether it stands inside a string.
 WRITTEN: Final = {"n": "\uf8f0", "r": "\uf8f1", "t": "\uf8f2"}
-#: What JavaScript and shells escape, and JSON never.
-TEMPLATE: Final = lazy(r"\\[`$]")
+_EXPRESSION: Final = lazy(r"(?<!\\)(?:\\\\)*\$\{")
 #: What only other languages than JSON read as an escape of one character: \\033, \\u{1f600}.
 _FOREIGN_ESCAPE: Final = lazy(r"0[0-7]|u[0-9a-fA-F{]")
 #: Stands for the backslash of an escaped quotation mark.
@@ -292,7 +291,7 @@ class Tokens:
         first = ends[0] + start + len(mark) if ends else -1
         raw = text[start + len(mark) : first]
         short = len(mark) > 1 and "\n" not in raw
-        doubtful = "${" in raw if mark == "`" else (short and not self.doubts) or raw[-1:] == mark[0]
+        doubtful = _EXPRESSION.search(raw) if mark == "`" else (short and not self.doubts) or raw[-1:] == mark[0]
         if first < 0 or re.search(rf"(?<!\\){mark}", raw) or "```" in raw or doubtful:
             code = "inner_quotes" if len(mark) > 1 else "syntax"
             raise Stop(code, f"a string between {mark} has no certain end, or is an expression", start)
@@ -326,14 +325,15 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
             return value
         if _kind(body, mark):
             return chr(int(body[1:], 16)) if len(body) > 1 else body
-        if body in "\n\r“”‘’" or len(body) > 1 or _FOREIGN_ESCAPE.match(raw, match.start(1)):
+        foreign = _FOREIGN_ESCAPE.match(raw, match.start(1)) and (body == "u" or "\n" not in raw)
+        if body in "\n\r“”‘’" or len(body) > 1 or foreign:
             what = "a line end" if body in "\n\r" else repr(raw[match.start(1) : match.start(1) + 3])
             raise Stop("ambiguous_escape", f"a backslash before {what} can be read in two ways", offset + match.start())
         unknown = match.start() if unknown < 0 else unknown
         return match[0]
 
     def chosen(match: re.Match[str]) -> str:
-        if "t" not in keep and match[1] != mark and TEMPLATE.match(raw, match.start()):
+        if "t" not in keep and mark != "`" and match[1] in ("`", "$"):
             return match[1]
         kind = _kind(match[1], mark)
         if kind in keep:
@@ -362,7 +362,7 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
 
 def _kind(body: str, mark: str) -> str:
     """Return the kind of an escape in a string between ``mark``; "" for one that is none."""
-    if body == mark:
+    if body == mark or (mark == "`" and body == "$"):
         return "q"
     kind = _KIND.get(body[0], "")
     if len(body) > 1:

@@ -20,15 +20,7 @@ from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats import source
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.parsing.lenient_json import KnownNames
-from rails.parsing.lenient_tokens import (
-    ALL_ESCAPES,
-    LEAST_CONFIDENCE,
-    TEMPLATE,
-    WRITTEN,
-    DoubtfulText,
-    Stop,
-    decode_string,
-)
+from rails.parsing.lenient_tokens import ALL_ESCAPES, LEAST_CONFIDENCE, WRITTEN, DoubtfulText, Stop, decode_string
 from rails.parsing.repairs import repair
 
 #: Keys of whole texts of a file; anything else is a fragment, which no parser can judge.
@@ -42,9 +34,9 @@ _SIGNS: Final = {
     "l": lazy(r"\\[nrt]"),
     "c": lazy(r"(?<!\\)(?:\\\\)*\\[bfuxU/]"),
     "d": lazy(r"\\\\"),
-    "q": lazy(r"\\[\"`]"),
+    "q": lazy(r"\\[\"`$]"),
     "s": lazy(r"\\'"),
-    "t": TEMPLATE,
+    "t": lazy(r"\\[`$]"),
 }
 #: Shows that \\` and \\$ of a text are no habit of its writer.
 _BARE_TEMPLATE: Final = lazy(r"(?<!\\)(?:`|\$\{)|\A(?=.*\\\$(?!\{)).*?(?<!\\)\$", re.S)
@@ -56,7 +48,7 @@ _WRITTEN: Final = lazy(f"[{''.join(WRITTEN.values())}]")
 
 
 #: What stands between two strings that an expression joins, in one language or another.
-JOINED: Final = r"\s+|\s*(?:[+.&~\\]|\.\.|\|\||<>)\s*"
+JOINED: Final = r"\s+|\s*(?:[+.&~\\]|\.\.|\|\||<>|/\*[^*]*\*/)\s*"
 _JOIN: Final = lazy(rf"(?<![(\[{{=,:+ \t])([\"'])(?:{JOINED})\1")
 
 
@@ -197,16 +189,14 @@ def _vouches(language: str, text: str, marks: Set[str]) -> bool:
     ``marks``: nor what it would be if those stood doubled for one each, or one too many or tripled around it.
     """
     bare = text.strip()
-    others = [_JOIN.sub("", bare)]
-    if bare[:1] == bare[-1:] and bare[:1] in ("'", '"'):
-        others.append(bare.strip("\"'"))
+    quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')
+    others = [_JOIN.sub("", bare), bare.strip("\"'") if quoted else bare]
     for mark in marks:
         runs = [len(run) for run in re.findall(f"{mark}+", bare)]
-        if all(run % 2 == 0 for run in runs):
-            others.append(text.replace(mark * 2, mark))
-        if bare[:1] == bare[-1:] == mark and runs[0] % 3 == runs[-1] % 3 == 2:
-            others.append(bare[2:-2])
-        others += [bare.removeprefix(mark), bare.removesuffix(mark)]
+        tripled = bare[:1] == bare[-1:] == mark and runs[0] % 3 == runs[-1] % 3 == 2
+        doubled = all(run % 2 == 0 for run in runs)
+        others += [bare.removeprefix(mark), bare.removesuffix(mark), bare[2:-2] if tripled else bare]
+        others.append(text.replace(mark * 2, mark) if doubled else bare)
     return bool(source.parses(text, language)) and not any(
         one not in ("", bare, text) and source.parses(one, language) for one in others
     )

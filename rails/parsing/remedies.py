@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -29,29 +28,22 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "surrogate": "Write the character itself instead of its escape.",
     "number": "Send a number of fewer digits, or a text.",
 }
-_COLON: Final = 'Write every member as "key": value, and \\" for every quotation mark inside a string.'
-_BRACKETS: Final = "Close every { and [ in its own place."
-#: What to do about a fault, by words of its message; they come before its code.
+#: What to do about a fault, by words of its message (a pattern), which come before its code.
 _BY_WORDS: Final[Mapping[str, str]] = {
-    "expecting ':'": _COLON,
+    "expecting ':'": 'Write every member as "key": value, and \\" for every quotation mark inside a string.',
     "of a key": "Write keys and names without backslashes.",
     "expecting a key": "Write every key in double quotes, and nothing but members between { and }.",
     "expecting a value": "Write a value behind every colon, and none of them twice.",
     "does not start with": "Begin the block with { and write nothing before it.",
     "a comma seems": "Write the comma behind the closing quotation mark.",
     "a string between": 'Write the text in double quotes, with \\" and \\n.',
-    "missing brackets": _BRACKETS,
-    "closing bracket is missing": _BRACKETS,
-    "expecting ']": _BRACKETS,
-    "expecting '}": _BRACKETS,
+    r"missing brackets|bracket is missing|expecting '[]}]": "Close every { and [ in its own place.",
     "some quotes of the block": "Send the block itself, not a text that holds it.",
     "is not a JSON value": "Write every text in double quotes, with nothing before it or around it.",
 }
 #: What several edits of one call stand under.
 _EDITS: Final = frozenset({"edits", "replacements"})
-_LINE_ENDS: Final = (
-    "The line ends beside the tags are no part of a text: leave a line empty before </…> if it ends in a line end."
-)
+_LINE_ENDS: Final = "The line ends beside the tags are no part of a text: if it ends in one, leave a line empty there."
 _WORD: Final = lazy(r"\s?\S{1,16}")
 _STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 #: Faults that a form without escaping would not have.
@@ -64,31 +56,23 @@ def fault_in_words(body: str, fault: JsonFault) -> str:
     next_word = _WORD.match(body, fault.offset)
     found = f"'{printable(next_word[0].strip())}'" if next_word else "the end"
     words = fault.message
-    if words.startswith("expecting ',' or"):
-        words = f"expecting ',' or a closing bracket, found {found}"
-        if fault.code == "inner_quotes":
-            words = 'a " inside the string is not escaped, or its own end or a comma is missing, before '
-            words += f"{found}{_string_before(body, fault.offset)}"
+    if fault.code == "inner_quotes" and words.startswith("expecting ',' or"):
+        words = f'a " inside the string is not escaped, or its own end or a comma is missing, before {found}'
+        for last in [*_STRING.finditer(body, 0, fault.offset)][-1:]:
+            if not body[last.end() : fault.offset].strip():
+                words += " (the string begins at line {}, column {})".format(*line_column(body, last.start()))
     elif words.startswith("expecting") and "found" not in words:
         words += f", found {found}"
     return f"line {line}, column {column} of the block: {words}"
 
 
-def _string_before(body: str, offset: int) -> str:
-    """Return in words where the string begins that seems to end before ``offset``; "" where that cannot be told."""
-    last = next((one for one in deque(_STRING.finditer(body, 0, offset), 1)), None)
-    if last is None or body[last.end() : offset].strip():
-        return ""
-    line, column = line_column(body, last.start())
-    return f" (the string begins at line {line}, column {column})"
-
-
 def remedy(fault: JsonFault, tool: str, keys: Iterable[str], tools: ToolSchemas, path: str = "") -> str:
     """Return what to do about a fault, with the block's own tool and keys in a form that needs no escaping."""
-    words = next((said for part, said in _BY_WORDS.items() if part in fault.message), _REMEDIES.get(fault.code, ""))
+    own = (said for words, said in _BY_WORDS.items() if re.search(words, fault.message))
+    words = next(own, _REMEDIES.get(fault.code, ""))
     hint = f"{words} {_AGAIN}" if words else _AGAIN
     of_text = fault.code in _OF_TEXT or "a string between" in fault.message
-    form = _plain_form(tool, keys, tools, path) if of_text and words != _BRACKETS else ""
+    form = _plain_form(tool, keys, tools, path) if of_text and "brackets" not in fault.message else ""
     return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
 
 

@@ -179,17 +179,18 @@ _State = tuple[int, tuple[tuple[int, frozenset[str] | None], ...]]
 _Ends = tuple[tuple[int, int, bool], ...]
 
 
+_TORN: Final = JsonFault("inner_quotes", "a quotation mark inside a string is not escaped")
+
+
 def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> ParsedJson | JsonFault:
     """Return the one reading of ``text`` that fits its tool's schema, or why there is none.
 
     ``sure``: the fault is one of quotation marks. If it may be another, the target's language must vouch for the text.
     """
-    if len(text) > _CHARS or text.count('"') + text.count("'") > _QUOTES:
-        return JsonFault("inner_quotes", "the block is too long to settle where its strings end")
-    named = _NAMED.search(text)
-    start = _SPACE.match(text)
+    short = len(text) <= _CHARS and text.count('"') + text.count("'") <= _QUOTES
+    named, start = _NAMED.search(text) if short else None, _SPACE.match(text)
     if not named or named[2] not in tools or not start or text[start.end() : start.end() + 1] != "{":
-        return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped")
+        return _TORN
     keys = quick_check.names(tools[named[2]]) | _OWN_KEYS
     search = _Search(text, _root(named[2], tools))
     found: list[tuple[ParsedJson, _Ends]] = []
@@ -202,20 +203,16 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
                     "ambiguous", "a quotation mark inside a string is not escaped, and there are several readings"
                 )
     if search.exhausted or not found:
-        return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped")
+        return _TORN
     reading, ends = found[0]
-    for begin, end, item in ends:
-        if doubtful(text[begin + 1 : end], text[begin], keys, item=item):
-            return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
+    if any(doubtful(text[begin + 1 : end], text[begin], keys, item=item) for begin, end, item in ends):
+        return _TORN
     sure = sure and not any(_joins(text[begin + 1 : end], text[begin]) for begin, end, _ in ends)
     chosen = _chosen(text, ends, keys, reading, tools)
-    if chosen is None or not (sure or whole_texts_parse(chosen)):
-        message = "a quotation mark inside a string is not escaped, and backslashes in it can be read in two ways"
-        return JsonFault("inner_quotes", message, ends[0][0])
-    reading = reading._replace(value=chosen)
     at = next((begin for begin, end, _ in ends if marks(text[begin + 1 : end], text[begin])), -1)
-    if at < 0:
-        return JsonFault("inner_quotes", "the strings end where they seem to, and something else is wrong")
+    if at < 0 or chosen is None or not (sure or whole_texts_parse(chosen)):
+        return _TORN
+    reading = reading._replace(value=chosen)
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
     return ParsedJson(reading.value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
 

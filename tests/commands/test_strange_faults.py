@@ -178,3 +178,22 @@ def test_a_run_from_a_folder_that_is_gone_ends_as_it_ended(project, said):
     assert code == 0, text
     assert f"--project {project}" in text
     assert (project / "b.txt").read_text() == "new\n"
+
+
+def test_a_log_whose_disk_is_full_says_how_the_session_goes_on(project, said, monkeypatch):
+    real = os.write
+
+    def full(descriptor, data):
+        if b'"APPROVAL_REQUESTED"' in bytes(data) or b'"GATE_VERDICT"' in bytes(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(descriptor, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", full)
+        code, text = said("run")
+    session = next(project.glob(".rails/sessions/*")).name
+    assert code == 3
+    assert "No space left on device" in text
+    assert f"Once that is mended: ai-rails run --resume {session}" in text
+    assert not (project / "b.txt").exists()
+    assert said("run", "--resume", session)[0] == 0

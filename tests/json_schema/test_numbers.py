@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rails.json_schema.allowed import check_schema
 from rails.json_schema.quick_check import fits
 from rails.json_schema.validator import answer_faults
 
@@ -118,3 +119,10 @@ def test_a_reference_with_percent_signs_is_followed():
     schema = {"$defs": {'a"b': {"type": "integer"}}, "$ref": "#/$defs/a%22b"}
     assert good(schema, 1)
     assert not good(schema, "1")
+
+
+@pytest.mark.parametrize("step", [7, 0.1, 1e-300])
+def test_a_number_with_hundreds_of_digits_is_reckoned_with_and_never_a_fault_of_ours(step):
+    assert good({"multipleOf": step}, 7 * 10**400)
+    assert not good({"multipleOf": 7}, 10**400)
+    assert not [*check_schema({"minLength": 10**400, "maximum": 10**400})]

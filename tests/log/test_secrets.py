@@ -2,9 +2,10 @@
 
 import base64
 import functools
+import html
 import json
 import re
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -449,13 +450,19 @@ def test_a_key_that_begins_like_a_path_is_no_path():
 
 
 def test_each_way_to_write_a_registered_value_is_masked_by_itself():
-    value = 'p\u00e4"ss/w\u00f6?rd\\~~~\u00ff\u00ff'
-    data, masker = value.encode(), Masker(b"k" * 32, ['p\u00e4"ss/w\u00f6?rd\\~~~\u00ff\u00ff'])
+    value = 'p\u00e4"ss/<w\u00f6?r d\\~~~\u00ff\u00ff'
+    data, masker = value.encode(), Masker(b"k" * 32, [value])
     written = {
         "plain": value,
         "JSON": json.dumps(value)[1:-1],
         "JSON with its letters": json.dumps(value, ensure_ascii=False)[1:-1],
+        "JSON as PHP writes it": json.dumps(value)[1:-1].replace("/", "\\/"),
+        "HTML": html.escape(value, quote=False),
+        "HTML of an attribute": html.escape(value),
         "in a URL": quote(value, safe=""),
+        "in a path": quote(value),
+        "in a form": quote_plus(value),
+        "in a URL with small letters": quote(value, safe="").replace("%C3", "%c3").replace("%A4", "%a4").lower(),
         "Base64": base64.b64encode(data).decode().rstrip("="),
         "Base64 for a URL": base64.urlsafe_b64encode(data).decode().rstrip("="),
     }

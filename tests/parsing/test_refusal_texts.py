@@ -87,3 +87,51 @@ def test_the_template_of_any_edit_can_be_filled_in_and_is_read(tool):
     assert texts
     assert set(texts) == {SAID}
     assert "a.py" in request.parameters.values()
+
+
+FAULTS = {
+    '"path": "日本😀.py" zzz, "content": "x"': ("zzz", "a comma is missing"),
+    '"path": zzz, "content": "x"': ("zzz", "Write every text in double quotes"),
+    '"path": "a.py", zzz "content": "x"': ("zzz", "Write every key in double quotes"),
+    '"path" = "a.py", "content": "x"': ("= ", '"key": value'),
+    '"path": "a.py", "content": "x" + "y"': ("+ ", "a comma is missing"),
+    '"path": "a.py", "con\\_tent": "x"': ('"con', "without backslashes"),
+    '"path": "a.py", "content": "\\033[0m"': ("\\033", "for a backslash of the text"),
+}
+
+
+@pytest.mark.parametrize("members", FAULTS)
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@pytest.mark.parametrize("before", ["", "Prose 😀\n\n", "````md\n```json\n{}\n```\n````\n\n"])
+def test_a_fault_is_named_with_its_line_its_column_and_its_own_remedy(members, eol, before):
+    at, words = FAULTS[members]
+    block = f'{{\n\t"tool": "write_file",\n\t{members}\n}}'
+    answer = f"{before}```json\n{block}\n```\n".replace("\n", eol)
+    (refusal,) = parse(answer, SHAPES).refusals
+    column = f"\t{members}".index(at) + 1
+    assert f"line 3, column {column} of the block: " in refusal.message
+    assert words in refusal.message + refusal.hint
+
+
+HARD = [
+    "a </content>\nb\n",
+    "</tool>\n",
+    "<content>x</content> y\n",
+    "\n\nlead",
+    "",
+    "\n",
+    "x\r\ny\r\n",
+    "&lt; EOF\n",
+    " i\n ",
+    "<path>q</path>\n",
+]
+
+
+@pytest.mark.parametrize("text", HARD)
+def test_the_template_takes_any_text_byte_for_byte(text):
+    block = '{"tool": "write_file", "path": "a.md", "content": "say "hi" and "bye", "content": "x"}'
+    (refusal,) = parse(f"```json\n{block}\n```\n", SHAPES).refusals
+    template, _, note = refusal.hint.partition("needs no escaping:\n")[2].partition("</tool>\n")
+    assert "line ends beside the tags" in note
+    (request,) = parse(template.replace("the text as it is", text) + "</tool>\n", SHAPES).requests
+    assert request.parameters == {"path": "a.md", "content": text}

@@ -43,6 +43,8 @@ def test_two_readings_that_the_language_takes_are_refused(path, content):
         ("a.js", r'''"const x = \`a\${b}\`;\n"''', "const x = `a${b}`;\n"),
         ("a.js", r'''"const x = `a\${b}\``;\n"''', "const x = `a\\${b}\\``;\n"),
         ("a.js", r'''"const a = `x`, r = /[\`]\d/;"''', r"const a = `x`, r = /[\`]\d/;"),
+        ("a.js", "`const a = \\`b\\${c}\\`;\n`", "const a = `b${c}`;\n"),
+        ("a.toml", '"a = "b"\\nc = \\"d\\"\\n"', 'a = "b"\nc = "d"\n'),
         ("a.py", '"x = ("a", "b")\ny = f(" ")\n"', 'x = ("a", "b")\ny = f(" ")\n'),
         ("a.py", '"x = \'\'\nprint("")\n"', "x = ''\nprint(\"\")\n"),
     ],
@@ -62,3 +64,45 @@ def test_strings_that_an_expression_joins_are_never_one_string(between):
         other = "new_string" if key == "old_string" else "old_string"
         block = f'{{"tool": "edit_file", "path": "a.md", "{key}": "one\\n"{between}"two\\n", "{other}": "x"}}'
         assert not parse(f"```json\n{block}\n```\n", SHAPES).requests
+
+
+REMARKS = [
+    *(
+        "-- {end}",
+        "<!-- {end} -->",
+        "; {end}",
+        "→ {x}",
+        "* writes {x}\n* and [y]",
+        "- [x] {y}",
+        "1. first {x}",
+        "**Done** {x}",
+    ),
+    *("Note: it's {important}.", "// end of {block}", "# {a} and [b]", "/* {done} */", "(see {x})"),
+]
+
+
+@pytest.mark.parametrize("remark", REMARKS)
+def test_a_remark_with_braces_behind_the_block_is_left_out(remark):
+    block = '{"tool": "write_file", "path": "a.py", "content": "x = {1: 2}\\n"}'
+    (request,) = parse(f"```json\n{block}\n{remark}\n```\n", SHAPES).requests
+    assert request.parameters == {"path": "a.py", "content": "x = {1: 2}\n"}
+
+
+@pytest.mark.parametrize("rest", [', "path": "b"}', "{note: x}", '} "x": {', "{x}, [y", "= {x}", '"a" {x}'])
+def test_what_may_be_more_of_the_block_is_no_remark(rest):
+    block = '{"tool": "write_file", "path": "a.py", "content": "x = 1\\n"}'
+    assert not parse(f"```json\n{block}\n{rest}\n```\n", SHAPES).requests
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        """{"tool': "write_file", "path": "a.py", "content": "x"}""",
+        """{"tool”: "write_file", "path": "a.py", "content": "x"}""",
+        """{"tool": "write_file", "path': "a.py", "content": "x"}""",
+        """  "tool": "write_file",\n  "arguments": {"path": "a.py", "content": "x"}""",
+    ],
+)
+def test_a_key_with_another_mark_at_its_end_and_an_indented_block_without_braces_are_read(block):
+    (request,) = parse(f"```json\n{block}\n```\n", SHAPES).requests
+    assert request.parameters == {"path": "a.py", "content": "x"}
