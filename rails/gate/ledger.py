@@ -183,8 +183,9 @@ def _not_on_the_walk(reader: _Reader, path: str) -> None:
     was, now = (reader.base or {}).get(path), reader.index.get(path)
     if _REPOSITORY in (was and was.mode, now and now.mode) or (now and now.sparse):
         return
-    if os.path.lexists(reader.project / path):
-        entry = _Entry(path, _kind_of(reader.project / path))
+    place = reader.project / path
+    if os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
+        entry = _Entry(path, _kind_of(place))
         if not _is_unchanged(reader, entry):
             reader.take(entry)
     elif was is not None:
@@ -267,7 +268,7 @@ def _kind_of(place: Path) -> _Kind:
     mode = os.lstat(place).st_mode
     if stat.S_ISLNK(mode):
         return "link"
-    return "file" if stat.S_ISREG(mode) else "repository" if stat.S_ISDIR(mode) else "special"
+    return "file" if stat.S_ISREG(mode) else "special"
 
 
 def _walk(project: Path, outside: set[str], hidden: list[str], *, all_names: bool) -> Iterator[_Entry]:
@@ -286,7 +287,7 @@ def _walk(project: Path, outside: set[str], hidden: list[str], *, all_names: boo
         name = bare.rpartition("/")[2]
         if name == ".git" or path == ".rails/":
             continue
-        if bare in outside or f"{bare}/" in outside or (not all_names and name.startswith(".")):
+        if bare in outside or f"{bare}/" in outside or (not all_names and kind != "closed" and name.startswith(".")):
             hidden.append(path)
         elif kind != "folder":
             yield _Entry(bare, kind)

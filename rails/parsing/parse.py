@@ -422,28 +422,6 @@ def _path(request: RawRequest) -> str:
     return next((value for key in PATH_KEYS if isinstance(value := request.parameters.get(key), str)), "")
 
 
-def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix: str = "r") -> ParsedAnswer:
-    """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself."""
-    if found.requests or found.refusals:
-        return found
-    from rails.parsing.proposals import find_proposals
-
-    named = [
-        replace(one, id=f"{id_prefix}{n}")
-        if isinstance(one, RawRequest)
-        else replace(one, request_id=f"{id_prefix}{n}")
-        for n, one in enumerate(find_proposals(text, tools), 1)
-    ]
-    taken = [one for one in found.ignored if not any(p.start < one.end and one.start < p.end for p in named)]
-    return replace(
-        found,
-        requests=tuple(one for one in named if isinstance(one, RawRequest)),
-        refusals=tuple(one for one in named if isinstance(one, Refusal)),
-        ignored=tuple(taken),
-        blocks={_id(one): (one.start, one.end) for one in named},
-    )
-
-
 def parse(
     text: str | bytes | None,
     tools: ToolSchemas,

@@ -198,6 +198,10 @@ def test_a_file_that_became_a_repository_is_told_as_one_that_nobody_recorded(pro
     put("thing/.git/HEAD")
     put("thing/evil.py")
     assert told(read_ledger(project, (), base="HEAD")) == ([], [], {("thing", "read", OWN): True})
+    (project / "thing/.git/HEAD").unlink()
+    (project / "thing/.git").rmdir()
+    assert told(read_ledger(project, (), base="HEAD")) == (["thing/evil.py"], ["thing"], {}), "a folder is none"
+    assert told(read_ledger(project, ())) == (["thing/evil.py"], [], {})
 
 
 def test_named_are_the_files_and_all_that_lies_in_the_folders(project, put, git):
@@ -308,6 +312,7 @@ def test_what_git_is_told_to_overlook_is_looked_at(project, put, git):
 
 
 def test_what_is_no_ordinary_file_is_never_the_same_as_an_empty_one(project, put):
+    assert ledgers._is_unchanged(ledgers._Reader(project, (), None, {}), ledgers._Entry("a.py", "file")) is False
     os.mkfifo(project / "pipe")
     (project / "link").symlink_to(put("empty.py", ""))
     empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -358,6 +363,7 @@ def test_a_folder_that_cannot_be_read_is_missed(project, put, monkeypatch):
 
     monkeypatch.setattr(ledgers.os, "scandir", scandir)
     assert told(read_ledger(project, ())) == (["a.py"], [], {("shut", "read", "the folder cannot be read"): True})
+    assert told(read_ledger(project / "shut", ())) == ([], [], {(".", "read", "the folder cannot be read"): True})
 
 
 def test_a_walk_ends_at_its_bound_and_says_so(project, put, monkeypatch):
