@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
 from rails.commands import common
 from rails.commands.options import add_dialects, add_project, from_one
@@ -12,10 +11,9 @@ from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import json_object
 from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import Json, Repair
-from rails.parsing.parse import AnswerParser, with_proposals
-from rails.parsing.proposals import FORMS
-from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
-from rails.parsing.unread_calls import find_unread_calls
+from rails.parsing.parse import AnswerParser
+from rails.parsing.proposals import FORMS, with_proposals
+from rails.parsing.results import ParsedAnswer, ToolSchemas
 from rails.session.project import registry_of
 
 _FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")
@@ -61,11 +59,7 @@ def _read(text: str, shapes: ToolSchemas, options: argparse.Namespace) -> Parsed
     for start in range(0, len(text), size):
         reader.feed(text[start : start + size])
     finish: StopReason = options.finish
-    found = with_proposals(reader.flush(finish), text, shapes)
-    if found.requests or found.refusals:
-        return found
-    unseen = [Ignored(one.start, one.end, one.message) for one in find_unread_calls(text, shapes, found.ignored)]
-    return replace(found, ignored=tuple(sorted((*found.ignored, *unseen), key=lambda block: block.start)))
+    return with_proposals(reader.flush(finish), text, shapes)
 
 
 def parsed_as_json(found: ParsedAnswer) -> dict[str, Json]:

@@ -14,7 +14,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +56,7 @@ _EXTENDS: Final = re.compile(
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _ROUNDS: Final = 10
+_MOST: Final = 100_000
 _LINK: Final = "120000"
 #: Data that may name the schema by which it is judged.
 _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
@@ -113,6 +114,16 @@ def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, byt
         sides = [(name, data) for found in (here, held) for name, data in found.items() if data]
         places |= {other for name, data in sides for other in _extended(name, data)}
     raise CheckError(f"the configuration is extended more than {_ROUNDS} times")
+
+
+def extended_by(project: Path, paths: Sequence[str]) -> set[str]:
+    """Return those of ``paths`` that configuration extends which goes by another name, at any remove."""
+    waiting, seen = [*_places(paths)], set[str]()
+    while waiting and len(seen) < _MOST:
+        if (name := waiting.pop()) not in seen:
+            seen.add(name)
+            waiting += _extended(name, data) if name.endswith(".toml") and (data := _on_disk(project, name)) else ()
+    return {path for path in seen.intersection(paths) if not is_configuration(path)}
 
 
 def _held(

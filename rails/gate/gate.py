@@ -346,6 +346,12 @@ class Gate:
             from rails.gate import weakened_tests
 
             yield from weakened_tests.findings(home, sides, author or weakened_tests.Author())
+        if any(path.endswith(".toml") for path, _, _ in sides):
+            from rails.gate import approved_state, weakened_config
+
+            extended = approved_state.extended_by(self.project, [path for path, _, _ in sides])
+            for path, was, now in sides:
+                yield from weakened_config.of_extended(path, was, now) if path in extended else ()
 
     def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
         """Yield what comments hide now that were there before, and did not hide such a thing then."""

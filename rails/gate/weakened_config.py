@@ -6,6 +6,7 @@ finding: an ignored rule more, a selected rule less, a longer line, a table take
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -96,6 +97,13 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         )
         return
     yield from _compared(path, after, old, new)
+
+
+def of_extended(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield what the change of a file does that ruff's configuration extends."""
+    with contextlib.suppress(CheckError):
+        old, new = (dict(_flat("ruff", dict(config_files.parse_toml(side or b"", path)))) for side in (before, after))
+        yield from _compared(path, after, old, new)
 
 
 def _without_schema(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Calls that stood word for word in what the agent was given to read: who wrote them is not the agent.
+"""Calls that stood, in any form, in what the agent was given to read: who wrote them is not the agent.
 
 Texts are compared by their words alone, so that quotation marks, escapes, layout and the line numbers that a reading
 tool adds make no difference. A bounded amount of text is kept, the newest.
@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Mapping, Sequence
+from json import dumps
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
+from rails.core.tool_request import Json
 
 #: How many characters of words are kept, and from how many of a single text.
 _KEPT: Final = 4_000_000
 _CHARS: Final = 2_000_000
 #: A call of fewer characters of words is too short to have been copied from anywhere.
 _LEAST: Final = 8
+#: Characters of words around a tool's name in which its parameters are looked for, and how many places are tried.
+_AROUND: Final = 100
+_PLACES: Final = 100
 _ESCAPED_SPACE: Final = lazy(r"\\[nrt]")
 _LINE_NUMBER: Final = lazy(r"^[ \t]*\d{1,7}[ \t]*[\t|:→│][ \t]?", re.M)
 _FENCE: Final = lazy(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*$", re.M)
@@ -54,3 +60,24 @@ class ReturnedTexts:
         if len(words) < _LEAST:
             return ""
         return next((origin for text, origin in reversed(self._texts) if words in text), "")
+
+    def origin_of_parts(self, tool: str, parameters: Mapping[str, Json]) -> str:
+        """Return where the names and values of a call stood together, in any order and form; "" for nowhere."""
+        parts = [words_of(one) for key, value in parameters.items() for one in (key, dumps(value, ensure_ascii=False))]
+        name = words_of(tool)
+        if sum(map(len, parts)) < _LEAST:
+            return ""
+        return next((origin for text, origin in reversed(self._texts) if _close(name, parts, text)), "")
+
+
+def _close(name: str, parts: Sequence[str], text: str) -> bool:
+    """Return whether all parts stand around one of the places of a tool's name in a text."""
+    room, at = 2 * sum(map(len, parts)) + _AROUND, text.find(name)
+    for _ in range(_PLACES):
+        if at < 0:
+            return False
+        around = text[max(0, at - room) : at + room]
+        if all(part.removeprefix("file") in around for part in parts):
+            return True
+        at = text.find(name, at + 1)
+    return False

@@ -229,7 +229,7 @@ class AnswerParser:
             self._prose.append(item)
             self._torn_detector.text(item)
             self._suspect(item)
-            if self._doubt == _NOWHERE and uncertain_blocks.OPEN_STRING.search(item):
+            if '":' in item and self._doubt == _NOWHERE and uncertain_blocks.ends_in_string(item, len(item)):
                 self._doubt, self._remnant = offset, True
             return
         if not item.closed and item.start >= self._doubt:
@@ -420,28 +420,6 @@ def _id(outcome: RawRequest | Refusal) -> str:
 
 def _path(request: RawRequest) -> str:
     return next((value for key in PATH_KEYS if isinstance(value := request.parameters.get(key), str)), "")
-
-
-def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix: str = "r") -> ParsedAnswer:
-    """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself."""
-    if found.requests or found.refusals:
-        return found
-    from rails.parsing.proposals import find_proposals
-
-    named = [
-        replace(one, id=f"{id_prefix}{n}")
-        if isinstance(one, RawRequest)
-        else replace(one, request_id=f"{id_prefix}{n}")
-        for n, one in enumerate(find_proposals(text, tools), 1)
-    ]
-    taken = [one for one in found.ignored if not any(p.start < one.end and one.start < p.end for p in named)]
-    return replace(
-        found,
-        requests=tuple(one for one in named if isinstance(one, RawRequest)),
-        refusals=tuple(one for one in named if isinstance(one, Refusal)),
-        ignored=tuple(taken),
-        blocks={_id(one): (one.start, one.end) for one in named},
-    )
 
 
 def parse(

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
+from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.text import line_column
 from rails.core.tool_request import Json, RawRequest
@@ -28,8 +29,9 @@ from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import named_file
 from rails.parsing.call_formats.provider_json import provider_calls
-from rails.parsing.results import ToolSchemas
+from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.scanner import Scanner
+from rails.parsing.unread_calls import find_unread_calls
 
 #: Longer answers, and more pieces of one, are not looked through.
 _CHARS: Final = 2_000_000
@@ -70,6 +72,31 @@ def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refus
     found = [_judged(text, block, outcome, tools) for block in blocks for outcome in block.outcomes]
     refused = [one for one in found if isinstance(one, Refusal)]
     yield from refused or found
+
+
+def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix: str = "r") -> ParsedAnswer:
+    """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself.
+
+    Calls that are not read are among the ignored blocks then.
+    """
+    if found.requests or found.refusals:
+        return found
+    named = [
+        replace(one, id=f"{id_prefix}{n}")
+        if isinstance(one, RawRequest)
+        else replace(one, request_id=f"{id_prefix}{n}")
+        for n, one in enumerate(find_proposals(text, tools), 1)
+    ]
+    unread = () if named else find_unread_calls(text, tools, found.ignored)
+    ignored = [*found.ignored, *(Ignored(one.start, one.end, one.message) for one in unread)]
+    taken = [one for one in ignored if not any(p.start < one.end and one.start < p.end for p in named)]
+    return replace(
+        found,
+        requests=tuple(one for one in named if isinstance(one, RawRequest)),
+        refusals=tuple(one for one in named if isinstance(one, Refusal)),
+        ignored=tuple(sorted(taken, key=lambda block: block.start)),
+        blocks={one.id if isinstance(one, RawRequest) else one.request_id: (one.start, one.end) for one in named},
+    )
 
 
 def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> RawRequest | Refusal:

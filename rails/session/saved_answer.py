@@ -43,7 +43,7 @@ from rails.edits.plan_result import Plan
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
 from rails.models.model import Model
-from rails.parsing.parse import parse, with_proposals
+from rails.parsing.parse import parse
 from rails.parsing.results import ParsedAnswer
 from rails.session.answer_reader import AnswerReader
 from rails.session.contained import ran_contained
@@ -140,6 +140,8 @@ def parse_answer(
     """
     shapes = registry_of(_folder(project or Path.cwd())).shapes()
     found = parse(text, shapes, finish=finish, dialects=dialects)
+    from rails.parsing.proposals import with_proposals
+
     return with_proposals(found, text.decode("utf-8", "replace") if isinstance(text, bytes) else text, shapes)
 
 

@@ -114,10 +114,13 @@ class TurnContext:
             return None
 
     def echo(self, request: ToolRequest) -> str:
-        """Return a doubt in words where the request stood word for word in what the agent read; "" otherwise."""
-        raw = request.raw.raw if request.raw else ""
-        origin = self.returned.origin(raw) if raw else ""
-        return f"{request.tool_name}: this call stood word for word in {origin}." if origin else ""
+        """Return a doubt in words where the request stood in what the agent read, in any form; "" otherwise."""
+        if request.raw is None:
+            return ""
+        if origin := self.returned.origin(request.raw.raw):
+            return f"{request.tool_name}: this call stood word for word in {origin}."
+        origin = self.returned.origin_of_parts(request.raw.tool_name, request.raw.parameters)
+        return f"{request.tool_name}: the parts of this call stood together in {origin}." if origin else ""
 
     def based(self, request: ToolRequest) -> ToolRequest:
         """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""

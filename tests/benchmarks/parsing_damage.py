@@ -4,7 +4,8 @@
 
 The texts are whole statements and files of Python's standard library, of the npm packages of the JavaScript folder
 (``.venv/javascript``) and of their Markdown. Each is put into a call and damaged by each operator that changes it:
-``structure`` (between the tokens), ``backslash`` and ``quote`` (inside the strings). A row is
+``structure`` (between the tokens), ``backslash`` and ``quote`` (inside the strings), ``other`` (``parsing_operators``:
+other languages, templates and slips; any of its rows may be refused). A row is
 
     unknowable     the block as sent is valid JSON, or a valid literal of Python, of another value
     two readings   another usual way to read its backslashes gives a text that its language accepts as well, or no
@@ -35,6 +36,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
+
+from parsing_operators import OTHER  # noqa: E402
 
 from rails.core.app_dirs import builtin_folder  # noqa: E402
 from rails.data_formats import source  # noqa: E402
@@ -322,7 +325,7 @@ QUOTE = {
     "all doubled, none escaped, raw lines": within(lambda text: text.replace("\\", "\\\\")),
     "a pair not escaped": within(lambda text: re.sub(r'(?<!\\)\\"([^"\\\n]*)\\"', r'"\1"', escaped(text), count=1)),
 }
-CLASSES = {"structure": STRUCTURE, "backslash": BACKSLASH, "quote": QUOTE}
+CLASSES = {"structure": STRUCTURE, "backslash": BACKSLASH, "quote": QUOTE, "other": OTHER}
 
 
 def rows(count: int, seed: int) -> Iterator[Row]:
@@ -376,7 +379,7 @@ def knowable(row: Row) -> str:
         return "one reading"
     if strict(row.block) is not None or (row.kind == "backslash" and python_value(row.block) is not None):
         return "unknowable"
-    if not one_text(row):
+    if row.kind == "other" or not one_text(row):
         return "two readings"
     return "several ends" if row.kind == "quote" and not one_end(row) else "one reading"
 

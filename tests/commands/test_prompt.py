@@ -2,7 +2,8 @@
 
 from rails.cli import main
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
-from rails.parsing.parse import parse, with_proposals
+from rails.parsing.parse import parse
+from rails.parsing.proposals import with_proposals
 from rails.session.project import registry_of
 
 

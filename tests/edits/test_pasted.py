@@ -9,7 +9,8 @@ import pytest
 from rails.core.errors import Refusal
 from rails.core.tool_request import RawRequest
 from rails.edits.plan import plan
-from rails.parsing.parse import AnswerParser, parse, with_proposals
+from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.proposals import with_proposals
 from rails.session.project import registry_of
 from rails.tools.validate import validate
 

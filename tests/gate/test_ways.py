@@ -213,3 +213,22 @@ def test_no_file_of_the_repository_says_where_branches_parted(planted, monkeypat
     world.put(".git/info/grafts", f"{trunk} {name()}\n")
     code, report = gate(world.project, monkeypatch, capsys, "--diff", "trunk")
     assert (code, {one["rule"] for one in report["findings"]}) == (1, {"F401", "F821"})
+
+
+EXTENDED = {**ways.NESTED, "other.toml": "[lint]\nselect = ['F']\n"}
+WEAKER = b"[lint]\nselect = ['W']\n"
+
+
+def test_what_configuration_extends_is_configuration_by_any_name(planted, monkeypatch, capsys):
+    world = planted(ways.Way("x", {"conf/two.toml": WEAKER, "other.toml": WEAKER}, "", EXTENDED))
+    code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
+    told = [(one["path"], one["rule"]) for one in report["findings"]]
+    assert (code, told) == (1, [("conf/two.toml", "gate-config-weakened")])
+    world.git("checkout", "-q", ".")
+    changes = [
+        FileChange(WorkspacePath(path), EXTENDED[path].encode(), WEAKER) for path in ("conf/two.toml", "other.toml")
+    ]
+    verdict = world.gate.judge(ChangeSet(tuple(changes)))
+    assert [(one.path, one.rule) for one in verdict.findings] == [("conf/two.toml", "gate-config-weakened")]
+    changes = [FileChange(WorkspacePath("conf/two.toml"), EXTENDED["conf/two.toml"].encode(), None)]
+    assert [one.rule for one in world.gate.judge(ChangeSet(tuple(changes))).findings] == ["gate-config-weakened"]
