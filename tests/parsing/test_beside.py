@@ -124,6 +124,9 @@ ANSWERS = {
     "a refused block with an odd mark and a block": block('{"tool": "read_file", "path": "a" b "c"}') + block(READ),
     "a refused block with a rest and a block": block('{"tool": "run_code", "code": oops} x') + block(READ),
     "a refused block with an open string and a block": block('{"tool": "run_code", "code": oops, "x') + block(READ),
+    "a refused block without its end and a block": block('{"tool": "run_code", "code": oops') + block(READ),
+    "data and a block": block('{"a": 1}') + block(READ),
+    "a text that is not escaped and a block": block(written('say "hi", x')) + block(READ),
     "a repaired block without a line end": block(READ[:-1] + ",}", ""),
     "a call of another kind": '<tool name="run_code"><code>1</code></tool>\n',
     "two open strings": f'{F}json {{"x": "\n{F}\n{F}json\n{{"tool": "x y{F}\n',
@@ -341,3 +344,24 @@ def test_a_stretch_that_was_closed_ends_before_what_follows_it():
     strays.opened(Container("quote", "example", 0, 9), 10)
     strays.closed(Closed("quote", "example", 0, 9), 20)
     assert [strays.around(at) is not None for at in (9, 10, 19, 20)] == [False, True, True, False]
+
+
+# -- what is said while a call is being written --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pieces", "when", "started"),
+    [
+        (["Hm.\n<write_file>\n", "<path>a</path>\n", "<content>\n", "x\n"], 2, ("write_file", "a", 4)),
+        (['<tool name="run_code">\n', "<code>\n", "1\n"], 0, ("run_code", "", 0)),
+        (["<run_code>\n", "<code>\n", "1\n"], 1, ("run_code", "", 0)),
+        ([f'{F}json\n{{"tool": "run_code", ', '"path": "x", ', '"code": "'], 0, ("run_code", "", 0)),
+        ([f'{F}json\n{{"tool": "write_file", ', '"path": "x", ', '"content": "'], 1, ("write_file", "x", 0)),
+        ([f'{F}json\n{{"tool": "nope", ', '"path": "x", ', '"content": "'], None, None),
+    ],
+)
+def test_a_call_is_announced_once_when_its_tool_is_sure_and_its_path_is_known(pieces, when, started):
+    reader = AnswerParser(SHAPES)
+    told_at = [reader.feed(piece) for piece in pieces]
+    begun = [CallStarted("r1", *started)] if started else []
+    assert told_at == [begun if at == when else [] for at in range(len(pieces))]
