@@ -21,7 +21,15 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import counted, decode_text, one_line, printable
 from rails.core.tool_request import Json
 from rails.log.masking import Masker
-from rails.log.suspicious_text import credential, danger, instruction, piped_to_shell, runs_what_it_fetches, texts_of
+from rails.log.suspicious_text import (
+    LOOKED_AT,
+    credential,
+    danger,
+    instruction,
+    piped_to_shell,
+    runs_what_it_fetches,
+    texts_of,
+)
 from rails.render.blocks import show
 
 RiskKind = Literal[
@@ -211,8 +219,9 @@ def _damage(text: str, *, document: bool = False) -> str:
     """Say what a command in ``text`` does; in a document, only what readers paste into a shell counts."""
     if found := runs_what_it_fetches(text) if document else danger(text):
         return f"{found[0]}: {one_line(found[1])}"
-    piped = piped_to_shell(text)
-    return f"pipes into a shell: {one_line(piped)}" if piped else ""
+    if piped := piped_to_shell(text):
+        return f"pipes into a shell: {one_line(piped)}"
+    return f"cannot be ruled out: {LOOKED_AT:,} characters of it were searched" if len(text) > LOOKED_AT else ""
 
 
 def _secret(text: str) -> str:

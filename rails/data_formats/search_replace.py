@@ -31,8 +31,7 @@ def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts
     lines = text.split("\n")
     at = 0
     while (start := next((n for n in range(at, len(lines)) if OPENING.fullmatch(lines[n])), -1)) >= 0:
-        named = name_above([*before, *lines[:start]] if at == 0 else lines[at:start])
-        name = named or name
+        name = name_above(lines[at:start], name) if at else name_above([*before, *lines[:start]]) or name
         end = next((n for n in range(start + 1, len(lines)) if _CLOSING.fullmatch(lines[n])), -1)
         if end < 0:
             yield NotRead(start, "a SEARCH block has no >>>>>>> REPLACE; it may be cut off", "Send it again.")
@@ -41,13 +40,13 @@ def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts
         at = end + 1
 
 
-def name_above(above: Sequence[str]) -> str:
-    """Return the file that the nearest lines name, or ``""``."""
+def name_above(above: Sequence[str], name: str = "") -> str:
+    """Return the file that the nearest lines name, else ``name``; ``""`` where they speak of another file."""
     full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
     for line in islice(full, _ABOVE):
         if (found := name_in_heading(line)) or any(is_surely_file(word.strip("`'\"*_,.:;()")) for word in line.split()):
-            return found  # none where another file is spoken of: it may be that one's
-    return ""
+            return found
+    return name
 
 
 def _block(lines: list[str], name: str, at: int) -> Outcome:

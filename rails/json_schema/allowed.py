@@ -123,11 +123,7 @@ def kind_in_words(value: Json) -> str:
 
 def is_number(value: Json) -> TypeGuard[float]:
     """Whether ``value`` is a number that JSON can write."""
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and (isinstance(value, int) or math.isfinite(value))
-    )
+    return type(value) is int or (isinstance(value, float) and math.isfinite(value))
 
 
 def is_whole(value: Json) -> TypeGuard[float]:

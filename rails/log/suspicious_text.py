@@ -15,8 +15,10 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.log.masking import MARK
 
-#: Characters of one text that are searched.
-LOOKED_AT: Final = 200_000
+#: Characters of one text that are searched; so many at once, and some of them again with the next ones.
+LOOKED_AT: Final = 2_000_000
+_AT_ONCE: Final = 200_000
+_AGAIN: Final = 2_000
 #: Programs that run what they read; before them may stand others that only start them, and a path.
 _STARTERS: Final = (
     r"(?:\\?\b(?:sudo|doas|env|nohup|time|nice|command|exec|busybox|timeout|xargs|ssh|su)\b"
@@ -137,31 +139,41 @@ _INVENTED: Final = lazy(
 
 def danger(text: str) -> tuple[str, str] | None:
     """Return what a command in ``text`` would do and where it says so, or ``None``."""
-    return runs_what_it_fetches(text) or _first(_DANGEROUS, text)
+    return runs_what_it_fetches(text) or next(filter(None, (_first(_DANGEROUS, part) for part in _parts(text))), None)
 
 
 def runs_what_it_fetches(text: str) -> tuple[str, str] | None:
     """Return the same of what is run unseen: it comes from elsewhere, or out of a form that nobody can read."""
-    text = _as_read(text)
-    lower = text.lower()
-    return _first(_FETCHED, text) if any(word in lower for word in _FETCH_WORDS) else None
+    for part in map(_as_read, _parts(text)):
+        lower = part.lower()
+        if any(word in lower for word in _FETCH_WORDS) and (found := _first(_FETCHED, part)):
+            return found
+    return None
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text in pieces that overlap: what stands far down is searched, too."""
+    for start in range(0, max(1, min(len(text), LOOKED_AT) - _AGAIN), _AT_ONCE - _AGAIN):
+        yield text[start : start + _AT_ONCE]
 
 
 def _first(patterns: Mapping[str, re.Pattern[str]], text: str) -> tuple[str, str] | None:
     for what, pattern in patterns.items():
-        if found := pattern.search(text[:LOOKED_AT]):
+        if found := pattern.search(text):
             return what, found[0].strip()
     return None
 
 
 def piped_to_shell(text: str) -> str:
     """Return where ``text`` pipes into a shell, or an empty text."""
-    found = _PIPED.search(_as_read(text)) if "|" in text else None
-    return found["piped"].strip() if found else ""
+    for part in _parts(text) if "|" in text else ():
+        if found := _PIPED.search(_as_read(part)):
+            return found["piped"].strip()
+    return ""
 
 
 def _as_read(text: str) -> str:
-    return _PARTS.sub("", _CONTINUED.sub(" ", text[:LOOKED_AT]))
+    return _PARTS.sub("", _CONTINUED.sub(" ", text))
 
 
 def credential(text: str) -> tuple[str, bool] | None:

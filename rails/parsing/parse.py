@@ -229,7 +229,7 @@ class AnswerParser:
             self._prose.append(item)
             self._torn_detector.text(item)
             self._suspect(item)
-            if self._doubt == _NOWHERE and uncertain_blocks.OPEN_STRING.search(item):
+            if '":' in item and self._doubt == _NOWHERE and uncertain_blocks.ends_in_string(item, len(item)):
                 self._doubt, self._remnant = offset, True
             return
         if not item.closed and item.start >= self._doubt:

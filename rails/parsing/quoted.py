@@ -310,9 +310,9 @@ def find_element(line: str, ours: Collection[str]) -> Container | None:
     """Return the element of any other name that this line opens and does not close. It counts only if it is closed."""
     found = _ELEMENT.match(line)
     name = found[1].lower() if found else ""
-    if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours or name in _OPEN:
+    if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours:
         return None
-    if _MARK.match(line, found.start(1) - 1):
+    if (name in _OPEN and " name=" not in found[2]) or _MARK.match(line, found.start(1) - 1):
         return None
     return Container("element", name, 0, found.end(), _either_tag(name), "<")
 

@@ -27,7 +27,7 @@ _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
 #: A line that begins like the rest of a JSON block and not like a sentence.
 REMNANT: Final = lazy(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
 #: A line of JSON outside of any fence that ends within a string: what follows may be the rest of that string.
-OPEN_STRING: Final = lazy(r"^[^\n`>]*[{,\[\s]\"[\w.-]{1,60}\"[ \t]*:[ \t]*\"(?:[^\"\\\n]|\\[^\n])*\n", re.M)
+_OPEN_STRING: Final = lazy(r"^[^\n`>]*[{,\[\s]\"[\w.-]{1,60}\":[ \t]*\"(?:[^\"\\\n]|\\[^\n])*\n", re.M)
 _CALL_LIKE: Final = lazy(
     r"""^[^\S\n]*(?:`{3,}|~{3,})[ \t]*json(?:(?!^[^\S\n]*(?:`{3}|~{3})).){0,400}?["']tool(?:_name)?["']\s*:"""
     r"""|^[ \t]*<tool\s+name\s*=""",
@@ -36,6 +36,11 @@ _CALL_LIKE: Final = lazy(
 
 
 _LINE: Final = lazy(r"\bline \d", re.IGNORECASE)
+
+
+def ends_in_string(text: str, end: int) -> bool:
+    """Return whether a line of ``text[:end]``, prose, is JSON whose string goes on behind it."""
+    return text.find('":', 0, end) >= 0 and _OPEN_STRING.search(text, 0, end) is not None
 
 
 def placed(refusal: Refusal, line: int) -> Refusal:

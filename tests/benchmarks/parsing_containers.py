@@ -147,6 +147,7 @@ OTHERS = {
         **dict.fromkeys(ELEMENTS, ""),
         "write_to_file": ' path="README.md"',
         "lov-write": ' file_path="README.md"',
+        "action": ' name="write_file"',
         "function_call": "",
         "blockquote": "",
         "pre": "",
@@ -170,7 +171,7 @@ OTHERS = {
     }.items()
 }
 #: What begins its line, and is no container where it is not closed.
-ALONE = (*ELEMENTS, "write_to_file", "lov-write")
+ALONE = (*ELEMENTS, "write_to_file", "lov-write", "action")
 #: Containers whose calls are told where nothing else was asked for.
 TOLD = (*SHOWN, *ALONE, "comment")
 #: Calls that were meant, in forms that are not read.

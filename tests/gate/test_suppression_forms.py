@@ -30,6 +30,10 @@ WORDS += [
 FORMS = [f"{blank}{lead}{word}" for blank, lead, word in product([" ", ""], LEADS, WORDS)]
 
 
+SORTING = ["skip", "skip_file", "off", "split", "dont-add-imports"]
+UNSORTED = "import sys\nimport os\n"
+
+
 def known(path, text):
     return bool(new_ones(path, b"", text.encode()))
 
@@ -43,6 +47,35 @@ def test_what_silences_ruff_is_known(tmp_path):
     loud = {Path(item["filename"]).name for item in json.loads(ran.out)}
     silent = [text for number, text in enumerate(texts) if f"f{number}.py" not in loud]
     assert len(silent) > 10
+    assert [text for text in silent if not known("a.py", text)] == []
+
+
+def test_what_silences_the_formatters_and_the_sorting_of_imports_is_known(tmp_path):
+    black = pytest.importorskip("black")
+    words = ["fmt: off", "fmt:off", "fmt: skip", "fmt:skip", "fmt : skip", "yapf: disable", "black: off", "@generated"]
+    words += [
+        f"{lead}isort:{blank}{word}" for lead in ("", "ruff: ", "ruff:") for blank in ("", " ") for word in SORTING
+    ]
+    comments = [
+        f"{lead}{word}" for lead in ("# ", "#", "# why # ", "# why; ", "# why, ", "#! ", "#: ") for word in words
+    ]
+    texts = [
+        text
+        for one in comments
+        for text in (f"{UNSORTED}x = {{ 'a':1 }}  {one}\n", f"{one}\n{UNSORTED}x = {{ 'a':1 }}\n")
+    ]
+    texts += [f"import sys  {one}\nimport os\nx = {{ 'a':1 }}\n" for one in comments]
+    for number, text in enumerate(texts):
+        (tmp_path / f"f{number}.py").write_text(text)
+    ruff, common = programs.find_ruff().argv, ["--isolated", "--no-cache", str(tmp_path)]
+    found = json.loads(programs.run_tool([*ruff, "check", "--select=I001", "--output-format=json", *common]).out)
+    sorted_ones = {Path(item["filename"]).name for item in found}
+    programs.run_tool([*ruff, "format", *common])
+    silent = [text for number, text in enumerate(texts) if f"f{number}.py" not in sorted_ones]
+    silent += [text for number, text in enumerate(texts) if "{ 'a':1 }" in (tmp_path / f"f{number}.py").read_text()]
+    for_black = [text for text in texts if "isort" not in text]
+    silent += [text for text in for_black if "{ 'a':1 }" in black.format_str(text, mode=black.Mode())]
+    assert len(silent) > 40
     assert [text for text in silent if not known("a.py", text)] == []
 
 

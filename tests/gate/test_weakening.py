@@ -377,3 +377,25 @@ def test_what_nobody_can_read_is_no_fault_of_ours(name):
 def test_a_configuration_of_any_depth_is_told_by_the_check_of_the_file_and_ends_nothing(world, value):
     verdict = world.judge(("ruff.toml", f"a = {value}\n"))
     assert verdict.status in ("fail", "error"), "never one that passed"
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonc", "yaml", "yml", "toml", "JSON"])
+def test_data_that_names_its_schema_no_more_is_weaker(ending):
+    def named(schema):
+        match ending.lower():
+            case "json" | "jsonc":
+                return f'{{\n  "$schema": "{schema}",\n  "a": 1\n}}\n'
+            case "toml":
+                return f'"$schema" = "{schema}"\na = 1\n'
+            case _:
+                return f"# yaml-language-server: $schema={schema}\na: 1\n"
+
+    own, path = named("./own.schema.json"), f"data.{ending}"
+    plain = "{}\n" if ending.lower().startswith("json") else "\n"
+    for after in (plain, named("./other.json")):
+        ((rule, _, words),) = told(path, own, after)
+        assert (rule, words) == ("gate-config-weakened", "It is no longer judged by ./own.schema.json")
+    for before, after in ((own, f"{own}\n"), (plain, own), (own, None), (None, own)):
+        assert told(path, before, after) == []
+    assert told(path, named("https://x.example/s.json"), plain) == [], "none of the project"
+    assert told("data.txt", own, plain) == []

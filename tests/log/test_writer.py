@@ -121,11 +121,14 @@ def test_names_of_sessions_hold_the_time_down_to_a_fraction_of_the_second(state,
 def test_a_holder_that_left_no_word_is_another_process(state, monkeypatch):
     monkeypatch.setattr(limits, "LOCK_SECONDS", 0.01)
     with SessionLog.create(state, session_id="s") as log:
-        for file in log.path.parent.iterdir():
-            if file != log.path:
-                file.write_bytes(b"")
-        with pytest.raises(LogError, match=r"The session s is being written by another process\."):
-            SessionLog.reopen(state, "s")
+        (holder,) = (file for file in log.path.parent.iterdir() if file != log.path)
+        for forget in (lambda: holder.write_bytes(b""), holder.unlink):
+            forget()
+            with pytest.raises(LogError, match=r"The session s is being written by another process\."):
+                SessionLog.reopen(state, "s")
+    holder.write_text("process 1")
+    with SessionLog.reopen(state, "s"), pytest.raises(LogError, match=f"being written by process {os.getpid()}\\."):
+        SessionLog.reopen(state, "s")
 
 
 def test_every_folder_of_a_log_is_the_users_alone(state):
@@ -138,6 +141,8 @@ def test_every_folder_of_a_log_is_the_users_alone(state):
 
 def test_a_chosen_session_id_is_taken_once_and_checked(state):
     SessionLog.create(state, session_id="mine").close()
+    with pytest.raises(LogError, match="There is a session mine already"):
+        SessionLog.create(state, session_id="mine")
     for wrong in ("mine", "../x", "", "a/b", ".", "x" * 65, "a\n"):
         with pytest.raises(LogError):
             SessionLog.create(state, session_id=wrong)
@@ -370,6 +375,24 @@ def test_a_failing_sync_stops_the_log(state, monkeypatch):
     with pytest.raises(LogError, match="can no longer be written"):
         log.append(note())
     log.close()
+
+
+def test_a_disk_that_gives_no_words_for_its_error_is_still_told(state, monkeypatch):
+    def odd(*_):
+        raise OSError("odd")
+
+    log = SessionLog.create(state)
+    monkeypatch.setattr(os, "fdatasync", odd)
+    with pytest.raises(LogError, match=r"cannot be written: odd\. No tool runs without it"):
+        log.append(UnknownEvent("EXECUTION_STARTED", "x"))
+    log.close()
+
+
+def test_what_an_env_file_of_the_project_calls_secret_is_not_written(state):
+    (state.parent / ".env").write_text("SERVICE_PASSWORD=correct-horse-battery\n")
+    with SessionLog.create(state) as log:
+        log.append(note("it is correct-horse-battery", text="correct-horse-battery"))
+    assert b"correct-horse" not in log.path.read_bytes()
 
 
 def test_a_short_write_is_completed(state, monkeypatch):

@@ -11,7 +11,8 @@ import pytest
 from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.core.dataclass import replace
-from rails.parsing.parse import AnswerParser, parse, with_proposals
+from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.proposals import with_proposals
 from rails.parsing.quoted import Closed, Container, Strays, find_indented, find_mark, has_mark
 from rails.parsing.results import CallStarted
 
@@ -124,6 +125,9 @@ ANSWERS = {
     "a refused block with an odd mark and a block": block('{"tool": "read_file", "path": "a" b "c"}') + block(READ),
     "a refused block with a rest and a block": block('{"tool": "run_code", "code": oops} x') + block(READ),
     "a refused block with an open string and a block": block('{"tool": "run_code", "code": oops, "x') + block(READ),
+    "a refused block without its end and a block": block('{"tool": "run_code", "code": oops') + block(READ),
+    "data and a block": block('{"a": 1}') + block(READ),
+    "a text that is not escaped and a block": block(written('say "hi", x')) + block(READ),
     "a repaired block without a line end": block(READ[:-1] + ",}", ""),
     "a call of another kind": '<tool name="run_code"><code>1</code></tool>\n',
     "two open strings": f'{F}json {{"x": "\n{F}\n{F}json\n{{"tool": "x y{F}\n',
@@ -168,6 +172,11 @@ def read_by(text, finish, options):
     return replace(found, late=(*events, *found.late))
 
 
+def without_hints(found):
+    """The answer without the remedies, whose words are compared elsewhere."""
+    return replace(found, refusals=tuple(replace(one, hint="") for one in found.refusals))
+
+
 def in_pieces(text, finish, options):
     reader = AnswerParser(TOOLS, **options)
     events = [event for at in range(0, len(text), 7) for event in reader.feed(text[at : at + 7])]
@@ -181,7 +190,11 @@ def test_what_is_said_of_a_block_and_of_what_stands_beside_it_stays_as_it_was():
         for finish in ("end_turn", "max_tokens"):
             whole, (begun, pieces) = read_by(text, finish, options), in_pieces(text, finish, options)
             assert (pieces.requests, pieces.refusals, pieces.prose) == (whole.requests, whole.refusals, whole.prose)
-            said = [*told(whole), *map(str, begun), *(str(one) for one in whole.late if isinstance(one, CallStarted))]
+            said = [
+                *told(without_hints(whole)),
+                *map(str, begun),
+                *(str(one) for one in whole.late if isinstance(one, CallStarted)),
+            ]
             lines += [f"## {name}, {finish}", *(["the same"] if said == last else said)]
             last = said
     if os.environ.get("UPDATE_GOLDEN"):
@@ -341,3 +354,24 @@ def test_a_stretch_that_was_closed_ends_before_what_follows_it():
     strays.opened(Container("quote", "example", 0, 9), 10)
     strays.closed(Closed("quote", "example", 0, 9), 20)
     assert [strays.around(at) is not None for at in (9, 10, 19, 20)] == [False, True, True, False]
+
+
+# -- what is said while a call is being written --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pieces", "when", "started"),
+    [
+        (["Hm.\n<write_file>\n", "<path>a</path>\n", "<content>\n", "x\n"], 2, ("write_file", "a", 4)),
+        (['<tool name="run_code">\n', "<code>\n", "1\n"], 0, ("run_code", "", 0)),
+        (["<run_code>\n", "<code>\n", "1\n"], 1, ("run_code", "", 0)),
+        ([f'{F}json\n{{"tool": "run_code", ', '"path": "x", ', '"code": "'], 0, ("run_code", "", 0)),
+        ([f'{F}json\n{{"tool": "write_file", ', '"path": "x", ', '"content": "'], 1, ("write_file", "x", 0)),
+        ([f'{F}json\n{{"tool": "nope", ', '"path": "x", ', '"content": "'], None, None),
+    ],
+)
+def test_a_call_is_announced_once_when_its_tool_is_sure_and_its_path_is_known(pieces, when, started):
+    reader = AnswerParser(SHAPES)
+    told_at = [reader.feed(piece) for piece in pieces]
+    begun = [CallStarted("r1", *started)] if started else []
+    assert told_at == [begun if at == when else [] for at in range(len(pieces))]

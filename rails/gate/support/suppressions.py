@@ -16,7 +16,7 @@ from rails.gate.support.read_file import run_by_python
 
 _PYTHON: Final = (
     r"#\s*(?:(?:ruff|flake8)\s*[:=]\s*(?:noqa|disable|ignore|file-ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
-    r"|pyright:\s*(?:ignore|basic|off)|pyre-(?:ignore|fixme)|pylint:\s*(?:disable|skip)|(?:[^#\n]*;\s*)?fmt:\s*(?:off|skip)|yapf:\s*disable"
+    r"|pyright:\s*(?:ignore|basic|off)|pyre-(?:ignore|fixme)|pylint:\s*(?:disable|skip)|(?:[^#\n]*;\s*)?(?:fmt:\s*(?:off|skip)|yapf:\s*disable)"
     r"|(?:ruff:\s*)?isort:\s*(?:skip|off|split|dont-add)|autopep8:\s*off|pyrefly:\s*ignore|pytype:\s*(?:disable|skip)|nosec\b"
     r"|bandit:\s*skip|pragma:\s*no\s*(?:cover|branch))"
 )
