@@ -52,7 +52,8 @@ class RawRequest:
 
     ``dialect`` names the wire format ("s0", "s1", "s2", "s4", "native", …). ``start`` and ``end`` are
     character offsets into the answer, fences or tags included; ``-1`` for native calls, which have no
-    place in the text. ``raw`` is the block's text as it was sent. ``id`` is unique in the session.
+    place in the text. ``raw`` is the block's text as it was sent. ``id`` is unique in the session. ``below`` are the
+    lines that a patch names above what it changes, the outer one first.
     """
 
     id: str
@@ -64,6 +65,7 @@ class RawRequest:
     end: int = -1
     repairs: tuple[Repair, ...] = ()
     raw: str = ""
+    below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

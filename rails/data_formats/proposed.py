@@ -16,10 +16,11 @@ from rails.core.tool_request import Json
 
 
 class Proposed(NamedTuple):
-    """A request of the tool ``tool``."""
+    """A request of the tool ``tool``. ``below`` are the lines above it that a patch names, the outer one first."""
 
     tool: str
     parameters: Mapping[str, Json]
+    below: tuple[str, ...] = ()
 
 
 class NotRead(NamedTuple):

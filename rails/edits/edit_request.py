@@ -22,7 +22,7 @@ class EditRequest:
     accept one place that an earlier refusal offered. ``ignore_case`` and ``regex``: how ``old`` is
     searched (see :mod:`rails.edits.regex_search`). ``validate_after``: a text that the file must have afterwards.
     ``keep_placeholder``: what looks like left-out code is meant; a human decides. ``whole_lines``: ``old`` is lines,
-    as in a patch, and no piece of one.
+    as in a patch, and no piece of one. ``below``: lines of the file, one below the other, under which it is meant.
     """
 
     old: str
@@ -37,6 +37,7 @@ class EditRequest:
     validate_after: str = ""
     keep_placeholder: bool = False
     whole_lines: bool = False
+    below: tuple[str, ...] = ()
 
     @property
     def is_counted(self) -> bool:

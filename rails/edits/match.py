@@ -67,9 +67,34 @@ def locate(view: View, wanted: EditRequest) -> Match | Miss:
         return _by_pattern(view, wanted)
     for variant, note in _variants(view, wanted):
         if found := first_match(view, variant):
-            settled = _settle(view, variant, found)
+            placed = _below(view, wanted.below, found) if wanted.below else found
+            settled = placed if isinstance(placed, Miss) else _settle(view, variant, placed)
             return replace(settled, notes=(*settled.notes, note)) if note and isinstance(settled, Match) else settled
     return _accepted(view, wanted) or _not_found(view, wanted)
+
+
+def _below(view: View, named: Sequence[str], found: FoundPlaces) -> FoundPlaces | Miss:
+    """Keep the first place at or below the lines that a patch names; one for each place of the outermost of them."""
+    starts = {-1}
+    for depth, words in enumerate(named):
+        places = _named_lines(view, words)
+        nearest = {next((n for n in places if n > start), -1) for start in starts} - {-1}
+        starts = nearest if depth else {*places}
+        if not starts:
+            message = f"The file has no line {words!r} where the patch names it above this change."
+            return Miss("not_found", message, "Read the file, and name a line as it stands there, or none.", 1)
+    lines = [(line_at(view, found, place) - 1, place) for place in found.at]
+    first = {next((place for line, place in lines if line >= start), -1) for start in starts} - {-1}
+    if not first:
+        message = f"What the patch searches for does not stand below {named[-1]!r}, which it names above it."
+        return Miss("not_found", message, "Name the line that it stands below, or none.", found.strategy)
+    return replace(found, at=tuple(place for place in found.at if place in first))
+
+
+def _named_lines(view: View, words: str) -> list[int]:
+    """Return the lines that are these words, or where there is none, that begin with them: ``class A`` of its ``:``."""
+    lines = [(n, line.strip()) for n, line in enumerate(view.lines)]
+    return [n for n, line in lines if line == words] or [n for n, line in lines if line.startswith(words)]
 
 
 def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, str]]:

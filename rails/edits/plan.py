@@ -254,8 +254,10 @@ class _Planner:
     def edit_file(self, request: ToolRequest) -> None:
         """edit_file: one replacement."""
         p = request.parameters
-        lines = request.raw is not None and request.raw.dialect in PATCHES
-        self.edit(request, p.get("file_path"), replace(_wanted(p), whole_lines=lines), p.get("base_hash"))
+        wanted = _wanted(p)
+        if request.raw is not None and request.raw.dialect in PATCHES:
+            wanted = replace(wanted, whole_lines=True, below=request.raw.below)
+        self.edit(request, p.get("file_path"), wanted, p.get("base_hash"))
 
     def multi_edit(self, request: ToolRequest) -> None:
         """multi_edit: several replacements, in one or more files; with ``order``, one after the other."""

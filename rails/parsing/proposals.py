@@ -111,7 +111,14 @@ def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> R
         )
     form = BEGIN if block.form == "provider JSON" and BEGIN in block.raw else block.form
     return RawRequest(
-        "", outcome.tool, outcome.parameters, dialect=form, start=block.start, end=block.end, raw=block.raw
+        "",
+        outcome.tool,
+        outcome.parameters,
+        dialect=form,
+        start=block.start,
+        end=block.end,
+        raw=block.raw,
+        below=outcome.below,
     )
 
 

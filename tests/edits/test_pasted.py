@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import rails
 from rails.core.errors import Refusal
 from rails.core.tool_request import RawRequest
 from rails.edits.plan import plan
@@ -139,3 +140,36 @@ def test_a_block_of_file_editor_is_whole_lines_too(project):
     diff = "<<<<<<< HEAD\n    return 2\n=======\n    return 3\n>>>>>>> updated\n"
     call = json.dumps({"tool": "file_editor", "path": "src/app.py", "mode": "edit", "diff": diff})
     assert "not in the file" in result(project, f"```json\n{call}\n```\n")
+
+
+METHOD = "    def {}(self):\n        return {}\n"
+TWO = f"class A:\n{METHOD.format('f', 1)}\n\nclass B:\n{METHOD.format('f', 1)}\n{METHOD.format('g', 2)}"
+
+
+@pytest.mark.parametrize(
+    ("above", "searched", "changed"),
+    [
+        ("@@ class B:\n", "return 1", 8),
+        ("@@ class B\n", "return 1", 8),
+        ("@@ class A:\n", "return 1", 3),
+        ("@@ class B:\n@@ def f(self):\n", "return 1", 8),
+        ("@@ class B:\n@@     def g(self):\n", "return 2", 11),
+        ("@@ class A:\n@@ def g(self):\n", "return 2", 11),
+        ("@@ -1,2 +1,2 @@ class A:\n", "return 2", 11),
+        ("@@\n", "return 2", 11),
+        ("@@ def f(self):\n", "return 1", None),
+        ("@@\n", "return 1", None),
+        ("@@ class C:\n", "return 2", None),
+        ("@@ def g(self):\n", "return 1", None),
+        ("@@ class B:\n@@ class A:\n", "return 1", None),
+    ],
+)
+def test_a_hunk_goes_below_the_lines_that_the_patch_names_or_nowhere(tmp_path, above, searched, changed):
+    """``@@ class B:`` is where the change stands: a place elsewhere is none, however unique it is."""
+    (tmp_path / "a.py").write_text(TWO)
+    patch = f"*** Begin Patch\n*** Update File: a.py\n{above}-        {searched}\n+        return 9\n*** End Patch\n"
+    done = rails.apply(patch, tmp_path, approve=lambda request: True)
+    lines = TWO.split("\n")
+    if changed:
+        lines[changed - 1] = "        return 9"
+    assert (done.status, (tmp_path / "a.py").read_text().split("\n")) == ("applied" if changed else "refused", lines)

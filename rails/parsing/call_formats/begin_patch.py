@@ -56,14 +56,20 @@ def _section(lines: Sequence[str], start: int, end: int) -> Iterator[Outcome]:
 
 def _hunks(path: str, body: Sequence[str], first: int) -> Iterator[Outcome]:
     rows: list[str] = []
+    below: tuple[str, ...] = ()
     for n, line in enumerate([*body, "@@"]):
         if line.startswith("*** End of File"):
             continue
         if not line.startswith("@@"):
             rows.append(line or " ")
-        elif rows:
-            yield _hunk(path, rows, first + n - len(rows))
-            rows = []
+            continue
+        if rows:
+            found = _hunk(path, rows, first + n - len(rows))
+            yield found._replace(below=below) if isinstance(found, Proposed) else found
+            rows, below = [], ()
+        named = line[2:].strip()
+        if named and not named.startswith("-"):  # numbers of lines, as in a unified diff, are loose
+            below = (*below, named)
 
 
 def _hunk(path: str, rows: list[str], at: int) -> Outcome:
