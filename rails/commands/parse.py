@@ -66,7 +66,12 @@ def parsed_as_json(found: ParsedAnswer) -> dict[str, Json]:
     """Return the contract of ``rails/contracts/parse.schema.json``."""
     return {
         "requests": [
-            {name: value for name, value in json_object(request).items() if name != "raw"} for request in found.requests
+            {
+                name: value
+                for name, value in json_object(request).items()
+                if name != "raw" and (value or name != "below")
+            }
+            for request in found.requests
         ],
         "refusals": [json_object(refusal) for refusal in found.refusals],
         "ignored": [json_object(block) for block in found.ignored],

@@ -57,6 +57,8 @@ def test_every_answer_is_a_valid_request_or_refusals(tool, parameters):
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+#: A blank one is refused.
+PATHS = TEXTS.filter(str.strip)
 
 
 def renamed(definition, canonical, choose):
@@ -71,7 +73,7 @@ def renamed(definition, canonical, choose):
     return sent
 
 
-@given(TEXTS, TEXTS, st.text(max_size=30).filter(str.isprintable), st.data())
+@given(PATHS, TEXTS, st.text(max_size=30).filter(str.isprintable), st.data())
 def test_values_under_any_alias_arrive_unchanged(path, old, new, data):
     canonical = {"file_path": path, "old_string": old, "new_string": new}
     sent = renamed(REGISTRY.get("edit_file"), canonical, lambda names: data.draw(st.sampled_from(names)))
@@ -82,7 +84,7 @@ def test_values_under_any_alias_arrive_unchanged(path, old, new, data):
 
 @given(
     st.lists(
-        st.fixed_dictionaries({"file_path": TEXTS, "old_string": TEXTS, "new_string": TEXTS}), min_size=1, max_size=5
+        st.fixed_dictionaries({"file_path": PATHS, "old_string": TEXTS, "new_string": TEXTS}), min_size=1, max_size=5
     )
 )
 def test_edits_as_json_text_arrive_as_the_same_edits(edits):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import msgspec
 
@@ -11,7 +11,7 @@ from rails.core.conversation import Message, ModelAnswer, NativeCall, Usage, ans
 from rails.core.errors import Refusal
 from rails.core.events.base import Event, EventWithWords
 from rails.core.events.reading import read_object
-from rails.core.events.values import object_to_json
+from rails.core.events.values import to_json
 from rails.core.tool_request import Json, RawRequest
 
 
@@ -125,7 +125,8 @@ class McpRequestFormulated(Event, frozen=True):
 
     def to_json(self) -> dict[str, Json]:
         """Return the details of the event's record."""
-        return {name: value for name, value in object_to_json(self.request).items() if name != "raw"}
+        said = cast("dict[str, Json]", to_json(self.request))
+        return {name: value for name, value in said.items() if name != "raw"}
 
     @classmethod
     def from_json(cls, message: str, details: Mapping[str, Json]) -> McpRequestFormulated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -10,8 +11,11 @@ from rails.core.conversation import Message, message_to_json
 from rails.core.errors import Refusal
 from rails.core.events.members import members_of
 from rails.core.paths import WorkspacePath
-from rails.core.tool_request import Json
+from rails.core.tool_request import Json, RawRequest
 from rails.core.verdict import Verdict
+
+#: What few refusals (what a schema wants) and few requests (the lines above a change) say.
+_SELDOM: Final = ("expected", "received", "below")
 
 
 class StoredText(str):
@@ -50,8 +54,8 @@ def to_json(value: object) -> Json:
     if isinstance(value, Message):
         return message_to_json(value)
     said = object_to_json(value)
-    if isinstance(value, Refusal):  # what a schema wants is said by few of them
-        return {key: item for key, item in said.items() if item or key not in ("expected", "received")}
+    if isinstance(value, Refusal | RawRequest):
+        return {key: item for key, item in said.items() if item or key not in _SELDOM}
     return said
 
 
