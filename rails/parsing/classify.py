@@ -124,7 +124,8 @@ def judge_block(
         return _from_value(parsed, block, tools)
     if not block.body.strip():
         return [Ignored(block.start, block.end, "the block is empty")]
-    return _several(block, tools) or _from_broken(parsed, block, tools, progress)
+    several = _several(block, tools) if parsed.message.startswith("Extra data") else None
+    return several or _from_broken(parsed, block, tools, progress)
 
 
 def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
@@ -158,7 +159,9 @@ def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
 
 def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
     """Turn a parsed value, or each item of an array with calls in it, into outcomes."""
-    value, dialect = translate(parsed.value, block.dialect, block.dialects, tools, block.tool)
+    value, dialect = parsed.value, ""
+    if block.dialects:
+        value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
     value = tool_calls(value, tools)
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]

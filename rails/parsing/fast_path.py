@@ -22,7 +22,7 @@ from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.scanner import notable_lines
-from rails.parsing.uncertain_blocks import REMNANT, REST_LINE, ends_in_string, placed
+from rails.parsing.uncertain_blocks import REMNANT, REST_LINE, open_string, placed
 
 _notable: Final = notable_lines()
 _OPENING: Final = lazy(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
@@ -33,7 +33,7 @@ _SUSPECT: Final = lazy(r"[`~<\"'“”}\],\[◁*@]|-----|diff|assistant")
 def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | None:
     """Read a whole answer that ended normally; None if anything in it is not plain. ``prefix`` begins the ids."""
     notable = _notable(text, 0, len(text))
-    if notable == len(text) or has_mark(text, 0, notable) >= 0 or ends_in_string(text, notable):
+    if notable == len(text) or has_mark(text, 0, notable) >= 0 or open_string(text, notable):
         return None
     found = _block(text, notable, tools, f"{prefix}1")
     if found is None:

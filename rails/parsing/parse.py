@@ -93,12 +93,14 @@ class AnswerParser:
     def _feed(self, chunk: str | bytes, *, whole: bool) -> list[ParseEvent]:
         """Feed a chunk; ``whole`` says that nothing follows it, so its last line is complete."""
         text = self._decoded(chunk, whole) if isinstance(chunk, bytes) else chunk
-        room = max(limits.ANSWER_CHARS - self._size, 0)
-        self._size += len(text)
+        before, self._size = self._size, self._size + len(text)
+        if self._size > limits.ANSWER_CHARS:
+            text = text[: max(limits.ANSWER_CHARS - before, 0)]
         signals: list[ParseEvent] = []
-        for item in self._scanner.feed(text[:room], whole=whole):
+        for item in self._scanner.feed(text, whole=whole):
             self._take(item, signals)
-        self._peek(signals)
+        if self._scanner.current is not None:  # every chunk of a stream comes here
+            self._peek(signals)
         return signals
 
     def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
@@ -110,7 +112,8 @@ class AnswerParser:
     def _flush(self, finish: StopReason, calls: Sequence[NativeCall], late: list[ParseEvent]) -> ParsedAnswer:
         """Take the end; ``late`` are signals that were not passed on yet."""
         whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
-        for item in (*self._scanner.feed(self._decoded(b"", True)), *self._scanner.flush()):
+        rest = self._decoded(b"", True) if self._decoder is not None else ""
+        for item in (*self._scanner.feed(rest), *self._scanner.flush()):
             self._take(item, late, whole=whole)
         self._withdraw(late)
         remnant = self._remnant or self._scanner.orphan >= self._doubt
@@ -165,6 +168,8 @@ class AnswerParser:
     def _withdraw(self, late: list[ParseEvent]) -> None:
         """Take back what a closing mark, seen later, made part of a thought or of another container."""
         strays = self._scanner.strays
+        if not strays.withdrawn:  # as at the end of nearly every answer
+            return
         found = [*self._requests, *self._refusals, *(one for outcomes in self._waiting for one in outcomes)]
         for outcome in sorted(found, key=lambda one: self._blocks[_id(one)]):
             name = _id(outcome)
@@ -229,8 +234,9 @@ class AnswerParser:
             self._prose.append(item)
             self._torn_detector.text(item)
             self._suspect(item)
-            if '":' in item and self._doubt == _NOWHERE and uncertain_blocks.ends_in_string(item, len(item)):
-                self._doubt, self._remnant = offset, True
+            if self._doubt == _NOWHERE and (found := uncertain_blocks.open_string(item, len(item))):
+                self._doubt, self._remnant = offset + found.start(), True
+                self._suspect(item[found.end() :])
             return
         if not item.closed and item.start >= self._doubt:
             self._remnant = True
@@ -238,7 +244,7 @@ class AnswerParser:
 
     def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
         whole = whole or item.closed
-        form = forms.reader_of(item.label, self._dialects)
+        form = forms.reader_of(item.label, self._dialects) if self._dialects else None
         if form is not None and whole:  # a stop sequence may have taken the last closing mark
             self._settle(item, self._in_form(item, *form), signals)
         elif item.kind == "quote":

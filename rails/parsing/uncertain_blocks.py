@@ -38,9 +38,11 @@ _CALL_LIKE: Final = lazy(
 _LINE: Final = lazy(r"\bline \d", re.IGNORECASE)
 
 
-def ends_in_string(text: str, end: int) -> bool:
-    """Return whether a line of ``text[:end]``, prose, is JSON whose string goes on behind it."""
-    return text.find('":', 0, end) >= 0 and _OPEN_STRING.search(text, 0, end) is not None
+def open_string(text: str, end: int) -> re.Match[str] | None:
+    """Return the first line of ``text[:end]``, prose, that is JSON whose string goes on behind it."""
+    if text.find('"', 0, end) < 0 or text.find('":', 0, end) < 0:  # one character is found ten times as fast as two
+        return None
+    return _OPEN_STRING.search(text, 0, end)
 
 
 def placed(refusal: Refusal, line: int) -> Refusal:

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
@@ -89,6 +89,11 @@ def stream(text, sizes, finish):
     return intake, [*signals, *intake.late]
 
 
+@example(
+    ["x\n", '{"tool": "run_code", "arguments": {"code": "a\nb', '"{{\n \\"tool\\": \\"run_code\\"\n}"\n'],
+    [1],
+    "end_turn",
+)
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.lists(st.integers(1, 9), min_size=1, max_size=4), FINISHES)
 def test_c1_06_any_chunking_gives_the_same_result_and_signals(pieces, sizes, finish):
     text = "".join(pieces)
