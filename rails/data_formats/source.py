@@ -147,6 +147,9 @@ def _is_layout(text: str, start: int, place: int, places: Sequence[int]) -> bool
     long = text.startswith(('"""', "'''"), start)  # chosen for a text of several lines
     if long and not line.strip() and place == start + 3:
         return True
+    written = text[max(text.rfind("\n", 0, place) + 1, start + 3 * long) : place]
+    if after[:1] in ('"', "'", "`") and written.count(after[0]) % 2:
+        return False  # what follows closes a string that is quoted within
     if long and not indent:
         return _NO_ESCAPE_BEHIND.match(after) is not None or text[place - 1] not in _ESCAPE_BEHIND
     blanks = len(after) - len(after.lstrip())

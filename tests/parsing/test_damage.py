@@ -94,3 +94,12 @@ def test_a_line_end_inside_a_string_is_told_from_the_layout_of_a_long_string():
     assert [within_strings(text, "python", [at], layout=True) for at in ends] == [False, False, False, True, False]
     assert [within_strings(text, "python", [at]) for at in ends] == [False, True, True, True, False]
     assert within_strings(text, "css", ends[:1])
+
+
+def test_a_line_end_before_the_end_of_a_quoted_string_is_no_layout_of_the_comment_around():
+    """``f("1;\n")`` in a comment whose escapes were lost: the next line would begin with a string's end."""
+    for text, language in (
+        ('/**\n * Says f("1;\n") and more\n */\nlet a = 1;\n', "typescript"),
+        ('"""\nSays f("1;\n") and more.\n"""\n', "python"),
+    ):
+        assert within_strings(text, language, [text.index(";\n") + 1], layout=True)
