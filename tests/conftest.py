@@ -1,9 +1,12 @@
 """What the tests of every package share, and how `make test` gives them to its workers."""
 
+import atexit
 import gc
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 
 import pytest
@@ -12,6 +15,12 @@ from hypothesis import HealthCheck, settings
 # Programs that tests start would compile the whole package again and again, and so would every worker the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# What a program keeps for its user is not kept for whoever runs the tests; the workers have this from who starts them.
+if "AI_RAILS_TESTS_HOME" not in os.environ:
+    os.environ["AI_RAILS_TESTS_HOME"] = tempfile.mkdtemp(prefix="ai-rails-tests-")
+    atexit.register(shutil.rmtree, os.environ["AI_RAILS_TESTS_HOME"], ignore_errors=True)
+for kind in ("CONFIG", "CACHE", "DATA", "STATE"):
+    os.environ[f"XDG_{kind}_HOME"] = os.path.join(os.environ["AI_RAILS_TESTS_HOME"], kind.lower())
 # Nothing that collecting tests makes is garbage: it is not looked through, then and later.
 gc.disable()
 

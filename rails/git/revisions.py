@@ -64,10 +64,11 @@ def repository(project: Path) -> tuple[Path, Path]:
 
 def index_in_use(project: Path) -> dict[str, str]:
     """Return the variable that names the index of a commit that git makes just now (``commit -a``), if it does."""
-    named = os.environ.get("GIT_INDEX_FILE", "")
+    if not (named := os.environ.get("GIT_INDEX_FILE", "")):
+        return {}
     root, folder = repository(project)
     place = root.joinpath(named).resolve()
-    return {"GIT_INDEX_FILE": str(place)} if named and place.parent == folder.resolve() else {}
+    return {"GIT_INDEX_FILE": str(place)} if place.parent == folder.resolve() else {}
 
 
 def _objects(out: bytes, count: int) -> list[bytes | None]:

@@ -7,6 +7,7 @@ log, which is gone when the answer is. Nothing reads it but a page: it is no par
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import time
 from collections.abc import Callable
@@ -40,8 +41,8 @@ class LiveText:
         partly: Callable[[str], object] | None = None,
     ) -> None:
         """``also`` gets every piece as it comes; ``partly`` all of the text so far, masked, and not at every piece."""
-        self._log, self._also, self._text, self._at = log, also, "", 0.0
-        self._partly, self._told, self._told_at = partly, 0, 0.0
+        self._log, self._also, self._text, self._at = log, also, "", -math.inf
+        self._partly, self._told, self._told_at = partly, 0, -math.inf
 
     def hear(self, text: str) -> None:
         """Take in a piece of the answer; ``also`` gets it first."""

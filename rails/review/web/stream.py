@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -83,7 +84,7 @@ class _Follower:
 
     def __init__(self, index: Index, meter: Callable[[SessionStats], SessionUsage], session_id: str, seen: int) -> None:
         self._meter, self._seen, self._state = meter, seen, index.state
-        self._text, self._told = "", 0.0
+        self._text, self._told = "", -math.inf
         self.opening, self.ended = b"retry: 1000\n\n", False
         index.refresh(0.3)
         standing = index.standing(session_id)
