@@ -48,9 +48,9 @@ $(CHROME): $(BASE)
 demo: $(BASE) ## the shipped example, end to end; INTERACTIVE=1 to answer yourself
 	@$(BIN)/ai-rails demo $(if $(INTERACTIVE),--interactive)
 
-# Three on two cores: much of what the tests wait for is not a processor.
+# Four on two cores: much of what the tests wait for is not a processor.
 test: $(READY) $(JS) $(BWRAP) $(CHROME) ## the whole suite
-	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -n 3 --dist loadgroup -q $(ARGS)
+	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -n 4 --dist loadgroup -q $(ARGS)
 
 # Ray, Dask and Inspect (700 MB) stay out of the environment that the suite runs in.
 $(PROVE)/.ready: $(READY)
