@@ -106,7 +106,7 @@ def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
 
 
 def _as_json(result: AppliedAnswer, *, dry_run: bool) -> dict[str, Json]:
-    """Return the contract of ``rails/contracts/apply.schema.json``."""
+    """Return the contract ``apply.schema.json``."""
     facts = result.to_json()
     session = facts.pop("session")
     return {**facts, "dry_run": dry_run, "session": session}

@@ -10,7 +10,7 @@ from rails.core.conversation import StopReason
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import json_object
 from rails.core.text import line_column, one_line, printable
-from rails.core.tool_request import Json, Repair
+from rails.core.tool_request import SELDOM, Json, Repair
 from rails.parsing.parse import AnswerParser
 from rails.parsing.proposals import FORMS, with_proposals
 from rails.parsing.results import ParsedAnswer, ToolSchemas
@@ -63,15 +63,12 @@ def _read(text: str, shapes: ToolSchemas, options: argparse.Namespace) -> Parsed
 
 
 def parsed_as_json(found: ParsedAnswer) -> dict[str, Json]:
-    """Return the contract of ``rails/contracts/parse.schema.json``."""
+    """Return the contract ``parse.schema.json``."""
+    requests = [json_object(request) for request in found.requests]
     return {
         "requests": [
-            {
-                name: value
-                for name, value in json_object(request).items()
-                if name != "raw" and (value or name != "below")
-            }
-            for request in found.requests
+            {name: value for name, value in request.items() if name != "raw" and (value or name not in SELDOM)}
+            for request in requests
         ],
         "refusals": [json_object(refusal) for refusal in found.refusals],
         "ignored": [json_object(block) for block in found.ignored],

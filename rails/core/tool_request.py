@@ -46,6 +46,10 @@ class Repair:
     confidence: float = 1.0
 
 
+#: What few requests (the lines above a change) and few refusals (what a schema wants) say: left out where it is empty.
+SELDOM: Final = ("below", "expected", "received")
+
+
 @dataclass(frozen=True, slots=True)
 class RawRequest:
     """One tool request found in an answer.

@@ -87,7 +87,7 @@ class Draft:
         """Return the text that the requests until now make of the file, "" where there is none."""
         self.chain()
         coded = decode_text(self._data or b"")
-        return "" if coded is None else flatten(coded.text)
+        return "" if coded is None else coded.text.replace("\r\n", "\n")
 
     def insert(self, line: int, end_line: int | None, text: str, base: str, *, keep: bool = False) -> Sequence[str]:
         """Put ``text`` before line ``line``, or in place of lines ``line`` to ``end_line`` (1-based, inclusive)."""

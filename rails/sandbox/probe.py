@@ -49,46 +49,49 @@ def label(*, fresh: bool = False) -> Label:
     """Return the best level that there is, with what the tries found; ``fresh`` tries again."""
     found = None if fresh else _known.get("") or _cached()
     if found is None:
-        passing: list[BaseException] = []
-        found = _best(passing)
-        if not passing:
+        found, lasting = _best()
+        if lasting:
             _keep(found)
     _known[""] = found
     return found
 
 
-def at_level(level: int, passing: list[BaseException] | None = None) -> Label:
-    """Return what the tries find at one level; its ``level`` is 0 where it cannot be had.
+def at_level(level: int) -> Label:
+    """Return what the tries find at one level; its ``level`` is 0 where it cannot be had."""
+    return _at_level(level)[0]
 
-    A fault that may be over the next time is put into ``passing``.
-    """
+
+def _at_level(level: int) -> tuple[Label, bool]:
+    """Return the same, and whether it lasts: a fault may be over the next time."""
     ready, why = _tool(level)
     if not ready:
-        return Label(NONE, why=why)
+        return Label(NONE, why=why), True
     name, text = f"at {level}", "Landlock, seccomp" if level == PARTIAL else f"bubblewrap {_version()}"
     tool = {OVERLAY: f"{text}, overlay", COPY: f"{text}, copy", PARTIAL: text}.get(level, "")
     try:
         held = _tries(Label(level, tool))
     except (RailsError, OSError) as error:
         cause = error.__cause__ or error
-        if passing is not None and isinstance(cause, OSError) and cause.errno in _PASSING:
-            passing.append(cause)
-        return Label(NONE, why=f"{name}: {error}")
+        passing = isinstance(cause, OSError) and cause.errno in _PASSING
+        return Label(NONE, why=f"{name}: {error}"), not passing
     out = tuple(dict.fromkeys(_ABOUT[name] for name in _ABOUT if not held.get(name)))
     if "files" in out:
-        return Label(NONE, why=f"{tool} did not hold ({', '.join(name for name in _ABOUT if not held.get(name))})")
-    return Label(level, tool, (*out, *(_PARTLY if level == PARTIAL else ())))
+        why = f"{tool} did not hold ({', '.join(name for name in _ABOUT if not held.get(name))})"
+        return Label(NONE, why=why), True
+    return Label(level, tool, (*out, *(_PARTLY if level == PARTIAL else ()))), True
 
 
-def _best(passing: list[BaseException] | None = None) -> Label:
+def _best() -> tuple[Label, bool]:
     """Try one level after the other; the first that holds files is it, with why the ones above are not."""
     reasons: list[str] = []
+    lasting = True
     for level in (OVERLAY, COPY, PARTIAL):
-        found = at_level(level, passing)
+        found, lasts = _at_level(level)
+        lasting &= lasts
         if found.level:
-            return Label(found.level, found.tool, found.open, "; ".join(dict.fromkeys(reasons)))
+            return Label(found.level, found.tool, found.open, "; ".join(dict.fromkeys(reasons))), lasting
         reasons.append(found.why)
-    return Label(NONE, why="; ".join(dict.fromkeys(reasons)))
+    return Label(NONE, why="; ".join(dict.fromkeys(reasons))), lasting
 
 
 def _tool(level: int) -> tuple[bool, str]:

@@ -329,7 +329,8 @@ def test_what_a_passing_fault_kept_from_being_tried_is_tried_again_by_the_next_p
 def test_without_anything_the_label_says_so_and_what_to_install(monkeypatch):
     monkeypatch.setattr(probe.bubblewrap, "find", lambda *_: "")
     monkeypatch.setattr(probe.landlock, "landlock_version", lambda: 0)
-    found = probe._best()
+    found, lasting = probe._best()
+    assert lasting
     assert found.level == 0
     assert "NOT contained" in str(found)
     assert "apt-get install bubblewrap" in str(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
@@ -11,11 +10,8 @@ from rails.core.conversation import Message, message_to_json
 from rails.core.errors import Refusal
 from rails.core.events.members import members_of
 from rails.core.paths import WorkspacePath
-from rails.core.tool_request import Json, RawRequest
+from rails.core.tool_request import SELDOM, Json, RawRequest
 from rails.core.verdict import Verdict
-
-#: What few refusals (what a schema wants) and few requests (the lines above a change) say.
-_SELDOM: Final = ("expected", "received", "below")
 
 
 class StoredText(str):
@@ -55,7 +51,7 @@ def to_json(value: object) -> Json:
         return message_to_json(value)
     said = object_to_json(value)
     if isinstance(value, Refusal | RawRequest):
-        return {key: item for key, item in said.items() if item or key not in _SELDOM}
+        return {key: item for key, item in said.items() if item or key not in SELDOM}
     return said
 
 
