@@ -156,27 +156,7 @@ _PYTHON: Final = lazy(
     re.M,
 )
 #: The same, where only the name of a tool that there is tells a call.
-_NAMED_LINES: Final = (
-    (
-        "key: value lines",
-        lazy(
-            rf"{_ITEM}[\"'“]?(?:tool|tool_name|function|action)[\"'”]?\**[ \t]*[:=：][ \t]*[\"'“`]?([\w.-]{{1,100}})"
-            r"[\"'”`]?[ \t]*(?:,[ \t]*\r?\n?|\r?\n)[ \t]*[\"'“*]?\w+[\"'”*]?[ \t]*[:=：]",
-            re.M | re.IGNORECASE,
-        ),
-    ),
-    (">>>name of Functionary", lazy(r"^>>>[ \t]*([\w.-]{1,100})[ \t]*\n[ \t]*\{", re.M)),
-    ("Action: name[…]", lazy(rf"{_ITEM}Action\**:\**[ \t]*`?([\w.-]{{1,100}})`?[ \t]*[\[(]", re.M)),
-    ("call:name{…}", lazy(r"call:(?:\w{1,40}:)?([\w.-]{1,100})\{")),
-    (
-        "a name and JSON",
-        lazy(
-            rf"{_ITEM}(?:<[^<>\n]{{1,30}}>)?`?(?:functions?[.:][ \t]*)?([A-Za-z_][\w-]{{0,99}})`?(?::\d{{1,4}})?"
-            r"(?:\[\w{1,20}\])?:?\s*(?:<[|｜]\w{1,40}[|｜]>)?\s*\{\s*[\"'}]",
-            re.M,
-        ),
-    ),
-)
+_NAMED_LINES: Final = (("Action: name[…]", lazy(rf"{_ITEM}Action\**:\**[ \t]*`?([\w.-]{{1,100}})`?[ \t]*[\[(]", re.M)),)
 _ELEMENT: Final = lazy(
     r"^[ \t]*(?:[-*+][ \t]+)?<([A-Za-z_][\w.:-]{0,99})"
     r"((?:\s+[\w:-]{1,60}[ \t]*=[ \t]*(?:\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000}')){0,20})\s*(/?)>",

@@ -29,6 +29,7 @@ from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, fits_call, read_value
 from rails.parsing.call_formats.optional import NAMES, translate
 from rails.parsing.classify import BROKEN, names_tool, xml_call
+from rails.parsing.named_calls import named_calls
 from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.scanner import Scanner
 
@@ -46,6 +47,7 @@ _CALL_FENCES: Final = frozenset(
     {"", "action", "function", "function_call", "jsonl", "plaintext", "text", "tool", "tool_call", "tool_calls"}
     | {"tool_code", "tool_request", "tool_use", "toml", "tools", "txt", "xml", "yaml", "yml"}
 )
+_JSON_FENCES: Final = frozenset({"json", "jsonc", "json5"})
 #: Fences in which a whole answer is shown to somebody.
 _SHOWING: Final = frozenset({"console", "diff", "example", "html", "markdown", "md", "mdx", "patch", "rst"})
 _PYTHON_FENCES: Final = frozenset({"python", "py", "tool_code"})
@@ -84,7 +86,7 @@ def find_unread_calls(text: str, tools: ToolSchemas, ignored: Sequence[Ignored] 
     if len(text) > _CHARS:
         return
     broken = [block for block in ignored if block.reason == BROKEN]
-    found = [*(_broken_calls(text, broken, tools) if broken else _calls(text, tools))]
+    found = [*(_broken_calls(text, broken, tools) if broken else _calls(text, tools))] or [*_named(text, broken, tools)]
     last, count = -1, 0
     for call in sorted(found):
         if call.start >= last and count < _TRIES:
@@ -110,6 +112,25 @@ def _calls(text: str, tools: ToolSchemas) -> Iterator[_Found]:
         around = scanner.strays.around(call.start)
         if around is None or around.kind == "call" or not text[around.end :].strip():
             yield call
+
+
+def _named(text: str, broken: Sequence[Ignored], tools: ToolSchemas) -> Iterator[_Found]:
+    """Yield calls in no known form, from prose and from fences that are no example; of a broken block, its head."""
+    scanner = Scanner(tools)
+    open_to: list[tuple[int, int]] = [(block.start, block.start + 1_000) for block in broken]
+    pos = 0
+    for item in () if broken else (*scanner.feed(text, whole=True), *scanner.flush()):
+        start, pos = (pos, pos + len(item)) if isinstance(item, str) else (item.start, item.end)
+        word = "" if isinstance(item, str) else item.label.lower()
+        if isinstance(item, str) or (item.container is None and word in _CALL_FENCES | _JSON_FENCES):
+            open_to.append((start, pos))
+        elif item.container is None and word not in _SHOWING:  # code: a call that it begins with
+            start = item.body_start
+            begins = text[start : start + 200].removeprefix("await ").lstrip("($ ")
+            open_to += [(start, start + 1)] if begins.startswith(tuple(tools)) else []
+    for call in named_calls(text, tools):
+        if any(start <= call.start < end for start, end in open_to):
+            yield _Found(call.start, call.end, call.tool, "in a form that is not known")
 
 
 def _in_items(text: str, items: Sequence[BlockSpan | str], tools: ToolSchemas) -> Iterator[_Found]:

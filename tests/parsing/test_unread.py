@@ -51,8 +51,8 @@ LOST = {
         1,
         "in the form of an element with attributes",
     ),
-    "lines of keys in a fence": ("```yaml\ntool: write_file\npath: a.py\n```", 2, "in the form key: value lines"),
-    "lines of keys": ("Tool: write_file\nPath: a.py\n", 1, "in the form key: value lines"),
+    "lines of keys in a fence": ("```yaml\ntool: write_file\npath: a.py\n```", 2, "in a form that is not known"),
+    "lines of keys": ("Tool: write_file\nPath: a.py\n", 1, "in a form that is not known"),
     "functools": ('functools[{"name": "write_file", "arguments": {"path": "a.py"}}]', 1, "in the form functools[…]"),
     "a command with its arguments": (
         '```json\n{"command": "write_file", "args": {"path": "a.py", "content": "x"}}\n```',
@@ -70,13 +70,36 @@ LOST = {
         1,
         "in the form a marker of tool calls",
     ),
-    "a name behind three brackets": ('>>>write_file\n{"path": "a.py"}', 1, "in the form >>>name of Functionary"),
+    "a name behind three brackets": ('>>>write_file\n{"path": "a.py"}', 1, "in a form that is not known"),
     "an action with brackets": ("Thought: so\nAction: write_file[a.py]\n", 2, "in the form Action: name[…]"),
     "a list of commands": (
         '```json\n{"commands": [{"command": "write_file", "args": {"path": "a.py"}}]}\n```',
         2,
         'in the form {"commands": …} in a json fence',
     ),
+    **{
+        f"in no known form: {text[:40]}": (
+            text,
+            text[: text.index("write_file")].count("\n") + 1,
+            "in a form that is not known",
+        )
+        for text in (
+            "```yaml\nwrite_file:\n  path: a.py\n  content: |\n    x\n```",
+            "- tool: write_file  # now\n  parameters:\n    path: a.py",
+            "```toml\n[tool]\nname = 'write_file'\n[tool.parameters]\npath = 'a.py'\n```",
+            "```json\nwrite_file(path='a.py', content='x')\n```",
+            "```js\nawait write_file({path: 'a.py', content: 'x'});\n```",
+            '```json\n{t"ool": "write_file", "path": "a.py", "content": "x"}\n```',
+            r"{\u0022tool\u0022: \u0022write_file\u0022, \u0022path\u0022: \u0022a.py\u0022}",
+            "{&quot;tool&quot;: &quot;write_file&quot;, &quot;path&quot;: &quot;a.py&quot;}",
+            '{<|"|>tool<|"|>: <|"|>write_file<|"|>, <|"|>path<|"|>: <|"|>a.py<|"|>}',
+            "### Action: `write_file`\n\n#### Input\npath: a.py",
+            '**Action**\nwrite_file\n\n**Input**\n```json\n{"path": "a.py", "content": "x"}\n```',
+            'function<｜tool▁sep｜>write_file\n```json\n{"path": "a.py", "content": "x"}\n```<｜tool▁call▁end｜>',
+            "[write_file]\npath: a.py\n[/write_file]",
+            "1. -> write_file(path='a.py', content='x')",
+        )
+    },
     "bare and broken": (CALL[:-1], 1, "as broken JSON outside of any fence"),
 }
 QUOTED = {
@@ -98,6 +121,23 @@ QUOTED = {
     "a marker that is spoken of": "<|tool_call_start|> begins a call, and <|tools_prefix|> a list.",
     "an element's name only": "Use <write_file> for that, and close it with </write_file>.",
     "XML that lacks a parameter": "So: <write_file><path>a.py</path></write_file>",
+    **{
+        f"words about a tool: {text[:40]}": text
+        for text in (
+            "- write_file: writes a file. path: the path; content: the text",
+            "The tool `write_file` takes path: string and content: string",
+            "1. `write_file` — path: `a.py` was written",
+            "write_file was called with path 'a.py'.",
+            "`write_file(path='a.py')` was refused before.",
+            "> write_file(path='a.py', content='x')",
+            "def write_file(path: str = 'a.py') -> None: ...",
+            "function write_file(path = 'a.py') {}",
+            "```python\nfrom helpers import write_file\n\nwrite_file(path='a.py', content='x')\n```",
+            "```yaml\nname: write_file\nproperties:\n  path: {type: string}\n```",
+            "```toml\n[[allow]]\ntool = 'write_file'\npath = 'src/**'\n```",
+            "```toml\n[tools.write_file]\npath = 'a.py'\n```",
+        )
+    },
     "a tool's name only": 'The key "tool" names it: {"tool": "write_file"}.',
 }
 
@@ -119,7 +159,7 @@ def test_a_call_that_was_not_read_is_refused_with_its_line_and_never_run(name, s
     assert (refusal.code, refusal.request_id) == ("unread", "t1.1")
     assert refusal.message.startswith(f"Line {line} holds a call of 'write_file' {where}, ")
     assert "```json" in refusal.hint
-    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf>A"
+    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf>Aw-n#[1a"
     assert found.prose == text
 
 
