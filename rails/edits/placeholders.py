@@ -16,39 +16,47 @@ from typing import Final
 from rails.core.lazy_pattern import lazy
 
 _COMMENT: Final = lazy(
-    r"\s*(?:#+|//+|/\*+|\*+|--+|<!--|;+|%+|'|\"{3}|'{3}|\{/\*|\(\*|\{-|rem\b|@rem\b)\s?(?P<text>.*)", re.I
-)
-_CLOSING: Final = lazy(r"(?:\*+/\}?|-->|\*\)|-\}|\"{3}|'{3})\s*$")
-_DOTTED: Final = lazy(
-    r"\s*(?:\.{3,}|…|\[\s*(?:\.{3}|…)?|\(\s*(?:\.{3}|…)?)\s*(?P<text>[^\[\]]*?)\s*(?:\.{3,}|…|\]|\))?\s*"
-)
-
-_WHAT: Final = (
-    r"(?:code|codes|implementations?|files?|functions?|methods?|class(?:es)?|modules?|components?|scripts?|documents?|pages?|templates?|quer(?:y|ies)|impl|"
-    r"logic|body|imports?|styles?|tests?|content|contents|lines?|sections?|definitions?|properties|fields|config|"
-    r"configuration|values?|entries|items|nodes|stuff|parts?|text|handlers?|routes?|rules?)"
-)
-_STATE: Final = (
-    r"(?:\s+(?:(?:that\s+)?(?:is|are|was|were|stays?|remains?|continues?|goes|go|will|would|should|can|to|be|been|left|kept|"
-    r"unchanged|unmodified|untouched|omitted|same|the|as|before|above|below|here|exactly|it|they|in|place|for|brevity|"
-    r"original|existing|is|identical|follows?|intact)[\s,;:]*)+)?"
-)
-_OF: Final = r"(?:\s+of)?(?:\s+(?:the|your|this|my|our|its))?(?:\s+(?:existing|original|current|previous|other|old))?"
-_SAME: Final = (
-    r"\s+(?:(?:is|are|stays?|remains?|kept|left)\s+)*(?:un(?:changed|modified|touched)|omitted|intact|(?:exactly\s+)?the\s+"
-    r"same|as\s+(?:is|it\s+is|before|above))"
-)
-_PHRASE: Final = lazy(
-    rf"(?:(?:the|all|and|keep|all\s+the|keep\s+the|keep\s+all)\s+)*(?:"
-    rf"(?:rest|remainder){_OF}(?:\s+{_WHAT})*(?:\s+(?:here|above|below))?{_STATE}"
-    rf"|(?:existing|remaining|unchanged|omitted|previous|original|other\s+existing)(?:\s+\w+)?\s+{_WHAT}{_STATE}"
-    rf"|(?:existing|remaining|previous|original)\s+{_WHAT}|(?:rest|remainder){_OF}\s+[\w.]+{_SAME}"
-    rf"|(?:everything|all)\s+else{_SAME}|other\s+{_WHAT}(?:{_SAME}|\s+here)|code\s+continues(?:\s+(?:here|below))?"
-    rf"|{_WHAT}\s+(?:omitted|unchanged|truncated|elided|remains?\s+(?:unchanged|the\s+same)|stays?\s+the\s+same){_STATE}"
-    rf"|(?:unchanged|snip|snipped|omitted|truncated|no\s+changes?(?:\s+here)?|same\s+as\s+(?:before|above|original))"
-    rf"|(?:omitted|unchanged)\s+for\s+brevity|your\s+(?:existing|original)\s+{_WHAT}{_STATE}"
-    rf")",
+    r"\s*(?:#+|//+|/\*+|\*+|--+|<!--|<%--|;+|%+|'(?!.*')|\"{3}|'{3}|\{/\*|\{\{!?/?\*?|\{#|@\*|\(\*|\{-|rem\b|@rem\b)\s?"
+    r"(?P<text>.*)",
     re.I,
+)
+_CLOSING: Final = lazy(r"(?:\*+/\}{0,2}|\}\}|#\}|\*@|--%?>|\*\)|-\}|\"{3}|'{3})\s*$")
+_DOTTED: Final = lazy(r"\s*(?:\.{3,}|…|[\[(<]\s*(?:\.{3}|…)?)\s*(?P<text>[^\[\]<>]*?)\s*(?:\.{3,}|…|[\])>])?\s*")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: What is left out, in words. Whatever else stands on such a line is one of the words below.
+_WHAT: Final = _words(
+    "bodies body class classes code codes component components config configuration content contents css"
+    " definition definitions docstring document documents entries fields file files function functions handler"
+    " handlers html impl implementation implementations import imports items jsx line lines logic markup method"
+    " methods module modules nodes page pages part parts properties queries query route routes rule rules script"
+    " scripts section sections stuff style styles template templates test tests text values"
+)
+_GONE: Final = _words("elided intact omitted snip snipped truncated unaltered unchanged unmodified untouched")
+_REST: Final = _words("rest remainder")
+_THERE: Final = _words("existing original previous remaining")
+_WORDS: Final = _words(
+    "above after all and are as be been before below brevity can change changed changes code continue continues"
+    " current else everything exactly follow follows for from go goes here i identical in is it its keep keeps"
+    " kept left more my needed no nothing of old on other our place region remain remains same should stay stays"
+    " still that the they this to was were will with would your"
+)
+_ALL: Final = _WHAT | _GONE | _REST | _THERE | _WORDS
+#: Sets of which a line has a word each, where it needs no word for what is gone.
+_TOGETHER: Final = tuple(
+    tuple(_words(group) for group in row.split("/"))
+    for row in (
+        "no nothing/change changes changed",
+        "same/before above original/as",
+        "stay stays remain remains kept keep/same as else other",
+        "code/continue continues",
+        "more/lines",
+        "other/here",
+    )
 )
 _LOST: Final = 0.3
 _SMALL: Final = 10
@@ -71,8 +79,8 @@ def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
 
 #: A cheap look at the whole text: none of these words, no placeholder.
 _LOOKS: Final = lazy(
-    r"rest|remain|existing|unchanged|omitted|previous|original|snip|truncated|elided|no changes?|same|continues|"
-    r"\belse as|\bother \w+ here",
+    r"rest|remain|existing|changed?|omitted|previous|original|snip|truncated|elided|same|continue|intact|unaltered"
+    r"|unmodified|untouched|\bas\b|more lines|other",
     re.I,
 )
 
@@ -94,12 +102,18 @@ def _stands_for_code(line: str, suffix: str) -> bool:
     if dotted is None or comment is not None:
         return False
     is_code = not dots and suffix and (suffix in _LISP or (suffix not in _PROSE and " " not in dotted["text"]))
+    is_code = is_code or (line.lstrip()[:1] == "<" and not dots and " " not in dotted["text"].rstrip(" /"))
     return not is_code and _is_phrase(dotted["text"])
 
 
 def _is_phrase(text: str) -> bool:
-    bare = re.sub(r"\s+", " ", text.strip(" \t.…[](){}<>-=*_:!~"))
-    return bool(bare) and _PHRASE.fullmatch(bare) is not None
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    found = frozenset(words)
+    odd = found - _ALL
+    if not 0 < len(words) <= 16 or (odd and not (len(odd) == 1 and found & _REST and found & _GONE)):
+        return False
+    named = found & (_GONE | _REST) or (found & _THERE and found & _WHAT)
+    return bool(named) or any(all(found & group for group in groups) for groups in _TOGETHER)
 
 
 def lost_lines(old: str, new: str) -> tuple[int, int] | None:

@@ -49,6 +49,17 @@ PLACEHOLDERS = [
     "# [REST OF FILE UNCHANGED]",
     "// all existing imports remain unchanged",
     "# ...rest of your code here...",
+    "# rest of the file below this line",
+    "// code below this line stays the same",
+    "<rest of code>",
+    "<existing content>",
+    "# nothing changed below this line",
+    "{/* existing JSX */}",
+    "// ... 40 more lines ...",
+    "# lines 10-50 unchanged",
+    "@* rest of page *@",
+    "{{/* rest of template */}}",
+    "#region unchanged",
 ]
 HARMLESS = [
     "# everything else is optional",
@@ -74,6 +85,9 @@ HARMLESS = [
     '"""Return the remaining items."""',
     "# ---",
     "#",
+    "<Rest />",
+    "'rest', 'remainder',",
+    "# below this line no imports",
     "# Existing code paths must not break, see the tests.",
 ]
 
