@@ -310,7 +310,7 @@ class ProgressScreen:
         for refusal in refusals:
             words = refusal.message.partition(" Details: ")
             reason = words[2].removesuffix(" Please correct your JSON parameters.") or words[0]
-            self.line(f"  refused: {one_line(reason, 300)}", "red")
+            self.line(f"  refused: {one_line(reason, 1_000)}", "red")  # its cause stands at its end
             if refusal.hint:
                 self.line(f"           {one_line(refusal.hint, 300)}", "dim")
 

@@ -154,7 +154,7 @@ def _changes(file: _File) -> Iterator[Outcome]:
     if fault:
         yield NotRead(file.line, f"the diff {fault}")
     elif file.new == _NO_FILE:
-        yield Proposed(DELETE_FILE.name, {"file_path": path})
+        yield _deletion(path, file)
     elif file.old == _NO_FILE:
         rows = [row for hunk in file.hunks for row in hunk.rows]
         if any(row[:1] in (" ", "-") for row in rows):
@@ -170,6 +170,13 @@ def _changes(file: _File) -> Iterator[Outcome]:
             yield Proposed(MOVE_FILE.name, {"file_path": file.old, "new_path": file.new})
         elif not file.hunks:
             yield NotRead(file.line, f"the diff of {path} has no hunk")
+
+
+def _deletion(path: str, file: _File) -> Outcome:
+    if any(hunk.side("+") for hunk in file.hunks):
+        return NotRead(file.line, f"the diff deletes {path} and has lines that stay in it")
+    gone = {"old_content": "\n".join(line for hunk in file.hunks for line in hunk.side("-"))} if file.hunks else {}
+    return Proposed(DELETE_FILE.name, {"file_path": path, **gone})
 
 
 def _is_certain(hunks: Sequence[_Hunk]) -> bool:

@@ -130,15 +130,32 @@ class Draft:
         self._data, self._stage, self._fate = data, None, "written"
         return (*notes, *self.link_note())
 
-    def delete(self, base: str = "") -> Sequence[str]:
-        """Take the file away."""
+    def delete(self, base: str = "", content: str | None = None) -> Sequence[str]:
+        """Take the file away; where ``content`` is given, only if that is its text, but for its last line end."""
         self._check_there()
         self._check_base(base, mergeable=False)
         if self._fate:
             raise EditError("overlap", f"The file is {self._fate} and deleted in one answer.", "Send one of the two.")
         self._check_writable()
+        if content is not None:
+            self._check_whole(content)
         self._data, self._stage, self._fate = None, None, "deleted"
         return ()
+
+    def _check_whole(self, content: str) -> None:
+        have, want = (text.removesuffix("\n").split("\n") for text in (self.text_so_far(), flatten(content)))
+        if self._data and not self.text_so_far():
+            raise EditError("format", "The file is not text, so it cannot be compared.", "Leave old_content out.")
+        if have != want:
+            at = next(
+                (n for n, (a, b) in enumerate(zip(have, want, strict=False)) if a != b), min(len(have), len(want))
+            )
+            shown = [f"'{one_line(side[at], 60)}'" if at < len(side) else "not there" for side in (have, want)]
+            raise EditError(
+                "not_found",
+                f"The file is another than is to be deleted: its line {at + 1} is {shown[0]}, in your text {shown[1]}.",
+                "Read it again; to delete it as it is, send delete_file with file_path alone.",
+            )
 
     def receive(self, source: Draft) -> Sequence[str]:
         """Become what ``source`` is; ``source`` goes."""

@@ -11,7 +11,7 @@ The tools and their parameters: write_file{file_path, content, create_only?, kee
 edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_line?, expected_count?, base_hash?,
 handle?, ignore_case?, use_regex?, validate_after?, keep_placeholder?, partial?};
 multi_edit{edits[]: the same, and order?; partial?};
-insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path};
+insert_lines{file_path, line, text, end_line?}; delete_file{file_path, old_content?}; move_file{file_path, new_path};
 file_editor{file_path, mode, content?, diff?, keep_placeholder?, commit_message?};
 edit_workflow{file_path, operations[]}; track_task{file_path, action, task}.
 """
@@ -313,8 +313,9 @@ class _Planner:
         """delete_file: the file goes."""
         draft = self.draft(request, request.parameters.get("file_path"))
         if draft is not None:
-            base = request.parameters.get("base_hash")
-            self._try(request, draft, lambda: draft.delete(base if isinstance(base, str) else ""))
+            base, content = request.parameters.get("base_hash"), request.parameters.get("old_content")
+            wanted = content if isinstance(content, str) else None
+            self._try(request, draft, lambda: draft.delete(_text(base), wanted))
 
     def move_file(self, request: ToolRequest) -> None:
         """move_file: the same bytes and mode under another name that is still free."""

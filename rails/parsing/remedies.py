@@ -43,6 +43,8 @@ _BY_WORDS: Final[Mapping[str, str]] = {
 }
 #: What several edits of one call stand under.
 _EDITS: Final = frozenset({"edits", "replacements"})
+#: What is only compared with the file, and which nobody has to send.
+_COMPARED: Final = frozenset({"old_content"})
 _LINE_ENDS: Final = "The line ends beside the tags are no part of a text: if it ends in one, leave a line empty there."
 _WORD: Final = lazy(r"\s?\S{1,16}")
 _STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
@@ -84,7 +86,9 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
         return f"{_plain_form(EDIT_FILE.name, (), tools, path)}\nSend one such call for each of the edits."
     named = [key for key in properties if key in used]
     if set(named) <= set(PATH_KEYS):
-        named = [key for key in properties if quick_check.types_of(properties[key]) != {"boolean"}][:3]
+        named = [
+            key for key in properties if quick_check.types_of(properties[key]) != {"boolean"} and key not in _COMPARED
+        ][:3]
     named = [key for key in named if key not in PATH_KEYS or key == next(one for one in named if one in PATH_KEYS)]
     if any(quick_check.types_of(properties[key]) <= {"array", "object"} for key in named):
         return ""

@@ -28,6 +28,7 @@ import rails
 done = rails.apply(open("answer.md").read(), ".", approve=lambda request: True)
 assert done.status == "applied", done
 """
+RULE = '[[rule]]\ndecision = "allow"\ntool = "write_file"\npath = "*.md"\n'
 ANSWER = """I add the page.
 
 ```json
@@ -50,6 +51,7 @@ def commands(project: Path) -> dict[str, list[str]]:
         "ai-rails gate a.py": [*RAILS, "gate", "a.py"],
         "ai-rails parse answer.md": [*RAILS, "parse", "answer.md"],
         "ai-rails apply answer.md --dry-run": [*RAILS, "apply", "answer.md", "--dry-run"],
+        "ai-rails apply, a rule allows it": [*RAILS, "apply", "answer.md", "--approve", "policy"],
         "rails.apply(answer), written": [sys.executable, "-c", WRITTEN],
     }
 
@@ -58,6 +60,8 @@ def measured_ms(command: list[str], project: Path) -> tuple[float, float]:
     """Return the wall and processor time of ``command`` in a copy of ``project``. Raises CalledProcessError."""
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copytree(project, Path(folder, "project"))
+        Path(folder, "ai-rails").mkdir()
+        Path(folder, "ai-rails", "policy.toml").write_text(RULE, "utf-8")
         environment = {**os.environ, "XDG_CONFIG_HOME": folder}
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run(command, cwd=copy, env=environment, check=True, capture_output=True, stdin=subprocess.DEVNULL)

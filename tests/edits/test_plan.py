@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from rails.core.app_dirs import builtin_folder
 from rails.core.changes import ChangeSet
 from rails.core.text import sha256
+from rails.data_formats.unified_diff import diff_changes
 from rails.edits.plan import plan
 from rails.edits.stale import KnownFiles
 from rails.tools.loader import load_definitions
@@ -136,7 +137,7 @@ def test_delete_and_move_keep_bytes_and_mode(tmp_path):
     changes = one(
         tmp_path,
         request("move_file", 1, file_path="run.sh", new_path="bin/run.sh"),
-        request("delete_file", 2, file_path="gone.txt"),
+        request("delete_file", 2, file_path="gone.txt", old_content="x\n"),
     )
     assert {str(c.path): (c.kind, c.mode) for c in changes.changes} == {
         "run.sh": ("delete", 0o755),
@@ -145,11 +146,23 @@ def test_delete_and_move_keep_bytes_and_mode(tmp_path):
     }
 
 
+def test_a_diff_deletes_only_the_file_that_it_shows():
+    diff = "--- a/a.txt\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n"
+    [found] = diff_changes(diff)
+    assert found.parameters == {"file_path": "a.txt", "old_content": "one\ntwo"}
+    [kept] = diff_changes(diff.replace("-two", " two"))
+    assert "lines that stay in it" in kept.message
+    [whole] = diff_changes("diff --git a/a.txt b/a.txt\ndeleted file mode 100644\n")
+    assert whole.parameters == {"file_path": "a.txt"}
+
+
 @pytest.mark.parametrize(
     ("requests", "code"),
     [
         ([edit("missing.txt", "a", "b")], "not_found"),
         ([request("delete_file", file_path="missing.txt")], "not_found"),
+        ([request("delete_file", file_path="a.txt", old_content="one\n2\n")], "not_found"),
+        ([request("delete_file", file_path="a.txt", old_content="one\n")], "not_found"),
         ([request("move_file", file_path="missing.txt", new_path="b.txt")], "not_found"),
         ([request("move_file", file_path="a.txt", new_path="b.txt")], "exists"),
         ([request("write_file", file_path="a.txt", content="one\ntwo\n")], "no_change"),
