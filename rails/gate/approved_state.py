@@ -30,19 +30,8 @@ _CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
 _NAMES: Final = (
     *("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", ".flake8", ".pre-commit-config.yaml"),
     *("mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", ".pylintrc", "pylintrc", ".coveragerc", "conftest.py"),
-    *(
-        "package.json",
-        "biome.json",
-        "biome.jsonc",
-        ".biome.json",
-        ".biome.jsonc",
-        ".gitignore",
-        ".ignore",
-        ".editorconfig",
-        ".eslintignore",
-        ".prettierignore",
-        ".eslintrc",
-    ),
+    *("package.json", "biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc", ".gitignore", ".ignore"),
+    *(".editorconfig", ".eslintignore", ".prettierignore", ".eslintrc"),
     *(f".eslintrc.{end}" for end in ("json", "yaml", "yml", "js", "cjs", "mjs")),
     *(f"eslint.config{end}" for end in _CODE),
     *(f".prettierrc{end}" for end in ("", ".json", ".json5", ".yaml", ".yml", ".toml", *_CODE)),
@@ -58,6 +47,8 @@ _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _ROUNDS: Final = 10
 _MOST: Final = 100_000
 _LINK: Final = "120000"
+#: Configuration whose words are no paths of more configuration.
+_NOT_EXTENDING: Final = (".gitignore", ".ignore", ".eslintignore", ".prettierignore", "package.json", "package.yaml")
 #: Data that may name the schema by which it is judged.
 _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
@@ -122,8 +113,14 @@ def extended_by(project: Path, paths: Sequence[str]) -> set[str]:
     while waiting and len(seen) < _MOST:
         if (name := waiting.pop()) not in seen:
             seen.add(name)
-            waiting += _extended(name, data) if name.endswith(".toml") and (data := _on_disk(project, name)) else ()
+            data = _on_disk(project, name) if name.rpartition("/")[2] not in _NOT_EXTENDING else None
+            waiting += _data_named(name, data) if data else ()
     return {path for path in seen.intersection(paths) if not is_configuration(path)}
+
+
+def _data_named(name: str, data: bytes) -> Iterator[str]:
+    """Yield the data that configuration extends; of a program, what it quotes."""
+    return (path for path in _extended(name, data) if path.endswith(_DATA))
 
 
 def _held(

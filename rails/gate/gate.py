@@ -346,7 +346,7 @@ class Gate:
             from rails.gate import weakened_tests
 
             yield from weakened_tests.findings(home, sides, author or weakened_tests.Author())
-        if any(path.endswith(".toml") for path, _, _ in sides):
+        if any(path.endswith((".toml", ".json", ".jsonc", ".yaml", ".yml")) for path, _, _ in sides):
             from rails.gate import approved_state, weakened_config
 
             extended = approved_state.extended_by(self.project, [path for path, _, _ in sides])

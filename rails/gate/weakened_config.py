@@ -21,17 +21,7 @@ from rails.gate.baseline import split_lines
 from rails.gate.support import config_files
 
 _TOOLS: Final = (
-    "ruff",
-    "black",
-    "flake8",
-    "isort",
-    "mypy",
-    "pylint",
-    "pyright",
-    "pytest",
-    "coverage",
-    "bandit",
-    "yapf",
+    *("ruff", "black", "flake8", "isort", "mypy", "pylint", "pyright", "pytest", "coverage", "bandit", "yapf"),
 )
 _SECTIONS: Final = lazy(r"(?:tool:)?(?:flake8|pycodestyle|isort|mypy|pylint|pytest|coverage|yapf|bandit)\b.*", re.I)
 _INI: Final = frozenset(
@@ -42,7 +32,8 @@ _FINDERS: Final = frozenset({"ruff", "flake8", "mypy", "pylint", "pyright", "pyt
 _IGNORE_FILES: Final = frozenset({".eslintignore", ".prettierignore"})
 _CODE: Final = lazy(
     r"\.?(?:eslint|prettier)(?:rc)?(?:\.config)?\.[cm]?[jt]s|\.(?:eslint|prettier)rc(?:\.\w+)?|\.?biome\.jsonc?"
-    r"|\.editorconfig|package\.yaml|eslint-suppressions\.json"
+    r"|\.editorconfig|package\.yaml|eslint-suppressions\.json|[jt]sconfig(?:\.[\w.-]+)?\.json|\.markdownlint\.(?:json|yaml)"
+    r"|\.pre-commit-config\.yaml"
 )
 _LOOSER_LISTS: Final = lazy(
     r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skip|unfixable|unsafe)\b"
@@ -74,9 +65,7 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         yield from _ignored(path, before, after)
         return
     if _CODE.fullmatch(name):
-        yield _finding(
-            path, after, "", "It changes how JavaScript is checked; it counts once a human has agreed.", weaker=False
-        )
+        yield _agreed(path, after)
         return
     if name in _TOML and any(_ENDLESS.search(data or b"") for data in (before, after)):
         yield _finding(path, after, "", "It holds a number that no tool can read.", weaker=True)
@@ -100,7 +89,11 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
 
 
 def of_extended(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
-    """Yield what the change of a file does that ruff's configuration extends."""
+    """Yield what the change of a file does that the checks' configuration extends."""
+    if not path.endswith(".toml"):
+        if not _CODE.fullmatch(path.rpartition("/")[2].lower()):
+            yield _agreed(path, after)
+        return
     with contextlib.suppress(CheckError):
         old, new = (dict(_flat("ruff", dict(config_files.parse_toml(side or b"", path)))) for side in (before, after))
         yield from _compared(path, after, old, new)
@@ -251,6 +244,12 @@ def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
 def _lines(data: bytes | None) -> list[str]:
     lines = (line.strip() for line in split_lines(plain_text(data or b"") or ""))
     return [line for line in lines if line and not line.startswith("#")]
+
+
+def _agreed(path: str, after: bytes | None) -> Finding:
+    return _finding(
+        path, after, "", "It changes how files are checked; it counts once a human has agreed.", weaker=False
+    )
 
 
 def _finding(path: str, after: bytes | None, key: str, words: str, *, weaker: bool) -> Finding:

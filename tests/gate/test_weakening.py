@@ -231,13 +231,14 @@ def test_all_of_pylints_own_file_is_pylints_and_a_manifest_tells_of_linters_only
 CODE = """
 eslint.config.js eslint.config.mjs eslint.config.cjs eslint.config.ts .eslintrc .eslintrc.js .eslintrc.json
 .eslintrc.yml prettier.config.js prettier.config.mts .prettierrc .prettierrc.toml .prettierrc.js biome.json
-biome.jsonc .biome.json .editorconfig package.yaml eslint-suppressions.json
+biome.jsonc .biome.json .editorconfig package.yaml eslint-suppressions.json tsconfig.json tsconfig.build.json
+jsconfig.json .markdownlint.yaml .pre-commit-config.yaml
 """
 
 
 @pytest.mark.parametrize("name", CODE.split())
 def test_configuration_that_is_not_compared_is_told_of_and_counts_once_a_human_has_agreed(name):
-    words = "It changes how JavaScript is checked; it counts once a human has agreed."
+    words = "It changes how files are checked; it counts once a human has agreed."
     for path in (name, f"deep/{name.upper()}"):
         for before, after in ((None, "x"), ("x", "y"), ("x", None)):
             assert told(path, before, after) == [("gate-config-changed", 1, words)], path

@@ -88,6 +88,23 @@ def moved_up(project):
     (project / "pkg/b.py").write_text(BAD)
 
 
+def through(line):
+    """What the configuration extends is named by a way that leads over a link."""
+
+    def plant(project):
+        (project / "conf").symlink_to("real")
+        (project / "real/r.toml").write_text(WEAK)
+        (project / "a.py").write_text(BAD)
+
+    return held({"pyproject.toml": f"[tool.ruff]\nextend = '{line}'\n", "real/r.toml": STRONG}, plant)
+
+
+EXTENDING = {
+    "tsconfig.json": '{"extends": "./e.json"}',
+    "biome.json": '{"extends": ["./e.json"]}',
+    ".eslintrc.json": '{"root": true, "extends": ["./e.json"]}',
+    "eslint.config.cjs": "module.exports = [{rules: require('./e.json')}];\n",
+}
 LONG = "x = '" + "a" * 200 + "'\n"
 CONFIGURATION = [
     Way("ignore ALL", ruff("ignore = ['ALL']"), "a.py"),
@@ -129,6 +146,10 @@ CONFIGURATION = [
     Way("schema is another", {"d.json": '{"$schema": "./n.json", "a": "x"}\n', "n.json": "{}"}, "d.json", SCHEMA),
     Way("schema of a schema", {"d.json": '{"$schema": "./s.json", "a": "x"}\n', "t.json": "{}"}, "d.json", {**SCHEMA, **CALLED}),
     Way("gitattributes generated", {"a.py": BAD, ".gitattributes": "*.py linguist-generated -text ident\n"}, "a.py"),
+    *(Way(f"{base} extends", {"e.json": "{}"}, "e.json", {base: text, "e.json": '{"a": 1}'}) for base, text in EXTENDING.items()),
+    *(Way(name, {name: "{}"}, name, {name: '{"a": 1}'}) for name in ("tsconfig.json", "tsconfig.build.json", ".pre-commit-config.yaml")),
+    Way("through a linked folder", through("conf/r.toml"), "a.py"),
+    Way("through a linked folder and back", through("conf/../real/r.toml"), "a.py"),
     Way("modules", {"a.py": BAD, ".gitmodules": '[submodule "p"]\n\tpath = pkg\n\turl = ./x\n\tignore = all\n'}, "a.py"),
 ]  # fmt: skip
 
@@ -141,6 +162,14 @@ def script(name, text, path="s.js"):
     return Way(name, {path: text}, path)
 
 
+#: What Prettier leaves as it is where checkIgnorePragma is set.
+PRAGMAS = {
+    "s.css": "/** @noformat */\na   { b : c }\n",
+    "s.md": "<!-- @noformat -->\n\n*  a\n",
+    "s.yml": "# @noprettier\n\na:   1\n",
+    "s.html": "<!-- @noprettier -->\n<p   >x</p>\n",
+    "s.mjs": "/**\n * @noformat\n */\nconst a = 1\n",
+}
 COMMENTS = [
     python("noqa with blanks", "import os  # NoQA : F401\n\nprint(1)\n"),
     python("noqa without a colon", "import os  # noqa F401\n\nprint(1)\n"),
@@ -185,6 +214,7 @@ COMMENTS = [
     script("prettier-ignore in CSS", "/* prettier-ignore */\na   {  b : c }\n", "s.css"),
     script("prettier-ignore in HTML", "<!-- prettier-ignore -->\n<p   >x</p>\n", "s.html"),
     script("prettier-ignore in JSX", "const a = (\n  <p>\n    {/* prettier-ignore */}\n    <b   />\n  </p>\n);\n", "s.jsx"),
+    *(script(f"Prettier: {path}", text, path) for path, text in PRAGMAS.items()),
     script("shellcheck", "#!/bin/sh\n# shellcheck disable=all\nif\n", "s.sh"),
     script("generated", "// @generated\nconst a = ;\n", "s.min.js"),
 ]  # fmt: skip

@@ -1,26 +1,16 @@
 """20,000 random changes: every changed byte is on the card and on the page, or a named risk asks for the typed word."""
 
-import importlib.util
 import os
 import random
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from rails.core.text import decode_text
 
-APPROVAL = Path(__file__).parent.parent / "approval"
 #: Another seed every time, and it is printed, so that a failure can be seen again.
 SEED = int(os.environ.get("AI_RAILS_PROVE_SEED") or int.from_bytes(os.urandom(3)))
-
-
-def loaded(name):
-    spec = importlib.util.spec_from_file_location(name, APPROVAL / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def text_of(data):
@@ -29,7 +19,7 @@ def text_of(data):
 
 
 @pytest.mark.timeout(3_600)
-def test_no_changed_byte_is_unseen():
+def test_no_changed_byte_is_unseen(loaded):
     shown, factories = loaded("shown"), loaded("conftest")
     make = SimpleNamespace(change=factories.change, ask=factories.ask)
     rng, changes, kinds, plain = random.Random(SEED), 0, Counter(), 0

@@ -1,12 +1,10 @@
 """20,000 more random changes, by another generator: whole Unicode, flips of ends, marks and encodings, hunks, modes."""
 
-import importlib.util
 import os
 import random
 import sys
 import unicodedata
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +12,6 @@ import pytest
 from rails.approval.terminal.screen import Look
 from rails.core.text import decode_text
 
-APPROVAL = Path(__file__).parent.parent / "approval"
 SEED = int(os.environ.get("AI_RAILS_PROVE_SEED") or int.from_bytes(os.urandom(3)))
 #: Characters by what they are: each class is drawn from as a whole, not from a list of known ones.
 CLASSES = {}
@@ -25,13 +22,6 @@ RARE = [kind for kind in CLASSES if kind not in ("Ll", "Lu", "Nd")]
 FLIPS = ["final newline", "ends", "one end", "mark", "encoding", "blanks", "tabs", "normal form", "case", "none"]
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "shift_jis", "koi8-r", "utf-7"]
 CHARS = "abcdefghij ()=.,'\"{}[]<>&;:#/\\-_+*0123456789"
-
-
-def loaded(name):
-    spec = importlib.util.spec_from_file_location(f"other_{name}", APPROVAL / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def odd(rng):
@@ -132,7 +122,7 @@ def change(rng, make, path):
 
 
 @pytest.mark.timeout(3_600)
-def test_no_changed_byte_is_unseen():
+def test_no_changed_byte_is_unseen(loaded):
     shown, factories = loaded("shown"), loaded("conftest")
     # So wide that no line is wrapped: a reader who counts characters cannot know how wide each is drawn.
     shown.Look = lambda width: Look(width=width * 1_000)

@@ -5,31 +5,21 @@ line changed on the way, emptied, deleted whole however long, made executable, c
 letters and signs that pass for those of the file beside them.
 """
 
-import importlib.util
 import os
 import random
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from rails.core.text import decode_text
 
-APPROVAL = Path(__file__).parent.parent / "approval"
 SEED = int(os.environ.get("AI_RAILS_PROVE_SEED") or int.from_bytes(os.urandom(3)))
 PATHS = ["src/model.py", "src/mode1.py", "src/views.js", "README.md", "bin/run", "data/a.json", "b.txt", "c/d/e.css"]
 #: What another letter or sign passes for. The reader of a card cannot tell them apart.
 PASSING = {"a": "а", "e": "е", "o": "ο", "p": "р", "c": "ϲ", "!": "ǃ", "|": "ǀ", ":": "ː", ";": "\u037e", "/": "⁄"}
 WORDS = ["model", "payload", "if a != b:", "open(path)", "x = {}", "return a | b", "echo;", "https://example.org/a"]
 BLANKS = [("    ", "\t"), ("\n", " \n"), ("\n", "\n\n"), ("\n\n", "\n"), (" ", "  "), (" ", "\xa0"), ("\n", "\r\n")]
-
-
-def loaded(name):
-    spec = importlib.util.spec_from_file_location(f"third_{name}", APPROVAL / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def text(rng):
@@ -99,7 +89,7 @@ def request(rng, make):
 
 
 @pytest.mark.timeout(3_600)
-def test_no_changed_byte_is_unseen():
+def test_no_changed_byte_is_unseen(loaded):
     shown, factories = loaded("shown"), loaded("conftest")
     shown.Look = lambda width, look=shown.Look: look(width=width * 1_000)  # no line is wrapped: letters differ in width
     make = SimpleNamespace(change=factories.change, ask=factories.ask)

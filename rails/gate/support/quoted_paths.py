@@ -13,17 +13,8 @@ from rails.core.lazy_pattern import lazy
 _QUOTED: Final = lazy(rb"""["'`]([\w@$.][^"'`\s\\]{0,300})["'`]""")
 #: How a file may end whose name leaves that out.
 _ENDINGS: Final = (
-    "",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".mts",
-    ".cts",
-    ".json",
-    "/package.json",
-    "/index.js",
-    "/index.cjs",
+    *("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json"),
+    *("/package.json", "/index.js", "/index.cjs"),
 )
 
 

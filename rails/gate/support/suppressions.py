@@ -21,11 +21,11 @@ _PYTHON: Final = (
     r"|bandit:\s*skip|pragma:\s*no\s*(?:cover|branch))"
 )
 _SCRIPT: Final = (
-    r"(?:eslint-disable(?:-next-line|-line)?|eslint-enable|eslint-env\b|/\*\s*(?:eslint\s+\S|globals?\s+\S|exported\s+\S)|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|biome-ignore(?:-all)?"
+    r"(?:eslint-disable(?:-next-line|-line)?|eslint-enable|eslint-env\b|/\*\s*(?:eslint\s+\S|globals?\s+\S|exported\s+\S)|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|(?<!\S)@no(?:format|prettier)\b|biome-ignore(?:-all)?"
     r"|oxlint-disable|jshint\s+ignore|(?:istanbul|[cv]8)\s+ignore)"
 )
 #: In every other text: what Prettier leaves as it is.
-_ELSEWHERE: Final = r"(?:(?:<!--|/\*|\{\{~?!(?:--)?)\s*|(?:#|//)[ \t]*)prettier-ignore(?:-start|-attribute)?\b"
+_ELSEWHERE: Final = r"(?:(?:<!--|/\*|\{\{~?!(?:--)?)\s*|(?:#|//)[ \t]*)prettier-ignore(?:-start|-attribute)?\b|(?<!\S)@no(?:format|prettier)\b"
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _FILE_LEVEL: Final = lazy(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
 

@@ -182,7 +182,8 @@ def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...], Targets]:
             return seen.digest(), tuple(src), (*targets.items(), *([("*", every)] if every else []))
         file = (file.parent / extended).resolve()
         if project not in file.parents:
-            raise CheckError(f"ruff's configuration extends {extended}, which is outside the project.")
+            words = "which is outside the project or leads through a link or '..'; name it by its plain path inside"
+            raise CheckError(f"ruff's configuration extends {extended}, {words}.")
     raise CheckError("ruff's configuration extends itself.")
 
 
