@@ -25,7 +25,10 @@ _SCRIPT: Final = (
     r"|oxlint-disable|jshint\s+ignore|(?:istanbul|[cv]8)\s+ignore)"
 )
 #: In every other text: what Prettier leaves as it is.
-_ELSEWHERE: Final = r"(?:(?:<!--|/\*|\{\{~?!(?:--)?)\s*|(?:#|//)[ \t]*)prettier-ignore(?:-start|-attribute)?\b|(?<!\S)@no(?:format|prettier)\b"
+_ELSEWHERE: Final = (
+    r"(?:(?:<!--|/\*|\{\{~?!(?:--)?)\s*|(?:#|//)[ \t]*)prettier-ignore(?:-start|-attribute)?\b"
+    r"|(?<!\S)@no(?:format|prettier)\b"
+)
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _FILE_LEVEL: Final = lazy(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
 
