@@ -98,7 +98,7 @@ def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
     known = set(before)
     added = [line.removesuffix("\r") for line in after if line not in known]
     yield from _text_risks(path, added, lambda: f"{old.text}\n{new.text}")
-    if own := next(filter(_OWN_SIGNS.search, added), None):
+    if own := next(filter(_OWN_SIGNS.search, _between(before, after)), None):
         yield Risk(
             "hidden", path, f"{path} gets a line with signs that stand for something else here: {one_line(own, 80)}"
         )
@@ -106,6 +106,16 @@ def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
     gone = set(after)
     if what := _secret("\n".join([*added, *(line for line in before if line not in gone)])):
         yield Risk("secret", path, f"{path}: a changed line holds what looks like a key or token ({what}).")
+
+
+def _between(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
+    """Return the lines of ``after`` from the first to the last that may be drawn as new, however they are matched."""
+    same = []
+    for old, new in ((before, after), (before[::-1], after[::-1])):
+        differ = (n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1])
+        same.append(next(differ, min(len(old), len(new))))
+    twice = max(0, sum(same) - min(len(before), len(after)))
+    return [line.removesuffix("\r") for line in after[same[0] - twice : len(after) - same[1] + twice]]
 
 
 def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]:

@@ -125,6 +125,11 @@ def test_a_line_that_looks_like_what_a_card_writes_itself_is_told(risks, line, s
     assert risks(f"{line}\nb\n", f"{line}\n") == []
 
 
+def test_a_line_with_signs_of_the_card_counts_also_where_the_file_had_it_elsewhere(risks):
+    assert [risk.kind for risk in risks("→ a\nb\n→ a\nc\n", "→ a\nb\nc\n")] == ["hidden"]
+    assert risks("→ a\nb\nd\n", "→ a\nb\nc\n") == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
