@@ -1,12 +1,14 @@
 """Ctrl-C at any moment of ``undo``: the step is taken back whole, said and logged, or nothing of it is."""
 
 import contextlib
+import gc
 import json
 import math
 import os
 import shutil
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -59,7 +61,6 @@ def interrupted_at(moment):
         if event == "call" and calls == moment:
             os.kill(os.getpid(), signal.SIGINT)
 
-    opened = descriptors()
     before = signal.signal(signal.SIGINT, leave.interrupted)
     leave._came = -math.inf
     try:
@@ -70,14 +71,20 @@ def interrupted_at(moment):
     finally:
         sys.setprofile(None)
         signal.signal(signal.SIGINT, before)
-    for left in descriptors() - opened:  # Ctrl-C came between opening a file and keeping it: the process ends now
-        with contextlib.suppress(OSError):
-            os.close(left)
+    gc.collect()
+    for left in descriptors_in(
+        Path.cwd()
+    ):  # Ctrl-C came between opening a file and keeping it: a process would end now
+        os.close(left)
     return code, calls
 
 
-def descriptors():
-    return {int(name) for name in os.listdir("/proc/self/fd")} if sys.platform == "linux" else set()
+def descriptors_in(folder):
+    found = []
+    for link in Path("/proc/self/fd").glob("*"):
+        with contextlib.suppress(OSError):
+            found += [int(link.name)] if link.readlink().is_relative_to(folder) else []
+    return found
 
 
 def test_control_c_at_any_moment_of_an_undo_leaves_it_done_and_logged_or_not_begun(project, tmp_path, capsys):
