@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from unittest.mock import Mock
 
 import pytest
 
@@ -458,6 +459,12 @@ def test_a_system_that_cannot_exchange_is_told_from_a_disk_that_fails(tmp_path, 
         assert Disk().exchange("a", "b", 0) is False
 
 
+@pytest.mark.skipif(safe_files._renameat2() is None, reason="this system cannot exchange two names")
+def test_why_two_names_could_not_be_exchanged_is_what_the_system_says(tmp_path):
+    with opened(tmp_path) as workspace, pytest.raises(FileNotFoundError, match=r"a.*b"):
+        workspace.disk.exchange("a", "b", workspace.folder(()))
+
+
 def test_what_is_taken_back_is_the_very_file_that_was_there(tmp_path):
     for name in ("a.txt", "b.txt"):
         save(tmp_path, name, "old")
@@ -514,6 +521,17 @@ def test_what_somebody_else_wrote_is_recorded_as_a_step_with_its_mode_and_can_be
     assert [s.title for s in History(tmp_path).steps("s1")] == ["by a hook"]
     History(tmp_path).undo("s1")
     assert tree(tmp_path) == {"a.sh": (b"old", 0o750), "gone.txt": (b"was", 0o600)}
+
+
+def test_a_step_of_somebody_else_whose_recording_was_interrupted_is_recorded_afterwards(tmp_path, monkeypatch):
+    save(tmp_path, "a.txt", "new")
+    changes = ChangeSet((change("a.txt", b"old", b"new"),))
+    with monkeypatch.context() as patched:
+        patched.setattr("rails.edits.apply._finish", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            record_written(changes, tmp_path, StepFacts("s1", "by a hook"))
+    recover(tmp_path)
+    assert [step.title for step in History(tmp_path).steps("s1")] == ["by a hook"]
 
 
 @pytest.mark.parametrize("now", [None, b"newer"])
