@@ -16,11 +16,11 @@ from typing import Final
 from rails.core.lazy_pattern import lazy
 
 _COMMENT: Final = lazy(
-    r"\s*(?:#+|//+|/\*+|\*+|--+|<!--|<%--|;+|%+|'(?!.*')|\"{3}|'{3}|\{/\*|\{\{!?/?\*?|\{#|@\*|\(\*|\{-|rem\b|@rem\b)\s?"
+    r"\s*(?:#+|//+|/\*+|\*+|--+|<!--|<%--|;+|%+|'(?!.*')|\"{3}|'{3}|\{/\*|\{\{!?/?\*?|\{#|@\*|\(\*|\{-|<#|::|!+|\.\.|\"(?!.*\")|dnl\b|@?rem\b)\s?"
     r"(?P<text>.*)",
     re.I,
 )
-_CLOSING: Final = lazy(r"(?:\*+/\}{0,2}|\}\}|#\}|\*@|--%?>|\*\)|-\}|\"{3}|'{3})\s*$")
+_CLOSING: Final = lazy(r"(?:#>|\*+/\}{0,2}|\}\}|#\}|\*@|--%?>|\*\)|-\}|\"{3}|'{3})\s*$")
 _DOTTED: Final = lazy(r"\s*(?:\.{3,}|…|[\[(<]\s*(?:\.{3}|…)?)\s*(?P<text>[^\[\]<>]*?)\s*(?:\.{3,}|…|[\])>])?\s*")
 
 
@@ -58,6 +58,8 @@ _TOGETHER: Final = tuple(
         "other/here",
     )
 )
+#: A cheap look at the whole text: without one of these, no line is a placeholder.
+_FIRST: Final = tuple(_GONE | _REST | _THERE | _words("chang same stay remain kept keep continue more other"))
 _LOST: Final = 0.3
 _SMALL: Final = 10
 
@@ -67,7 +69,8 @@ def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
 
     A line that ``old`` has as well is the author's own and does not count. ``path`` tells the language.
     """
-    if not _LOOKS.search(new):
+    lower = new.lower()
+    if not any(word in lower for word in _FIRST):
         return None
     suffix = path.rpartition(".")[2].lower()
     known = {line.strip() for line in old.splitlines()}
@@ -75,14 +78,6 @@ def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
         if len(line) <= 200 and line.strip() not in known and _stands_for_code(line, suffix):
             return number, line.strip()
     return None
-
-
-#: A cheap look at the whole text: none of these words, no placeholder.
-_LOOKS: Final = lazy(
-    r"rest|remain|existing|changed?|omitted|previous|original|snip|truncated|elided|same|continue|intact|unaltered"
-    r"|unmodified|untouched|\bas\b|more lines|other",
-    re.I,
-)
 
 
 _SPREADING: Final = frozenset({"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte", "php"})

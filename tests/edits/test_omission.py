@@ -60,6 +60,11 @@ PLACEHOLDERS = [
     "@* rest of page *@",
     "{{/* rest of template */}}",
     "#region unchanged",
+    ":: rest of the script unchanged",
+    '" existing code stays the same',
+    "<# rest of the function #>",
+    "! remaining code unchanged",
+    ".. rest of the document",
 ]
 HARMLESS = [
     "# everything else is optional",
@@ -87,6 +92,7 @@ HARMLESS = [
     "#",
     "<Rest />",
     "'rest', 'remainder',",
+    '"rest",',
     "# below this line no imports",
     "# Existing code paths must not break, see the tests.",
 ]
