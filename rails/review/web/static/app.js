@@ -236,7 +236,7 @@ async function step(selector, by) {
     const before = items.filter((item) => current.compareDocumentPosition(item) & Node.DOCUMENT_POSITION_PRECEDING).length;
     at = by > 0 ? before - 1 : before;
   }
-  if (shown && selector === "section.turn" && !items[at + by] && (await turns.more(by).catch(() => false))) return step(selector, by);
+  if (shown && selector === "section.turn" && !items[at + by] && (await turns.more(by).catch(() => false)) !== false) return step(selector, by);
   if (items[at + by] || !current) goTo(items[at + by] ?? items[0]);
 }
 

@@ -10,6 +10,7 @@ let busy = 0; // requests under way; who was overtaken by another is not the one
 const waiters = []; // who goes on when none is
 let missed = false; // a look that was wanted meanwhile
 let moves = 0; // what was asked for before the list was drawn anew is not taken in
+let wanted = 0; // the latest place that was asked for: an earlier one that comes late is not gone to
 export let part = null; // {session, first, last, total}: what is in the page
 
 export function begin(root, given, tools) {
@@ -26,6 +27,7 @@ export function begin(root, given, tools) {
 
 export function end() {
   moves += 1;
+  wanted += 1;
   part = null;
 }
 
@@ -88,13 +90,16 @@ export async function idle() {
   while (busy) await new Promise((go) => waiters.push(go));
 }
 
+// Adds turns at an end. False: there are none; null: something else was or is being fetched, and who asks may ask again.
 export async function more(by) {
-  if (busy || !part || (by > 0 ? part.last >= part.total : part.first <= 1)) return false;
+  if (!part || (by > 0 ? part.last >= part.total : part.first <= 1)) return false;
+  if (busy) return null;
   busy += 1;
   const mine = moves;
   try {
     const found = await ask(by > 0 ? `first=${part.last + 1}` : `before=${part.first}`);
-    if (mine !== moves || !found.turns.length) return false;
+    if (mine !== moves) return null;
+    if (!found.turns.length) return false;
     keep(() => {
       const first = by > 0 ? null : place.firstElementChild;
       found.turns.forEach((turn) => set(turn, first));
@@ -119,12 +124,13 @@ export async function more(by) {
 // Returns the turn of a record, after it was fetched if need be; nothing where a later call overtook this one.
 export async function at(record) {
   if (!part) return null;
+  const mine = ++wanted;
   if (record < part.first || record > part.last) {
     busy += 1;
-    const mine = ++moves;
     try {
       const found = await ask(`first=${record}`);
-      if (mine !== moves) return null;
+      if (mine !== wanted) return null;
+      moves += 1;
       all().forEach(drop);
       Object.assign(part, { first: found.first, last: found.last, total: found.total });
       found.turns.forEach((turn) => set(turn, null));
