@@ -6,11 +6,11 @@ const TALLEST = 8e6; // pixels; browsers stop at about twice as many
 const drawn = new Map(); // turn number → its markup
 let place, above, below, ask, put;
 let unit = 0; // pixels for a record that is not in the page; stays, so that the scroll bar does
-let busy = 0; // requests under way; who was overtaken by another is not the one that is waited for
+let busy = 0; // requests under way, overtaken ones too
 const waiters = []; // who goes on when none is
 let missed = false; // a look that was wanted meanwhile
 let moves = 0; // what was asked for before the list was drawn anew is not taken in
-let wanted = 0; // the latest place that was asked for: an earlier one that comes late is not gone to
+let wanted = 0; // the latest place asked for; no earlier one is gone to
 export let part = null; // {session, first, last, total}: what is in the page
 
 export function begin(root, given, tools) {
@@ -90,7 +90,7 @@ export async function idle() {
   while (busy) await new Promise((go) => waiters.push(go));
 }
 
-// Adds turns at an end. False: there are none; null: something else was or is being fetched, and who asks may ask again.
+// Adds turns at an end. False: there are none; null: ask again, something else is being fetched.
 export async function more(by) {
   if (!part || (by > 0 ? part.last >= part.total : part.first <= 1)) return false;
   if (busy) return null;
