@@ -181,7 +181,9 @@ class History:
             if wanted is None and now not in (side.old, side.new):
                 gone = "is not there any more" if now is None else "was made anew" if side.old is None else ""
                 in_the_way.append(
-                    f"{side.path} {gone}" if gone else f"the same lines of {side.path} were changed since"
+                    f"{side.path} {gone}"
+                    if gone
+                    else f"the same lines of {side.path}, or some just like them, were changed since"
                 )
             elif wanted != now or (found is not None and found.mode != mode):
                 changes.append(FileChange(side.path, now, wanted, mode))
@@ -196,14 +198,22 @@ class History:
         return ChangeSet(tuple(changes)), merged
 
     def _merge(self, base: bytes | None, now: bytes | None, wanted: bytes | None) -> bytes | None:
-        """Merge two changes of ``base`` that touch different lines; ``None`` where they do not."""
+        """Merge two changes of ``base`` that touch different lines; ``None`` where they do not.
+
+        Where lines repeat, git may take one for another: only what it makes from the end as well as from the
+        beginning is taken.
+        """
         if base is None or now is None or wanted is None:
             return None
+        found: list[bytes | None] = []
         with scratch_folder("merge") as folder:
             files = [Path(folder) / name for name in ("now", "base", "wanted")]
-            for file, data in zip(files, (now, base, wanted), strict=True):
-                file.write_bytes(data)
-            return self.store.merge(*files)
+            for way in (1, -1):
+                for file, data in zip(files, (now, base, wanted), strict=True):
+                    file.write_bytes(data[::way])
+                merged = self.store.merge(*files)
+                found.append(None if merged is None else merged[::way])
+        return found[0] if found[0] == found[1] else None
 
 
 #: How the title of a step begins that is all about one file; the store may shorten the path after it.
