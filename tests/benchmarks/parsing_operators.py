@@ -93,7 +93,7 @@ OTHER: dict[str, Operator] = {
         for mark in (" + ", " .. ", " . ", " & ", "\n    ", " \\\n")
     },
     "joined lines": texts(lambda text: f'{json.dumps(text.split(chr(10)))}.join("\\n")'),
-    "template with an expression": texts(lambda text: f"`{text.replace('`', '').replace(' ', '${x}', 1)}`"),
+    "template with an expression": texts(lambda text: f"`{'${x}'.join(f'{text} '.replace('`', '').split(' ', 1))}`"),
     "template, escaped": texts(
         lambda text: "`" + text.replace("\\", "\\\\").replace("`", "\\`").replace("${", "\\${") + "`"
     ),

@@ -246,6 +246,7 @@ def test_where_lines_repeat_no_change_is_put_at_another_place(tmp_path):
         text.replace(" ", "\n").encode()
         for text in ("f y y y y f y f y ", "f y y y y f y f y f y ", "f y y y y f y y ")
     )
+    step(tmp_path, change("a.txt", None, b"x"))
     history = History(tmp_path)
     assert history._merge(base, now, wanted) is None
     sides = (b"1\n2\n3\n4", b"1\nx\n2\n3\n4", b"1\n2\n3\n5")
