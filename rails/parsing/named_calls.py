@@ -38,13 +38,14 @@ _DEFINED: Final = lazy(r"(?:.*\bfunction\s+|\s*\[+\w+\.)", re.I)
 _TABLE: Final = lazy(r"^\[+(?!tool|call|function|action)[\w.-]+\]+[ \t]*\n(?:[ \t]*\w.*\n)*[ \t]*\w+ *= *[\"']\Z", re.M)
 _SURE: Final = lazy(r"tool|function|action|call|invoke", re.I)
 _BETWEEN: Final = rf"(?:[^\w—–→]|[\d_]|\b(?i:{_LABELS})(?=\b|_)){{0,80}}?"
-#: A value that somebody meant: quoted, a number, a path or a file, a list, or the mark of a block that follows.
+#: A value that somebody meant: quoted, a number, a path or a file, a list, a command with an option, or the mark of a
+#: block that follows.
 _VALUE: Final = (
     r"(?:[\"'“”`]{1,3}(?!\.{3}|…|<|path[/_]to|string\b|str\b|the |a |an |your |[\"'“”`])[^\n]"
     r"|\d|[|>][-+]?[ \t]*(?:\n|\Z)|\[[ \t]*[\"'{]"
     r"|(?!path/to|\.{3}|https?:)[\w.@-]*(?:[/\\]|\.[A-Za-z]\w{0,5}\b)[\w.@/\\-]*(?=[\s\"',;)}\]<]|\Z)"
     r"|(?!(?i:any|array|boo|dict|float|int|list|number|object|optional|path|required|str|the)\w*\b)[\w-]+[ \t]*"
-    r"(?=\n|\Z))"
+    r"(?=\n|\Z)|[a-z][\w.-]*[ \t]+(?:\w+[ \t]+){0,3}[-./]\S)"
 )
 _TRIES: Final = 200
 #: How far behind a name its first parameter may stand.

@@ -116,6 +116,8 @@ def _calls(text: str, tools: ToolSchemas) -> Iterator[_Found]:
 
 def _named(text: str, broken: Sequence[Ignored], tools: ToolSchemas) -> Iterator[_Found]:
     """Yield calls in no known form, from prose and from fences that are no example; of a broken block, its head."""
+    if not (calls := [*named_calls(text, tools)]):  # as in nearly every last answer
+        return
     scanner = Scanner(tools)
     open_to: list[tuple[int, int]] = [(block.start, block.start + 1_000) for block in broken]
     pos = 0
@@ -128,7 +130,7 @@ def _named(text: str, broken: Sequence[Ignored], tools: ToolSchemas) -> Iterator
             start = item.body_start
             begins = text[start : start + 200].removeprefix("await ").lstrip("($ ")
             open_to += [(start, start + 1)] if begins.startswith(tuple(tools)) else []
-    for call in named_calls(text, tools):
+    for call in calls:
         if any(start <= call.start < end for start, end in open_to):
             yield _Found(call.start, call.end, call.tool, "in a form that is not known")
 

@@ -98,6 +98,7 @@ LOST = {
             'function<｜tool▁sep｜>write_file\n```json\n{"path": "a.py", "content": "x"}\n```<｜tool▁call▁end｜>',
             "[write_file]\npath: a.py\n[/write_file]",
             "1. -> write_file(path='a.py', content='x')",
+            "write_file:\n  content: pytest -q",
         )
     },
     "bare and broken": (CALL[:-1], 1, "as broken JSON outside of any fence"),
