@@ -477,8 +477,11 @@ def stale_word(rng):
 
 
 def absent(rng):
-    block = next(blocks(rng))
-    return join(block.lines[: block.start] + block.lines[block.start + len(block.old) :]), block.old, block.new, ()
+    for block in blocks(rng):
+        rest = block.lines[: block.start] + block.lines[block.start + len(block.old) :]
+        if "\n".join(block.old) not in "\n".join(rest):  # a line may begin as the block's last one does
+            return join(rest), block.old, block.new, ()
+    raise AssertionError
 
 
 def duplicate(rng):
