@@ -11,6 +11,7 @@ from _pytest.monkeypatch import resolve
 
 from rails.cli import main
 from rails.log.reader import verify
+from rails.sandbox import probe
 
 POLICY = '[[rule]]\ndecision = "allow"\ntool = ["write_file", "edit_file"]\npath = "**"\n'
 
@@ -31,6 +32,10 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "config/ai-rails").mkdir(parents=True)
     (tmp_path / "config/ai-rails/policy.toml").write_text(POLICY)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv(
+        "XDG_CACHE_HOME", str(tmp_path / "cache")
+    )  # what the sandbox holds, found in the midst of faults
+    monkeypatch.setattr(probe, "_known", {"": probe.label()})
     monkeypatch.chdir(folder)
     return folder
 
