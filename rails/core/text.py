@@ -89,11 +89,15 @@ def _escape(char: str) -> str:
     return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
 
 
-def line_column(text: str, offset: int) -> tuple[int, int]:
-    """Return the 1-based line and column (in characters) of ``offset``; lines end at ``\\n``."""
+def line_column(text: str, offset: int, first: tuple[int, int] = (1, 1)) -> tuple[int, int]:
+    """Return the line and column (in characters) of ``offset``; lines end at ``\\n``.
+
+    ``first`` are those of the text's own beginning, where it is a part of another.
+    """
     offset = max(0, min(offset, len(text)))
     before = text.rfind("\n", 0, offset)
-    return text.count("\n", 0, offset) + 1, offset - before
+    column = offset - before if before >= 0 else offset + first[1]
+    return text.count("\n", 0, offset) + first[0], column
 
 
 def excerpt(text: str, offset: int, width: int = 60) -> str:

@@ -337,14 +337,17 @@ def _too_deep(text: str, allowed: int = limits.JSON_DEPTH) -> JsonFault:
 _STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 
 
-def explain_json_fault(text: str, fault: JsonFault) -> str:
-    """Say what is wrong and where: message, line, column, the text around it, and what does not balance."""
-    line, column = line_column(text, fault.offset)
-    place = f"at line {line}, column {column} (character {fault.offset})"
-    return f"{fault.message.removesuffix(' at')} {place}, near: {excerpt(text, fault.offset)}{balance(text)}"
+def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1, 1), whole: str = "") -> str:
+    """Say what is wrong and where: message, line, column, the text around it, and what does not balance.
+
+    Lines and columns are those of the text, or of the ``whole`` (" of the answer") in which ``first`` begins it.
+    """
+    line, column = line_column(text, fault.offset, first)
+    place = f"at line {line}, column {column}{whole}"
+    return f"{fault.message.removesuffix(' at')} {place}, near: {excerpt(text, fault.offset)}{balance(text, first)}"
 
 
-def balance(text: str) -> str:
+def balance(text: str, first: tuple[int, int] = (1, 1)) -> str:
     """Return a sentence about brackets that do not pair up outside strings, or an empty string."""
     outside = _STRING.sub("", text)
     left = outside.find('"')
@@ -353,7 +356,7 @@ def balance(text: str) -> str:
     counts = {bracket: outside.count(bracket) for bracket in "{}[]"}
     parts = [_surplus(counts[a] - counts[b], a, b) for a, b in ("{}", "[]")]
     if open_string >= 0:
-        line, column = line_column(text, open_string)
+        line, column = line_column(text, open_string, first)
         parts.append(f"the string that starts at line {line}, column {column} is not closed")
     said = "; ".join(part for part in parts if part)
     return f" ({said})" if said else ""

@@ -44,7 +44,7 @@ class _Hunk:
 
 @dataclass(slots=True)
 class _File:
-    line: int
+    line: int  # or that of the fault, if it has one
     old: str = ""
     new: str = ""
     moved: bool = False
@@ -83,8 +83,9 @@ def _files(lines: Sequence[str]) -> list[_File]:
                 files.append(file)
             at = _hunk(lines, at, file)
             continue
-        elif file is not None:
+        elif file is not None and not file.fault:
             _header(line, file)
+            file.line = at if file.fault else file.line
         at += 1
     return files
 
@@ -129,7 +130,9 @@ def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
         if row and row[0] not in " +-\\":
             if hunk.fits() or not row.strip():
                 break
-            file.fault = file.fault or f"has a line that begins with neither a blank nor + or -: {row[:60]!r}"
+            if not file.fault:
+                file.line = at
+                file.fault = f"has a line that begins with neither a blank nor + or -: {row[:60]!r}"
         if row in ("", _SIGNATURE) and hunk.fits():
             break
         hunk.rows.append(row[:1] if row[:1] == _NO_NEWLINE else row or " ")

@@ -20,7 +20,7 @@ from rails.core import limits
 from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
-from rails.core.text import line_column, one_line
+from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
@@ -46,12 +46,17 @@ _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data
 _NAMED_TOOL: Final = lazy(r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
 #: Why a block is ignored that is no JSON and does not look like a call.
 BROKEN: Final = "broken JSON without a tool key"
+#: Behind a place in a message: where its lines and columns are counted.
+OF_ANSWER: Final = " of the answer"
 HINT: Final = "Correct the JSON and send the whole block again."
 FORM_HINT: Final = "Send the whole call again, as your format has it, or in a fence that begins with ```json."
 
 
 class JsonBlock(NamedTuple):
-    """The inside of one JSON fence. ``start``/``end`` span the whole block, ``offset`` is where ``body`` starts."""
+    """The inside of one JSON fence. ``start``/``end`` span the whole block, ``offset`` is where ``body`` starts.
+
+    ``first`` are the line and the column of the answer at which ``body`` starts.
+    """
 
     body: str
     raw: str
@@ -65,6 +70,16 @@ class JsonBlock(NamedTuple):
     dialects: frozenset[str] = frozenset()
     cut_short: bool = False  # another block opens where this one should be closed
     id: str = ""  # of the request in it, where that is known already
+    first: tuple[int, int] = (1, 1)
+
+    def explain(self, fault: JsonFault) -> str:
+        """Say what is wrong with the body, and where in the answer."""
+        return explain_json_fault(self.body, fault, self.first, OF_ANSWER)
+
+    def at(self, key: str) -> int:
+        """Return where a key is in the answer that the block has once; else where the block begins."""
+        found = self.body.find(f'"{key}"')
+        return self.offset + found if found >= 0 and self.body.count(f'"{key}"') == 1 else self.start
 
 
 def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
@@ -103,7 +118,13 @@ def _unclosed_call(span: BlockSpan, follower: XmlFollower) -> Refusal:
         known = ", ".join(sorted(follower.names))
         message += f" <{follower.stranger}> is not a parameter of '{one_line(follower.tool, 60)}' (known: {known})."
         hint = "Send the whole call again, with known parameters only."
-    return Refusal("unterminated", message, hint, span.start, span.end)
+    at = span.start
+    if follower.beside >= 0 and follower.closer in span.raw[follower.beside :]:
+        at += follower.beside
+        found = one_line(span.raw[follower.beside :].partition("\n")[0], 60)
+        message = f"The call of '{one_line(follower.tool, 60)}' has text behind the closing tag of a value: {found!r}."
+        hint = f"Send the whole call again, with nothing but parameters between <{follower.element}> and its end."
+    return Refusal("unterminated", message, hint, at, span.end)
 
 
 def _known_keys(tools: ToolSchemas, tool: str) -> frozenset[str]:
@@ -177,9 +198,8 @@ def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[B
     try:
         calls = read(block.body)
     except NotInForm as fault:
-        line, _ = line_column(block.body, min(fault.offset, len(block.body)))
-        message = f"The call in the form '{block.dialect}' cannot be read: line {line} of it: {fault}."
-        at = block.offset + fault.offset
+        message = f"The call in the form '{block.dialect}' cannot be read: {fault}."
+        at = block.offset + min(fault.offset, len(block.body))
         return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.end))]
     frame = _Frame(ParsedJson(None), block, tools, block.dialect)
     return [_outcome(Call(one.tool, one.arguments, "", block.dialect, one.repairs), frame) for one in calls]
@@ -202,15 +222,14 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
             return Refusal("frame", message, hint, block.start, block.end)
         return Ignored(block.start, block.end, read.reason)
     if isinstance(read, JsonFault):
-        return Refusal(
-            "frame", f"{where}{read.message}.", "Send the call in the documented form.", block.start, block.end
-        )
+        at = block.at(read.message.partition("'")[2].partition("'")[0])
+        return Refusal("frame", f"{where}{read.message}.", "Send the call in the documented form.", at, block.end)
     notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
     if done.broken is not None:
         message = f"{where}'{done.broken_at}' holds text that should be JSON and is not: {done.broken.message}."
         hint = f"Send '{done.broken_at}' as JSON, not as a text."
-        return Refusal("syntax", message, hint, block.start, block.end, done.broken_at)
+        return Refusal("syntax", message, hint, block.at(done.broken_at), block.end, done.broken_at)
     parameters = cast("dict[str, Json]", done.value)
     request = RawRequest(
         block.id,
@@ -278,7 +297,7 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
     if not block.dialect and not is_call(block.body, progress, tools):
         return [Ignored(block.start, block.end, BROKEN)]
     if not block.closed:
-        return [_unterminated(block, f" ({fault.message})")]
+        return [_unterminated(block, f" ({block.explain(fault)})")]
     return [_refused(fault, repaired, block, progress, tools)]
 
 
@@ -287,8 +306,8 @@ def _refused(
 ) -> Refusal:
     from rails.parsing.remedies import fault_in_words, remedy
 
-    first = f"Tool call JSON is malformed: {explain_json_fault(block.body, fault)}."
-    reason = fault_in_words(block.body, repaired)
+    first = f"Tool call JSON is malformed: {block.explain(fault)}."
+    reason = fault_in_words(block.body, repaired, block.first)
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
@@ -298,14 +317,14 @@ def _refused(
 
 def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> Refusal:
     """Return the refusal of a block whose strings do not tell where it ends."""
-    from rails.parsing.remedies import fault_in_words, no_certain_end, remedy
+    from rails.parsing.remedies import fault_in_words, remedy
     from rails.parsing.repairs import repair
 
     fault, repaired = parse_strict(block.body), repair(block.body, closers=True)
     assert isinstance(fault, JsonFault), "a string in it is open where it ends"
-    message = no_certain_end(block.body, fault)
+    message = f"Tool call JSON is malformed, so that its end is not certain: {block.explain(fault)}."
     if isinstance(repaired, JsonFault):
-        message += f" L{fault_in_words(block.body, repaired)[1:]}."
+        message += f" L{fault_in_words(block.body, repaired, block.first)[1:]}."
     hint = remedy(JsonFault("unclosed_string", fault.message), progress.tool, progress.keys, tools, progress.path)
     return Refusal("unclosed_string", message, hint, block.offset + fault.offset, block.end)
 

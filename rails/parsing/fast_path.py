@@ -12,6 +12,7 @@ from typing import Final
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
+from rails.core.text import line_column
 from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
@@ -68,13 +69,14 @@ def _block(text: str, start: int, tools: ToolSchemas, name: str) -> tuple[CallSt
     if progress is None or progress.tool not in tools:
         return None
     raw = text[start : closing.end()].rstrip("\r\n")
-    block = JsonBlock(body, raw, start, start + len(raw), opening.end(), closed=True, whole=True, id=name)
+    first = text.count("\n", 0, opening.end()) + 1, 1
+    block = JsonBlock(body, raw, start, start + len(raw), opening.end(), closed=True, whole=True, id=name, first=first)
     outcomes = classify.judge_block(block, tools, progress, parsed)
     outcome = outcomes[0]
     if len(outcomes) > 1 or isinstance(outcome, Ignored):
         return None
     if isinstance(outcome, Refusal):
-        outcome = replace(placed(outcome, text.count("\n", 0, start) + 1), request_id=name)
+        outcome = replace(placed(outcome, *line_column(text, outcome.start)), request_id=name)
     path = progress.path if quick_check.takes_path(tools[progress.tool]) else ""
     return CallStarted(name, progress.tool, path, start), CallFound(name, outcome), closing.end()
 

@@ -13,6 +13,7 @@ from rails.core.conversation import NativeCall, StopReason
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
+from rails.core.text import line_column
 from rails.core.tool_request import PATH_KEYS, RawRequest
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
@@ -77,7 +78,7 @@ class AnswerParser:
         self._orphaned = False  # behind that offset there is prose with a tool key
         self._remnant = False  # behind that offset there is text that looks like the rest of a JSON block
         self._actions = False
-        self._lines: list[tuple[int, int]] = [(0, 1)]  # offsets at which a known line begins or goes on
+        self._lines: list[tuple[int, int, int]] = [(0, 1, 1)]  # where blocks begin and end: offset, line and column
         self._bare = 0  # how many pieces of prose stand before the end of the last thought
         self._done = False
 
@@ -223,13 +224,13 @@ class AnswerParser:
         return all(isinstance(one, RawRequest) for one in outcomes)
 
     def _take(self, item: BlockSpan | str, signals: list[ParseEvent], *, whole: bool = True) -> None:
-        offset, line = self._lines[-1]
+        offset, line, column = self._lines[-1]
         text = item if isinstance(item, str) else item.raw
-        after = (offset + len(text), line + text.count("\n"))
+        after = (offset + len(text), *line_column(text, len(text), (line, column)))
         if isinstance(item, str):
             self._lines[-1] = after
         else:
-            self._lines.append(after)
+            self._lines += [after, after]  # the last of which goes on with the prose
         if isinstance(item, str):
             self._prose.append(item)
             self._torn_detector.text(item)
@@ -276,7 +277,8 @@ class AnswerParser:
         fence = item.container is None
         body = item.body.rstrip().rstrip("`~") if fence else item.raw
         start = item.body_start if fence else item.start
-        block = JsonBlock(body, item.raw, item.start, item.end, start, True, True, dialect)
+        first = self._place_of(start, item)
+        block = JsonBlock(body, item.raw, item.start, item.end, start, True, True, dialect, first=first)
         outcomes = classify.form_calls(block, read, self._tools)
         if any(isinstance(one, Refusal) for one in outcomes):
             self._doubt, self._remnant = min(self._doubt, item.end), True
@@ -289,7 +291,8 @@ class AnswerParser:
         if reader is None:
             return
         end = sum(map(len, self._prose))
-        block = JsonBlock(text, text, end - len(text), end, end - len(text), True, True, "llama")
+        start = end - len(text)
+        block = JsonBlock(text, text, start, end, start, True, True, "llama", first=self._place_of(start))
         outcomes = classify.form_calls(block, reader, self._tools)
         found = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
         self._blocks.update({_id(one): (block.start, end) for one in found})
@@ -319,6 +322,7 @@ class AnswerParser:
             span.label,
             self._dialects,
             span.cut_short,
+            first=self._place_of(span.body_start, span),
         )
         if span.ambiguous:
             return [uncertain_blocks.ends_twice(block)]
@@ -342,7 +346,7 @@ class AnswerParser:
             self._prose.append(span.raw)
             self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
             return
-        numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
+        numbered = [self._numbered(one, span) for one in outcomes if not isinstance(one, Ignored)]
         self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
         self._places[_id(numbered[0])] = len(self._prose), span.raw
         self._prose.append("")
@@ -357,19 +361,23 @@ class AnswerParser:
         else:
             self._complete(numbered, signals)
 
-    def _numbered(self, outcome: RawRequest | Refusal) -> RawRequest | Refusal:
+    def _numbered(self, outcome: RawRequest | Refusal, span: BlockSpan | None = None) -> RawRequest | Refusal:
         self._count += 1
         name = f"{self._prefix}{self._count}"
         if isinstance(outcome, RawRequest) and self._count > limits.REQUESTS_PER_ANSWER:
             outcome = uncertain_blocks.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
         if isinstance(outcome, RawRequest):
             return replace(outcome, id=name)
-        return replace(self._placed(outcome), request_id=name)
+        return replace(self._placed(outcome, span), request_id=name)
 
-    def _placed(self, refusal: Refusal) -> Refusal:
-        """Return a refusal that names a line, its own or that of the answer on which its block begins."""
-        line = self._lines[bisect_right(self._lines, (refusal.start, _NOWHERE)) - 1][1]
-        return uncertain_blocks.placed(refusal, line)
+    def _placed(self, refusal: Refusal, span: BlockSpan | None = None) -> Refusal:
+        """Return a refusal that names its line; where its block is not given as ``span``, that on which it begins."""
+        return uncertain_blocks.placed(refusal, *self._place_of(refusal.start, span))
+
+    def _place_of(self, offset: int, span: BlockSpan | None = None) -> tuple[int, int]:
+        """Return line and column of the answer for an offset in ``span``, or of where the block begins that it is in."""
+        begin, line, column = self._lines[bisect_right(self._lines, (span.start if span else offset, _NOWHERE)) - 1]
+        return line_column(span.raw, offset - begin, (line, column)) if span else (line, column)
 
     def _peek(self, signals: list[ParseEvent]) -> None:
         """Announce the request that is being written, if enough of it is known."""

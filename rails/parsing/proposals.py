@@ -55,13 +55,14 @@ FORMS: Final = (
 
 
 class _Block(NamedTuple):
-    """A stretch of the answer, its form, and what it asks for."""
+    """A stretch of the answer, its form, what it asks for, and how many lines below ``start`` the form begins."""
 
     start: int
     end: int
     form: str
     raw: str
     outcomes: list[Outcome]
+    first: int = 0
 
 
 def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refusal]:
@@ -102,7 +103,7 @@ def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix
 def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> RawRequest | Refusal:
     line, _ = line_column(text, block.start)
     if isinstance(outcome, NotRead):
-        message = f"Line {line + outcome.line}, {block.form}: {outcome.message}. Nothing of the answer was taken."
+        message = f"Line {line + block.first + outcome.line}, {block.form}: {outcome.message}. Nothing of the answer was taken."
         return Refusal("patch", message, outcome.hint, block.start, block.end)
     if outcome.tool not in tools:
         message = f"Line {line}, {block.form}: there is no tool {outcome.tool!r} here, which it needs."
@@ -129,11 +130,12 @@ def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
     scanner = Scanner(tools)
     items = list(islice([*scanner.feed(text, whole=True), *scanner.flush()], _PIECES))
     prose = ""
-    for item in items:
+    for n, item in enumerate(items):
         if isinstance(item, str):
             prose += item
             continue
-        block = _of_span(item, prose)
+        behind = next(iter(items[n + 1 : n + 2]), "")
+        block = _of_span(item, prose, behind.partition("\n")[0] if isinstance(behind, str) else "")
         if scanner.strays.around(item.start) is None:
             yield block
         # Blocks that follow each other may share the name above the first.
@@ -142,17 +144,18 @@ def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
             prose = f"{last.parameters['file_path']}\n"
 
 
-def _of_span(span: BlockSpan, prose: str) -> _Block:
+def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
+    """Return what a block asks for; ``behind`` is the line below it, which a hunk that is too short may lack."""
     prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
     if span.container is not None:
-        return _patch(block, span.raw, above, _header(prose)) if span.container == "patch" else block
+        return _patch(block, span.raw + behind, above, _header(prose)) if span.container == "patch" else block
     if span.kind == "xml":
         return block
     if not span.closed:
         return block
-    body = _body(span)
+    body, block = _body(span), block._replace(first=1)
     whole = "\n".join(body)
     parsed = parse_strict(whole) if span.kind == "json" else None
     value = parsed.value if isinstance(parsed, ParsedJson) else None
@@ -202,5 +205,6 @@ def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: st
         name = name or name_in_comment(text.lstrip("\n").partition("\n")[0])
         return block._replace(form="SEARCH/REPLACE", outcomes=list(block_changes(text, above, name)))
     if header or _DIFF.search(text):
-        return block._replace(form="unified diff", outcomes=list(diff_changes(header + text, name)))
+        first = block.first - header.count("\n")
+        return block._replace(form="unified diff", outcomes=list(diff_changes(header + text, name)), first=first)
     return block

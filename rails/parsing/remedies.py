@@ -10,7 +10,7 @@ from rails.core.builtin_tools import EDIT_FILE
 from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import PATH_KEYS
-from rails.data_formats.strict_json import JsonFault, explain_json_fault
+from rails.data_formats.strict_json import JsonFault
 from rails.json_schema import quick_check
 from rails.parsing.results import ToolSchemas
 
@@ -52,9 +52,9 @@ _STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mixed_escapes", "ambiguous_escape"})
 
 
-def fault_in_words(body: str, fault: JsonFault) -> str:
-    """Return place and cause of a fault that no repair could help."""
-    line, column = line_column(body, fault.offset)
+def fault_in_words(body: str, fault: JsonFault, first: tuple[int, int]) -> str:
+    """Return place and cause of a fault that no repair could help. ``first``: where in the answer ``body`` begins."""
+    line, column = line_column(body, fault.offset, first)
     next_word = _WORD.match(body, fault.offset)
     found = f"'{printable(next_word[0].strip())}'" if next_word else "the end"
     words = fault.message
@@ -62,10 +62,10 @@ def fault_in_words(body: str, fault: JsonFault) -> str:
         words = f'a " inside the string is not escaped, or its own end or a comma is missing, before {found}'
         for last in [*_STRING.finditer(body, 0, fault.offset)][-1:]:
             if not body[last.end() : fault.offset].strip():
-                words += " (the string begins at line {}, column {})".format(*line_column(body, last.start()))
+                words += " (the string begins at line {}, column {})".format(*line_column(body, last.start(), first))
     elif words.startswith("expecting") and "found" not in words:
         words += f", found {found}"
-    return f"line {line}, column {column} of the block: {words}"
+    return f"line {line}, column {column}: {words}"
 
 
 def remedy(fault: JsonFault, tool: str, keys: Iterable[str], tools: ToolSchemas, path: str = "") -> str:
@@ -98,8 +98,3 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
         inner = one_line(path, 200) or "…" if key in PATH_KEYS else inner
         lines.append(f"<{key}>{inner}</{key}>")
     return "\n".join((*lines, "</tool>")) if named else ""
-
-
-def no_certain_end(body: str, fault: JsonFault) -> str:
-    """Return why the end of a block is not certain: the first string in it that is not as it should be."""
-    return f"Tool call JSON is malformed, so that its end is not certain: {explain_json_fault(body, fault)}."

@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Final
 
 from rails.core import limits
-from rails.core.text import line_column
 from rails.core.tool_request import Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
 from rails.parsing.lenient_json import KnownNames, LenientReader
 from rails.parsing.lenient_tokens import CONFIDENCE, Stop
 
+#: One character of a text, as it is written in JSON.
+_CHARACTER: Final = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\?.", re.S)
 _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
 
 
@@ -44,7 +46,7 @@ def repair(
     try:
         outer = _escaped_once_more(text)
         if outer is not None:
-            return _inside(outer, known, doubts)
+            return _inside(outer, text, known, doubts)
         return _checked(LenientReader(text, known, closers, doubts).read(), text)
     except Stop as stop:
         return stop.fault
@@ -77,14 +79,15 @@ def _escaped_once_more(text: str) -> str | None:
     return inner_text if isinstance(inner_text, str) and inner_text.lstrip()[:1] in ("{", "[") else None
 
 
-def _inside(inner: str, known: KnownNames, doubts: bool) -> ParsedJson | JsonFault:
+def _inside(inner: str, text: str, known: KnownNames, doubts: bool) -> ParsedJson | JsonFault:
+    """Read ``inner``, the text that ``text`` is once it is decoded."""
     note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
     parsed = parse_strict(inner)
     if isinstance(parsed, JsonFault):
         try:
             parsed = _checked(LenientReader(inner, known, closers=False, doubts=doubts).read(), inner)
         except Stop as stop:
-            line, column = line_column(inner, stop.fault.offset)
-            place = f"in the text that the block is, line {line}, column {column}"
-            return JsonFault(stop.fault.code, f"{place}: {stop.fault.message}")
+            begin = len(text) - len(text.lstrip()) + (text.lstrip()[0] == '"')
+            before = list(islice(_CHARACTER.finditer(text, begin), stop.fault.offset))
+            return JsonFault(stop.fault.code, stop.fault.message, before[-1].end() if before else begin)
     return parsed if isinstance(parsed, JsonFault) else parsed._replace(repairs=(note, *parsed.repairs))

@@ -10,8 +10,9 @@ import re
 from typing import Final, NamedTuple
 
 from rails.core.lazy_pattern import lazy
+from rails.core.text import excerpt
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.json_schema.coerce import BrokenText, Coercion, Conversion, parts_of
 from rails.json_schema.explain import place_in_words
@@ -82,4 +83,5 @@ def json_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFa
     repaired = repair(body, known=lambda: quick_check.names(schema))
     if isinstance(repaired, ParsedJson):
         return repaired
-    return JsonFault(first.code, explain_json_fault(body, first), first.offset)
+    message = f"{first.message.removesuffix(' at')}, near: {excerpt(body, first.offset)}"
+    return JsonFault(first.code, message, text.index(body) + first.offset)

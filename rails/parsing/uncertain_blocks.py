@@ -35,7 +35,7 @@ _CALL_LIKE: Final = lazy(
 )
 
 
-_LINE: Final = lazy(r"\bline \d", re.IGNORECASE)
+_PLACED: Final = lazy(rf"\ALine \d|, column \d+{classify.OF_ANSWER}\b")
 
 
 def open_string(text: str, end: int) -> re.Match[str] | None:
@@ -45,11 +45,12 @@ def open_string(text: str, end: int) -> re.Match[str] | None:
     return _OPEN_STRING.search(text, 0, end)
 
 
-def placed(refusal: Refusal, line: int) -> Refusal:
-    """Return a refusal that names a line: its own, or ``line`` of the answer, where its block begins."""
-    if not refusal.end or _LINE.search(refusal.message):
+def placed(refusal: Refusal, line: int, column: int) -> Refusal:
+    """Return a refusal that names its place: in its own words, or as this line and column of the answer."""
+    if refusal.start < 0 or _PLACED.search(refusal.message):
         return refusal
-    return replace(refusal, message=f"Line {line} of the answer: {refusal.message}")
+    place = f"Line {line}, column {column}" if column > 1 else f"Line {line}"
+    return replace(refusal, message=f"{place}{classify.OF_ANSWER}: {refusal.message}")
 
 
 def used_closers(outcomes: Sequence[BlockResult]) -> bool:

@@ -153,7 +153,7 @@ def test_c2_10_two_of_them_or_a_stray_parameter_are_refused(tools):
 def test_c2_11_the_error_says_line_column_excerpt_and_balance_outside_strings(tools):
     body = '{\n  "tool": "run_code",\n  "arguments": {"code": "}}}}", "x": oops\n}'
     (refusal,) = parse(fenced(body), tools).refusals
-    assert "line 3, column 38" in refusal.message
+    assert "line 4, column 38 of the answer" in refusal.message
     assert "oops" in refusal.message
     assert "1 closing } missing" in refusal.message
     assert fenced(body)[refusal.start :].startswith("oops")
@@ -163,7 +163,7 @@ def test_c2_11_the_error_says_line_column_excerpt_and_balance_outside_strings(to
 
 def test_c2_11_the_error_hints_at_an_unterminated_string(tools):
     (refusal,) = parse(fenced('{"tool": "run_code", "arguments": {"code": "abc}}'), tools).refusals
-    assert re.search(r"the string that starts at line 1, column \d+ is not closed", refusal.message)
+    assert re.search(r"the string that starts at line 2, column \d+ is not closed", refusal.message)
 
 
 def test_c2_12_the_s4_form_stands_beside_the_others(tools):

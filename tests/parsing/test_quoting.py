@@ -360,23 +360,23 @@ REFUSALS = {
     ),
     "a string that never ends": (
         '{"tool": "write_file", "path": "a", "content": "x}',
-        ("unclosed_string", 58, 59, "Invalid control character at line 1, column 51 (character 50), near: "),
+        ("unclosed_string", 58, 59, "Invalid control character at line 2, column 51 of the answer, near: "),
     ),
     "words that are no JSON": (
         '{"type": "tool_request", "x": oops}',
-        ("syntax", 38, 39, "It cannot be repaired safely: line 1, column 31 of the block: 'oops' is not a JSON value."),
+        ("syntax", 38, 39, "It cannot be repaired safely: line 2, column 31: 'oops' is not a JSON value."),
     ),
     "marks that are written as entities": (
         "{&quot;tool&quot;: &quot;read_file&quot;}",
-        ("syntax", 9, 10, "Tool call JSON is malformed: Expecting property name enclosed in double quotes at line 1"),
+        ("syntax", 9, 10, "Tool call JSON is malformed: Expecting property name enclosed in double quotes at line 2"),
     ),
     "a key that lost its marks": (
         "{tool read_file path a}",
-        ("syntax", 9, 10, "line 1, column 2 of the block: expecting a key in quotes, found 'tool'."),
+        ("syntax", 9, 10, "line 2, column 2: expecting a key in quotes, found 'tool'."),
     ),
     "a text where JSON belongs": (
         '{"tool": "multi_edit", "edits": "[{]"}',
-        ("syntax", 0, None, "'edits' holds text that should be JSON and is not: Expecting property name enclosed in"),
+        ("syntax", 31, None, "'edits' holds text that should be JSON and is not: Expecting property name enclosed in"),
     ),
     "another thing in an array of calls": (
         '[7, {"tool": "run_code", "code": 1}]',
@@ -410,7 +410,7 @@ def test_an_xml_call_that_is_not_closed_names_its_element_and_what_is_no_paramet
     text = '<tool name="multi_edit"><edits>oops</edits></tool>\n'
     one = only(text)
     assert (one.code, one.start, one.end) == ("syntax", text.index("oops"), len(text))
-    assert one.message.startswith("The call of 'multi_edit' cannot be read: parameter 'edits': it is not valid JSON")
+    assert one.message.startswith("Line 1, column 32 of the answer: The call of 'multi_edit' cannot be read: parameter 'edits': it is not valid JSON")
     assert one.hint == "Send parameters whose values do not hold their own closing tag, and lists as JSON."
 
 

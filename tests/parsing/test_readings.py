@@ -44,7 +44,7 @@ def test_backslashes_with_two_readings_are_refused_with_the_remedy(name):
     requests, (refusal,) = read(written(*TWO[name]))
     assert not requests
     assert refusal.code == "mixed_escapes"
-    assert " of the block: the backslashes of a string" in refusal.message
+    assert ": the backslashes of a string" in refusal.message
     assert "Write every backslash of the text twice" in refusal.hint
     assert '<tool name="write_file">' in refusal.hint
 
@@ -109,7 +109,7 @@ def test_a_path_on_a_line_of_its_own_loses_the_layout_around_it():
 
 def test_every_refusal_names_place_and_remedy():
     _, (refusal,) = read('{"tool": "write_file", "path": "a.py", "content": "say "hi", "path": ok"}')
-    assert 'line 1, column 57 of the block: a " inside the string is not escaped' in refusal.message
+    assert 'line 2, column 57: a " inside the string is not escaped' in refusal.message
     assert 'Write \\" for every quotation mark' in refusal.hint
 
 

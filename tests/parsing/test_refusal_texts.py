@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rails.parsing.parse import parse
+from rails.parsing.proposals import with_proposals
 from rails.session.project import registry_of
 
 from .conftest import SHAPES
@@ -102,15 +103,43 @@ FAULTS = {
 
 @pytest.mark.parametrize("members", FAULTS)
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-@pytest.mark.parametrize("before", ["", "Prose 😀\n\n", "````md\n```json\n{}\n```\n````\n\n"])
+@pytest.mark.parametrize("before", ["", "Prose 😀\n\n", "````md\n```json\n{}\n```\n````\n\n", "<think>\na</think>\n"])
 def test_a_fault_is_named_with_its_line_its_column_and_its_own_remedy(members, eol, before):
     at, words = FAULTS[members]
     block = f'{{\n\t"tool": "write_file",\n\t{members}\n}}'
     answer = f"{before}```json\n{block}\n```\n".replace("\n", eol)
     (refusal,) = parse(answer, SHAPES).refusals
-    column = f"\t{members}".index(at) + 1
-    assert f"line 3, column {column} of the block: " in refusal.message
+    column, line = f"\t{members}".index(at) + 1, before.count("\n") + 4
+    assert f"line {line}, column {column}: " in refusal.message
     assert words in refusal.message + refusal.hint
+
+
+#: Beginnings of answers, what cannot be read of them, and on which line of the answer its fault is, by its text.
+PLACES = {
+    "XML": '<tool name="multi_edit">\n<path>a</path>\n<edits>\n[zzz]</edits>\n</tool>\n',
+    "text in XML": '<tool name="read_file">\nzzz\n<path>a</path>\n</tool>\n',
+    "text behind a value": '<tool name="read_file">\n<path>a</path>\nzzz\n</tool>\n',
+    "a text of JSON": '~~~json\n{"tool": "multi_edit",\n "path": "a",\n "edits": "[zzz]"}\n~~~\n',
+    "an escaped block": '~~~json\n{\\"tool\\": \\"write_file\\", \\"path\\": zzz}\n~~~\n',
+    "not closed": '~~~json\n{"tool": "write_file",\n "path": zzz\n',
+    "a diff": "~~~diff\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+c\nzzz\n d\n~~~\n",
+    "a bare diff": "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+c\nzzz\n d\n",
+    "a mode": "diff --git a/x b/x\nold mode 100644\nnew mode 100755 zzz\n\n",
+    "a patch": "~~~\n*** Begin Patch\n*** Add File: x\n+b\nzzz\n*** End Patch\n~~~\n",
+    "a block": "~~~\nx.py\n<<<<<<< SEARCH zzz\na\n>>>>>>> REPLACE\n~~~\n".replace(" zzz", ""),
+    "a named file": "~~~python x.py\na = 1\n>>>>>>> zzz\n~~~\n",
+}
+
+
+@pytest.mark.parametrize("what", PLACES)
+@pytest.mark.parametrize("before", ["", "A\n\nline 3\n\n", "~~~py\nx\n~~~\n\n"])
+def test_every_place_is_counted_from_the_answers_beginning(what, before):
+    answer = before + PLACES[what]
+    shipped = registry_of(Path(__file__).parent).shapes()
+    found = with_proposals(parse(answer, shipped), answer, shipped)
+    at = next(mark for mark in ("zzz", "<<<<") if mark in answer)
+    line = answer[: answer.index(at)].count("\n") + 1
+    assert {int(one) for one in re.findall(r"[Ll]ine (\d+)", found.refusals[0].message)} == {line}
 
 
 HARD = [

@@ -76,7 +76,7 @@ def test_c6_03_bad_json_reports_its_own_error_and_place(tools):
     text = edit('[{"path": "a", oops}]')
     (refusal,) = parse(text, tools).refusals
     assert refusal.code == "syntax"
-    assert "line 1, column 16" in refusal.message
+    assert "Line 3, column 23 of the answer: " in refusal.message
     assert "oops" in refusal.message
     assert "at least 1" not in refusal.message
     assert text[refusal.start :].startswith("oops")

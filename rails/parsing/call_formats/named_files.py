@@ -45,7 +45,7 @@ def named_file(info: str, body: Sequence[str], above: str) -> Iterator[Outcome]:
         yield NotRead(mark, f"the file {names[0]} would hold the mark {body[mark][:20].strip()!r}", _MARKED)
         return
     if len(names) > 1:
-        yield NotRead(0, f"a fence has two names, {names[0]} and {names[1]}", "Name its file once.")
+        yield NotRead(-1, f"a fence has two names, {names[0]} and {names[1]}", "Name its file once.")
         return
     if places[2][0] in sure and len(body) > 1 and _FIRST.match(body[1]) and not label.lstrip().startswith('"'):
         body = body[1:]

@@ -22,19 +22,35 @@ def read(text: str) -> Sequence[FormCall]:
     if len(text) > _CHARS:
         raise NotInForm("the calls are too long", 0)
     try:
-        tree = parse_tree(text.strip(), "error")  # an escape that Python does not know
+        return _read(text.strip())
+    except _NotCall as fault:
+        lines = text[: len(text) - len(text.lstrip())], *text.strip().splitlines(keepends=True)[: fault.line - 1]
+        raise NotInForm(str(fault), sum(map(len, lines))) from fault
+
+
+class _NotCall(Exception):
+    """The text is no call at ``line``, from 1 on."""
+
+    def __init__(self, message: str, line: int | None = 1) -> None:
+        super().__init__(message)
+        self.line = line or 1
+
+
+def _read(text: str) -> Sequence[FormCall]:
+    try:
+        tree = parse_tree(text, "error")  # an escape that Python does not know
     except (SyntaxError, ValueError, Warning, RecursionError, MemoryError) as error:
-        words = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise NotInForm(f"the calls are not Python: {words}", 0) from error
+        words, line = (error.msg, error.lineno) if isinstance(error, SyntaxError) else (str(error), 1)
+        raise _NotCall(f"the calls are not Python: {words}", line) from error
     nodes = [inner for one in tree.body for inner in _expressions(one)]
     if not nodes or len(nodes) > limits.REQUESTS_PER_ANSWER:
-        raise NotInForm("there is no call, or there are too many", 0)
+        raise _NotCall("there is no call, or there are too many")
     return [_call(node) for node in nodes]
 
 
 def _expressions(node: ast.stmt) -> Iterator[ast.expr]:
     if not isinstance(node, ast.Expr):
-        raise NotInForm("a statement is not a call", node.col_offset)
+        raise _NotCall("a statement is not a call", node.lineno)
     yield from node.value.elts if isinstance(node.value, ast.List) else [node.value]
 
 
@@ -42,11 +58,11 @@ def _call(node: ast.expr) -> FormCall:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print" and node.args:
         node = node.args[0]
     if not isinstance(node, ast.Call) or node.args or not isinstance(node.func, ast.Name | ast.Attribute):
-        raise NotInForm("a call must be name(key=value, …)", node.col_offset)
+        raise _NotCall("a call must be name(key=value, …)", node.lineno)
     name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
     arguments = {str(one.arg): _literal(one.value) for one in node.keywords if one.arg}
     if len(arguments) != len(node.keywords):
-        raise NotInForm("an argument has no name, or comes twice", node.col_offset)
+        raise _NotCall("an argument has no name, or comes twice", node.lineno)
     return FormCall(name, arguments)
 
 
@@ -54,7 +70,7 @@ def _literal(node: ast.expr) -> Json:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise NotInForm("a value is not a literal", node.col_offset) from error
+        raise _NotCall("a value is not a literal", node.lineno) from error
     return _json(value, node)
 
 
@@ -65,4 +81,4 @@ def _json(value: object, node: ast.expr) -> Json:
         return [_json(item, node) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _json(item, node) for key, item in value.items()}
-    raise NotInForm("a value is not JSON", node.col_offset)
+    raise _NotCall("a value is not JSON", node.lineno)

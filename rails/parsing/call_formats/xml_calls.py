@@ -77,6 +77,7 @@ class XmlFollower:
         self.prose = False
         self.junk = ""
         self.stranger = ""  # the first element behind a value that is no parameter
+        self.beside = -1  # offset of the first text behind a value
         self.path = ""
         self._fallback: tuple[XmlValue, int] | None = None
         self._fallbacks = 0
@@ -188,6 +189,7 @@ class XmlFollower:
         if not closes_tool and not surely and (not begins_next or (element and element[1] == value.name)):
             self._inner = max(self._inner - 1, 0)
             self.stranger = self.stranger or (element[1] if element and not begins_next else "")
+            self.beside = offset + pos if self.beside < 0 and not element else self.beside
             return pos
         if self._inner and closes_tool:
             self._inner -= 1
@@ -250,7 +252,8 @@ _CDATA: Final = lazy(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
 def read_call(follower: XmlFollower, raw: str) -> Call | JsonFault:
     """Turn a complete XML call into a call. ``raw`` is the block's text; offsets of faults are into it."""
     if follower.junk:
-        return JsonFault("frame", f"there is text outside the parameters of '{follower.tool}': {follower.junk[:60]!r}")
+        message = f"there is text outside the parameters of '{follower.tool}': {follower.junk[:60]!r}"
+        return JsonFault("frame", message, raw.index(follower.junk))
     parameters: dict[str, Json] = {}
     notes: list[Repair] = []
     for value in follower.values:
@@ -258,9 +261,8 @@ def read_call(follower: XmlFollower, raw: str) -> Call | JsonFault:
             return JsonFault("duplicate_key", f"the parameter '{value.name}' occurs twice", value.start)
         text = raw[value.start : value.end]
         if _ends_again(value, text, follower, raw):
-            return JsonFault(
-                "ambiguous", f"the value of '{value.name}' holds its own closing tag, so its end is uncertain"
-            )
+            message = f"the value of '{value.name}' holds its own closing tag, so its end is uncertain"
+            return JsonFault("ambiguous", message, value.start)
         read = _read_value(text, value.name, follower.names.get(value.name), notes)
         if isinstance(read, JsonFault):
             return JsonFault(read.code, f"parameter '{value.name}': {read.message}", value.start + read.offset)
@@ -316,12 +318,11 @@ def _structure(
     text: str, schema: quick_check.SchemaValue, types: frozenset[str], notes: list[Repair]
 ) -> _Read | JsonFault:
     body = text.strip()
-    lead = len(text) - len(text.lstrip())
     if body.startswith("<"):
         return _children(body, schema, types, notes)
     parsed = json_text(text, schema)
     if isinstance(parsed, JsonFault):
-        return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", lead + parsed.offset)
+        return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", parsed.offset)
     kind = quick_check.type_name(parsed.value)
     if kind not in types:
         wanted = " or ".join(sorted(types))
