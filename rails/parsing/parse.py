@@ -375,7 +375,7 @@ class AnswerParser:
         return uncertain_blocks.placed(refusal, *self._place_of(refusal.start, span))
 
     def _place_of(self, offset: int, span: BlockSpan | None = None) -> tuple[int, int]:
-        """Return line and column of the answer for an offset in ``span``, or of where the block begins that it is in."""
+        """Return line and column of an offset in ``span``, or of where the block begins that it is in."""
         begin, line, column = self._lines[bisect_right(self._lines, (span.start if span else offset, _NOWHERE)) - 1]
         return line_column(span.raw, offset - begin, (line, column)) if span else (line, column)
 

@@ -103,7 +103,8 @@ def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix
 def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> RawRequest | Refusal:
     line, _ = line_column(text, block.start)
     if isinstance(outcome, NotRead):
-        message = f"Line {line + block.first + outcome.line}, {block.form}: {outcome.message}. Nothing of the answer was taken."
+        place = f"Line {line + block.first + outcome.line}, {block.form}"
+        message = f"{place}: {outcome.message}. Nothing of the answer was taken."
         return Refusal("patch", message, outcome.hint, block.start, block.end)
     if outcome.tool not in tools:
         message = f"Line {line}, {block.form}: there is no tool {outcome.tool!r} here, which it needs."

@@ -410,7 +410,9 @@ def test_an_xml_call_that_is_not_closed_names_its_element_and_what_is_no_paramet
     text = '<tool name="multi_edit"><edits>oops</edits></tool>\n'
     one = only(text)
     assert (one.code, one.start, one.end) == ("syntax", text.index("oops"), len(text))
-    assert one.message.startswith("Line 1, column 32 of the answer: The call of 'multi_edit' cannot be read: parameter 'edits': it is not valid JSON")
+    assert one.message.startswith(
+        "Line 1, column 32 of the answer: The call of 'multi_edit' cannot be read: parameter 'edits': it is"
+    )
     assert one.hint == "Send parameters whose values do not hold their own closing tag, and lists as JSON."
 
 
