@@ -28,7 +28,7 @@ from rails.parsing.uncertain_blocks import REMNANT, REST_LINE, open_string, plac
 _notable: Final = notable_lines()
 _OPENING: Final = lazy(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
 #: One of these is in everything that one of the four looks behind a block can find.
-_SUSPECT: Final = lazy(r"[`~<\"'“”}\],\[◁*@]|-----|diff|assistant")
+_SUSPECT: Final = lazy(r"[`~<\"'“”}\],\[◁*@&\\＜〈]|'{3}|-----|diff|assistant")
 
 
 def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | None:

@@ -70,9 +70,12 @@ _THINKS: Final = (
 _AROUND: Final = r"[a-z]{1,20}"
 _THOUGHT_NAME: Final = rf"(?:{_AROUND}[_-]){{0,3}}{_THINKS}(?:[_-]{_AROUND}){{0,3}}(?![\w-])"
 _NAMES: Final = "|".join(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START, key=len, reverse=True))
+#: The angle brackets of tags, also as a renderer of HTML, Markdown or JSON had to escape them.
+_LT: Final = r"(?:<|&lt;|&#60;|&#x3c;|\\<|\\u003c|[＜〈])"
+_GT: Final = r"(?:>|&gt;|&#62;|&#x3e;|\\>|\\u003e|[＞〉])"
 _TAG: Final = (
-    rf"<[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_THOUGHT_NAME}|{_NAMES})"
-    r"(?P<rest>(?:[^\S\n][^<>\n]{0,500}|[=/][^<>\n]{0,500})?)(?:>|(?=[ \t]*\r?(?:\n|\Z)))"
+    rf"(?P<lt>{_LT})[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_THOUGHT_NAME}|{_NAMES})"
+    rf"(?P<rest>(?:[^\S\n][^<>\n]{{0,500}}?|[=/][^<>\n]{{0,500}}?)?)(?:{_GT}|(?=[ \t]*\r?(?:\n|\Z)))"
 )
 _IS_THOUGHT: Final = lazy(_THOUGHT_NAME)
 _BAR: Final = r"[|｜]"
@@ -197,17 +200,17 @@ _HINT: Final = lazy(
     rf"<(?:[|｜!]|{_any_case(['start_f', 'unused9', 'channel|'])}"
     rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
     rf"(?:{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w)"
-    rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME})))"
+    rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
     rf"|\[/?{_any_case(['think', 'thought', 'reasoning'])}|◁|\*\*\* Begin Patch"
+    r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
 )
-#: What such a thing begins with.
-_FIRST: Final = ("<", "[", "◁", "***")
 _CLOSINGS: Final = tuple(lazy(token.closing, re.IGNORECASE) for token in _TOKENS)
 
-#: The first line of a patch, and what its last one looks like.
+_ITEM: Final = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}"
+#: The first line of a patch, and what its last one looks like. Conflict marks may stand in an item of a list.
 _PATCHES: Final = (
     (lazy(r"\*\*\* Begin Patch\b", re.IGNORECASE), lazy(r"\*\*\* End Patch\b[^\n]*", re.IGNORECASE)),
-    (lazy(r"<{5,9}(?:[ \t]+[^\n]{0,200})?\r?(?:\n|\Z)"), lazy(r"^>{5,9}(?![>\w])[^\n]*", re.M)),
+    (lazy(rf"{_ITEM}<{{5,9}}(?:[ \t]+[^\n]{{0,200}})?\r?(?:\n|\Z)"), lazy(r"^[ \t]*>{5,9}(?![>\w])[^\n]*", re.M)),
     (lazy(r"-{5,9} SEARCH\b", re.IGNORECASE), lazy(r"^\+{5,9} REPLACE[^\n]*", re.M | re.IGNORECASE)),
 )
 _DIFF: Final = lazy(r"@@(?:[ \t\r\n]|\Z)|diff --git |\*\*\* (?:Update|Add|Delete) File: ")
@@ -242,6 +245,16 @@ class Container:
         """Whether containers of the same name in it are counted. A thought ends at its first closing mark."""
         return self.kind in ("quote", "call", "element")
 
+    @property
+    def closing_text(self) -> str:
+        """The pattern that finds its closing mark."""
+        return self.closing.pattern if self.closing is not None else ""
+
+    def ends_in(self, text: str, start: int) -> bool:
+        """Return whether a closing mark of its kind stands in ``text`` from ``start`` on."""
+        marks = self.closing.finditer(text, start) if self.closing is not None else ()
+        return any(found[1] if found.re.groups else True for found in marks)
+
 
 class Closed(NamedTuple):
     """A closing mark without an opening one: its name and kind, and where it stands in its line."""
@@ -255,7 +268,7 @@ class Closed(NamedTuple):
 def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
     """Return the first offset at which a mark could stand, -1 for none. Quick; says yes too often."""
     stop = len(text) if end is None else end
-    hint = _HINT.search(text, start, stop) if any(text.find(one, start, stop) >= 0 for one in _FIRST) else None
+    hint = _HINT.search(text, start, stop)
     word = text.find("assistant", start, stop)  # harmony's tokens, their bars lost
     return hint.start() if hint and (word < 0 or hint.start() < word) else word
 
@@ -279,7 +292,12 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
     kind = kind_of(name)
     lead = line[: found.start()]
     alone = not lead.strip(" \t\ufeff") or not line[found.end() :].strip()
-    if name in ours or (name in _AT_LINE_START and not alone):
+    escaped = found["lt"] != "<"
+    if (
+        name in ours
+        or (name in _AT_LINE_START and not alone)
+        or (escaped and kind != "thought" and lead.strip(" \t\ufeff"))
+    ):
         return None
     if kind != "thought" and (lead[-1:].isalnum() or lead[-1:] in ("_", "\\")):
         return None  # Array<function>
@@ -287,18 +305,18 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
         return Closed(kind, name, found.start(), found.end())
     if rest.endswith("/") or (name in _WITH_NAME and not re.match(r"[=/][ \t]*\S|[ \t]+name[ \t]*=", rest)):
         return None
-    return Container(kind, name, found.start(), found.end(), _either_tag(name), "<")
+    return Container(kind, name, found.start(), found.end(), _either_tag(name), "" if escaped else "<")
 
 
 def _either_tag(name: str) -> re.Pattern[str]:
     space = r"[ \t]{0,8}"
     return re.compile(
-        rf"<{space}(/?){space}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:(?:[^\S\n]|=)[^<>\n]*)?>", re.I
+        rf"{_LT}{space}(/?){space}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:(?:[^\S\n]|=)[^<>\n]*?)?{_GT}", re.I
     )
 
 
 #: Elements around an answer or a part of it: a call in one of them is meant.
-_OPEN: Final = frozenset(
+OPEN: Final = frozenset(
     {"action", "actions", "answer", "assistant_response", "b", "body", "calls", "commands", "div", "final"}
     | {"final_answer", "final_response", "html", "main", "message", "p", "reply", "request", "requests", "response"}
     | {"section", "solution", "step", "steps", "task", "tools", "turn"}
@@ -312,7 +330,7 @@ def find_element(line: str, ours: Collection[str]) -> Container | None:
     name = found[1].lower() if found else ""
     if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours:
         return None
-    if (name in _OPEN and " name=" not in found[2]) or _MARK.match(line, found.start(1) - 1):
+    if (name in OPEN and " name=" not in found[2]) or _MARK.match(line, found.start(1) - 1):
         return None
     return Container("element", name, 0, found.end(), _either_tag(name), "<")
 
@@ -330,7 +348,7 @@ def kind_of(name: str) -> ContainerKind:
 
 def find_patch(line: str) -> Container | None:
     """Return the patch that begins with this line."""
-    if line[:1] not in _PATCH_FIRST:
+    if line[:1] not in _PATCH_FIRST and "<<<<<" not in line:
         return None
     for opening, closing in _PATCHES:
         found = opening.match(line)
@@ -355,6 +373,8 @@ def find_indented(line: str, before: str) -> Container | None:
     lines = before.splitlines()
     for number in reversed(range(len(lines))):
         if _LIST_ITEM.match(lines[number]):
+            return None
+        if lines[number][:1] == "<":  # a block of HTML, which an empty line ends
             return None
         if lines[number][:1].strip() and (not number or not lines[number - 1].strip()):
             return Container("quote", INDENTED, 0, len(line), lines=_INDENTED_LINE)

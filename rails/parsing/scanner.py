@@ -23,7 +23,7 @@ from functools import cache
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.parsing import quoted
+from rails.parsing import markup_blocks, quoted
 from rails.parsing.blocks import (
     FENCE,
     INLINE,
@@ -40,10 +40,13 @@ from rails.parsing.call_formats.marked_json import MarkedJson
 from rails.parsing.results import ToolSchemas
 
 #: The start of every line that is worth a look.
-_NOTABLE: Final = r"(?:[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)|" + quoted.PATCH_START + ")"
+_NOTABLE: Final = (
+    r"(?:[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}"
+    rf"(?=[^\w\s])(?:```|~~~|<|{markup_blocks.OPENINGS})|{quoted.PATCH_START})"
+)
 _MARKED: Final = rf"(?:{_NOTABLE}|[ \t]*(?:\[TOOL_CALLS\]|Action))"
-#: What a line must hold somewhere to be more than prose, its beginning apart.
-_NOT_PLAIN: Final = lazy(r"```|~~~|[<\[◁]|\*\*\* ")
+#: What a line holds that is more than prose, its beginning apart.
+_NOT_PLAIN: Final = lazy(r"```|~~~|<|\[|◁|&|\\|＜|〈|\*\*\* |\"\"\"|'''")  # literals: a fast search
 #: The end of prose that looks like the end of a JSON block.
 _REST: Final = lazy(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
 #: How much of the prose before a fence is kept, in characters.
@@ -100,6 +103,7 @@ class Scanner:
         self._before = ""
         self._after: list[str] = []  # prose behind an XML call that is held
         self._retreats = 0
+        self._unclosed: set[str] = set()  # patterns of closing marks that stand nowhere behind this
         self.strays = quoted.Strays()
         self._ours: frozenset[str] | None = None
 
@@ -164,8 +168,9 @@ class Scanner:
             pos = stop
 
     def _is_plain(self, line: str) -> bool:
-        """Return whether a line is surely prose."""
-        return self._plain and line[0] not in "-@d" and not _NOT_PLAIN.search(line) and "assistant" not in line
+        """Return whether a line is surely prose: it begins with a letter or is empty, and holds no mark."""
+        plain = self._plain and line[0] != "d" and (line[0].isalpha() or line[0] == "\n")
+        return plain and not _NOT_PLAIN.search(line) and "assistant" not in line
 
     def _pass_over(self, text: str, pos: int, end: int) -> int:
         """Take the lines that cannot end the open stretch in one step. Returns where the next one starts."""
@@ -223,8 +228,10 @@ class Scanner:
 
     def _mark(self, line: str) -> Generator[BlockSpan | str, None, int]:
         """Take prose up to the first mark of a container on this line, and the mark. Returns how much that is."""
-        mark = quoted.find_mark(line, self._own_tags()) if quoted.has_mark(line) >= 0 else None
-        if mark is None:
+        mark: quoted.Container | quoted.Closed | None = None
+        if quoted.has_mark(line) >= 0:
+            mark = quoted.find_mark(line, self._own_tags()) or markup_blocks.find_open_end(line)
+        if mark is None or (isinstance(mark, quoted.Container) and self._never_ends(mark)):
             yield from self._prose(line)
             return len(line)
         if isinstance(mark, quoted.Closed):
@@ -246,6 +253,10 @@ class Scanner:
             if "hermes" in self._dialects:
                 self._ours |= optional.HERMES_TAGS
         return self._ours
+
+    def _never_ends(self, container: quoted.Container) -> bool:
+        """Return whether this is an element whose closing mark stands nowhere in the rest of the answer."""
+        return container.kind == "element" and container.closing_text in self._unclosed
 
     def _region(self, container: quoted.Container) -> QuotedRegion:
         """Return the region that a container's opening mark begins here."""
@@ -274,6 +285,8 @@ class Scanner:
             line_end = text.find("\n", end) + 1
             end = line_end if line_end and not text[end:line_end].strip() else end
         self.offset = stretch.start + end
+        if isinstance(stretch, QuotedRegion) and not stretch.container.ends_in(text, end):
+            self._unclosed.add(stretch.container.closing_text)
         if isinstance(stretch, QuotedRegion) or (isinstance(stretch, XmlCall) and stretch.follower.prose):
             yield from self._prose_at(stretch.start, text[:end])
         else:
@@ -311,12 +324,13 @@ class Scanner:
         patch = quoted.find_patch(line)
         if patch is not None:
             return self._region(patch), len(line)
-        if "<" not in line:
-            return None
-        call = xml_calls.opener(line, self._tools)
-        if call is None:
-            other = quoted.find_element(line, self._own_tags())
-            return (self._region(other), other.end) if other else None
+        call = xml_calls.opener(line, self._tools) if "<" in line else None
+        shown = quoted.find_indented(line, self._paragraphs()) if call and line[0] in " \t" else None
+        if call is None or shown is not None:
+            other = shown or (quoted.find_element(line, self._own_tags()) if "<" in line else None)
+            if other is None and not line[0].isalpha():
+                other = markup_blocks.find_markup(line, self._own_tags())
+            return (self._region(other), other.end) if other and not self._never_ends(other) else None
         tool, element, used = call
         follower = xml_calls.XmlFollower(tool, element, self._tools.get(tool, {}))
         if line.endswith("/>", 0, used):

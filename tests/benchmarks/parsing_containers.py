@@ -170,10 +170,48 @@ OTHERS = {
         "xmp": "",
     }.items()
 }
+#: Blocks of other markup languages: their opening and closing lines.
+MARKUP = {
+    f"{opening.splitlines()[0]} …": (f"{opening}\n", f"{closing}\n")
+    for opening, closing in (
+        (":::note", ":::"),
+        ("::: {.tip}\n\n::: inner\na\n:::", ":::"),
+        (r"\begin{verbatim}", r"\end{verbatim}"),
+        (r"\[", r"\]"),
+        ("$$", "$$"),
+        ("[quote=Ann]", "[/quote]"),
+        ("`<think>`", "`</think>`"),
+        ("{% raw %}", "{% endraw %}"),
+        ("{{#if old}}", "{{/if}}"),
+        ("{{< note >}}", "{{< /note >}}"),
+        ("/* before:", "*/"),
+        ("{# was", "#}"),
+        ("<%-- was", "--%>"),
+        ("--[[ was", "]]"),
+        ("=begin", "=end"),
+        ('"""', '"""'),
+        ("text = r'''", "'''"),
+        ("--8<--", "-->8--"),
+        ("--- BEGIN EXAMPLE ---", "--- END EXAMPLE ---"),
+        ("# start of transcript", "# end of transcript"),
+        ("=== Old answer ===", "=== End of old answer ==="),
+        ("#+begin_src json", "#+end_src"),
+        ("cat > notes.md <<'EOF'", "EOF"),
+        ("- note <<~EOT", "EOT"),
+        ("- <<<<<<< HEAD\n  a\n  =======", "  >>>>>>> main"),
+        ("&lt;email&gt;\n<email>", "</email>\n&lt;/email&gt;"),
+    )
+}
+ESCAPED = {
+    f"{left}{name}{right}": (f"{left}{name}{right}\n", f"{left}/{name}{right}\n")
+    for left, right in (("&lt;", "&gt;"), ("\\<", "\\>"), ("&#60;", "&#62;"), ("\\u003c", "\\u003e"), ("＜", "＞"))
+    for name in ("think", "example")
+}
+OTHERS |= MARKUP | ESCAPED
 #: What begins its line, and is no container where it is not closed.
-ALONE = (*ELEMENTS, "write_to_file", "lov-write", "action")
+ALONE = (*ELEMENTS, "write_to_file", "lov-write", "action", *(one for one in MARKUP if "<<<" not in one))
 #: Containers whose calls are told where nothing else was asked for.
-TOLD = (*SHOWN, *ALONE, "comment")
+TOLD = (*SHOWN, *(one for one in ALONE if one != "`<think>` …"), "comment")
 #: Calls that were meant, in forms that are not read.
 _ARGUMENTS = {"path": "a.py", "content": "x = 1\n"}
 _JSON = {
@@ -338,6 +376,7 @@ def rows() -> Iterator[dict[str, Any]]:
             yield _row("wanted", form, f"{F}{fence}\n{json.dumps(value, indent=1)}\n{F}\n", [], told=True)
         yield _row("wanted", form, f"Now:\n{json.dumps(value)}\n", [], told=True)
     yield from _indented()
+    yield from _titled()
     for form, text in PROSE.items():
         yield _row("data", form, text, [], told=False)
     for payload in (
@@ -359,11 +398,19 @@ def _quoted() -> Iterator[dict[str, Any]]:
             yield _row(form, f"{name}, then a call", f"{inside}\n{REAL}", ["read_file"], told=None)
             if number % 3 == 0:
                 yield _row(form, f"{name}, alone", f"Look:\n{inside}\nDone.\n", [], told=True if form in TOLD else None)
-            if number % 3 == 1 and form not in ("markdown fence", "unified diff", "patch", "SEARCH/REPLACE", *ALONE):
+            if number % 3 == 1 and form not in (
+                "markdown fence",
+                "unified diff",
+                "patch",
+                "SEARCH/REPLACE",
+                *MARKUP,
+                *ESCAPED,
+                *ALONE,
+            ):
                 line_start = form in LINE_START
                 before = "" if line_start else "So: "
                 yield _row(form, f"{name}, behind text", f"{before}{inside}{REAL}", ["read_file"], told=None)
-            if number % 3 == 2 and form not in ("unified diff", *ALONE):
+            if number % 3 == 2 and form not in ("unified diff", "- <<<<<<< HEAD …", *ALONE):
                 yield _row(form, f"{name}, never closed", f"{opening}{payload}\n{REAL}", [], told=True)
             if form in THOUGHTS and number % 2 == 0:
                 yield _row(
@@ -406,6 +453,25 @@ def _indented() -> Iterator[dict[str, Any]]:
         ):
             runs = ["read_file", "read_file"] if REAL in behind else ["read_file"]
             yield _row("indented, wanted", f"{name}, behind {behind[:9]!r}", behind + wanted, runs, told=None)
+
+
+def _titled() -> Iterator[dict[str, Any]]:
+    """Blocks whose content is indented below their title."""
+    for title in (
+        '!!! note "Old"',
+        "??? tip",
+        "???+ tip",
+        ".. note::",
+        ".. code-block:: json",
+        "- !!! info",
+        "  .. tip::",
+    ):
+        for step in ("  ", "    ", "\t"):
+            for name, payload in PAYLOADS.items():
+                shown = "".join(f"  {step}{line}" for line in payload.splitlines(True))
+                yield _row(
+                    "title", f"{title}, {name}", f"Look:\n\n{title}\n\n{shown}\nNow:\n{REAL}", ["read_file"], told=None
+                )
 
 
 def _row(form: str, name: str, text: str, runs: list[str], *, told: bool | None) -> dict[str, Any]:

@@ -240,7 +240,7 @@ def test_what_a_patch_holds_never_runs(first, last):
     held = "".join(f"{sign}{line}\n" for line in GOOD.splitlines())
     answer = parse(f"{first}\n{held}{last or ''}\n\nSo:\n{block(json.dumps(DOC))}", SHAPES)
     assert [r.tool_name for r in answer.requests] == ["write_file"]
-    for other in (f" {first}", f"x{first}", "", "text", "-- SEARCH", "*** Nothing"):
+    for other in (*([] if "<" in first else [f" {first}"]), f"x{first}", "", "text", "-- SEARCH", "*** Nothing"):
         assert find_patch(other) is None
 
 
@@ -469,3 +469,10 @@ def test_bytes_that_end_within_a_character_are_told_by_a_replacement():
     for byte in "x é\n".encode():
         reader.feed(bytes([byte]))
     assert reader.flush("end_turn").prose == "x é\n"
+
+
+def test_lines_that_could_open_a_block_and_never_close_it_hide_nothing_however_many_there_are():
+    lines = "".join(f"[section]\n\n$$ {number}\n\n" for number in range(40))
+    answer = parse(f"{lines}{block(json.dumps(DOC))}", SHAPES)
+    assert [r.tool_name for r in answer.requests] == ["write_file"]
+    assert not answer.refusals

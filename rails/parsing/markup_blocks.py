@@ -1,0 +1,113 @@
+"""Blocks of markup languages other than fences and tags: what stands in one is shown, and so is never run.
+
+    directives     ``::: note`` … ``:::`` (Docusaurus, Pandoc); ``!!! note``, ``??? note`` and ``.. note::`` with what
+                   is indented below them (MkDocs, reStructuredText)
+    LaTeX          ``\\begin{verbatim}`` … ``\\end{verbatim}``, ``\\[`` … ``\\]``, ``$$`` … ``$$``
+    tags           ``[quote]`` … ``[/quote]``, and those between back-ticks that have a line of their own
+    templates      ``{% raw %}`` … ``{% endraw %}``, ``{{#each}}`` … ``{{/each}}``, ``{{< note >}}`` …
+    comments       ``/* … */``, ``{# … #}``, ``{{! … }}``, ``<%-- … --%>``, ``(* … *)``, ``--[[ … ]]``, ``=begin``
+    strings        three quotation marks, alone or behind the name that they are assigned to
+    rulers         ``--- BEGIN EXAMPLE ---`` … ``--- END EXAMPLE ---``, ``--8<--`` … ``--8<--``, ``#+begin_src``
+    here-documents ``cat > notes.md <<'EOF'`` … ``EOF``
+
+Each begins on a line of its own, behind the marks of a list at most, and counts only where it is closed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from rails.core.lazy_pattern import lazy
+from rails.parsing.quoted import INDENTED, OPEN, Container, has_mark
+
+#: What a line begins with, behind blanks and the marks of a list, on which such a block could open.
+OPENINGS: Final = (
+    r"`</?[A-Za-z]|<%--|:::|\$\$|\\(?:\[|begin\{)|\[[A-Za-z]|\{[%{#]|/\*|\(\*|=begin\b|#\+|#\||!!![ \t]|\?\?\?|\.\.[ \t]\w"
+    r"|[-=]{2,40}[ \t]*[A-Za-z8>\[✂%]|[#*~_+/(\[]{1,40}[ \t]*(?:BEGIN|START|[Bb]egin|[Ss]tart)\b"
+)
+_OPENING: Final = lazy(rf"([ \t\ufeff]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+){{0,4}})(?:{OPENINGS})")
+_EOL: Final = r"[ \t]*\r?(?:\n|\Z)"
+#: What goes on below its line: a here-document (POSIX shell, 2.7.4), and a string between three quotation marks.
+_OPEN_END: Final = lazy(
+    r"<<<?[-~]?[ \t]?(?:'(\w{1,40})'|\"(\w{1,40})\"|\\?([A-Z][A-Z0-9_]{0,40}))(?:[ \t]*[>|&;)][^\n]*)?"
+    rf"{_EOL}|(\"{{3}}|'{{3}})(?![^\n]*\4)"
+)
+_TITLED: Final = lazy(r"(?:!!!|\?\?\?\+?)[ \t]+[\w\"]|\.\.[ \t]+[\w:.-]{1,60}::")
+
+#: A block's name, what opens it, and what closes it: ``NAME`` stands for what the first group of the opening holds,
+#: and a pattern with a group finds openings, too, without the group.
+_FORMS: Final = (
+    ("a block between :::", r":::+(?=[^\S\n]*[\w{.])", rf"^[ \t]*(?:(:::+)(?={_EOL})|:::+)"),
+    ("<NAME>", rf"`<([A-Za-z][\w:-]{{0,40}})[^<>`\n]{{0,200}}>`(?={_EOL})", r"`<(/)?NAME[^<>`\n]*>`"),
+    ("a LaTeX environment", r"\\begin\{([\w*-]{1,40})\}", r"\\(?:(end)|begin)\{NAME\}"),
+    ("a formula", r"\$\$(?![^\n]*\$\$)", r"\$\$"),
+    ("a formula", r"\\\[(?![^\n]*\\\])", r"\\\]"),
+    ("[NAME]", rf"\[([A-Za-z][\w-]{{1,40}})(?:[ \t=][^\]\n]{{0,200}})?\](?={_EOL})", r"\[(/)?NAME\b[^\]\n]*\]"),
+    ("a template", r"\{%[-+]?[ \t]*([A-Za-z]\w{0,40})\b(?![^\n]*%\}[^\n]*\{%)", r"\{%[-+]?[ \t]*(end_?)?NAME\b"),
+    (
+        "a template",
+        r"\{\{[#<%][ \t]*([A-Za-z][\w-]{0,40})(?![^\n]*\}\}[^\n]*\{\{)",
+        r"\{\{[#<%]?[ \t]*(/)?[ \t]*NAME\b",
+    ),
+    *(
+        ("a comment", rf"{start}(?![^\n]*{end})", end)
+        for start, end in (
+            (r"/\*", r"\*/"),
+            (r"\{#", r"#\}"),
+            (r"\{\{!", r"\}\}"),
+            (r"<%--", r"--%>"),
+            (r"\(\*", r"\*\)"),
+            (r"--\[\[", r"\]\]"),
+            (r"#\|", r"\|#"),
+            (r"=begin\b", r"^=end\b"),
+        )
+    ),
+    ("an Org block", r"#\+begin_(\w{1,40})", r"#\+(?:(end)|begin)_NAME\b"),
+    ("a cutting", r"[-=]{2,40}[ \t]*(?:8<|>8|%<|>%|✂)", r"(?:8<|>8|%<|>%|✂)"),
+    (
+        "a marked block",
+        rf"[^\w\n]{{1,40}}(?:BEGIN|START)(?:[ \t]+OF)?[ \t:]+(\w[^\n]{{0,60}}?)[^\w\n]{{0,40}}{_EOL}",
+        r"^[^\w\n]{1,40}(?:END|STOP)(?:[ \t]+OF)?[ \t:]+NAME\b",
+    ),
+    (
+        "a marked block",
+        rf"[-=]{{3,40}}[ \t]*(\w[^\n]{{0,60}}?)[ \t]*[-=]{{3,40}}{_EOL}",
+        r"^[ \t]*[-=]{3,40}[ \t]*(?:END|/)(?:[ \t]+OF)?[ \t:]*NAME\b",
+    ),
+)
+_OPENERS: Final = tuple(lazy(opening, re.IGNORECASE) for _, opening, _ in _FORMS)
+
+
+def find_markup(line: str, ours: Collection[str]) -> Container | None:
+    """Return the block that this line, its opening, begins. ``ours`` are the names of tags that are read."""
+    opening = _OPENING.match(line)
+    if opening is None or (has_mark(line) >= 0 and line[opening.end(1)] != "`"):
+        return None
+    start = opening.end(1)
+    if _TITLED.match(line, start):
+        indent = len(line) - len(line.lstrip(" \t\ufeff"))
+        return Container(
+            "quote", INDENTED, 0, len(line), lines=re.compile(rf"[ \t]{{{indent + 1},}}\S|[ \t]*\r?(?:\n|\Z)")
+        )
+    for (label, _, closing), opener in zip(_FORMS, _OPENERS, strict=True):
+        if found := opener.match(line, start):
+            name = found[1] if found.re.groups else ""
+            if name.lower() in OPEN or name in ours:
+                return None
+            end = re.compile(closing.replace("NAME", re.escape(name)), re.M | re.IGNORECASE)
+            return Container("element", label.replace("NAME", name), 0, len(line), end)
+    return None
+
+
+def find_open_end(line: str) -> Container | None:
+    """Return the here-document, or the string between three quotation marks, that goes on behind this line."""
+    found = next((one for one in _OPEN_END.finditer(line) if not one[4] or line.count(one[4]) % 2), None)
+    if found is None:
+        return None
+    word = re.escape(found[1] or found[2] or found[3] or found[4])
+    if found[4]:
+        return Container("element", "a string", found.start(), len(line), re.compile(word), found[4])
+    end = re.compile(rf"^[ \t]*(?:>>>)?{word}(?:>>>)?(?![^\n]*\w)[^\n]*$", re.M)
+    return Container("element", "a here-document", found.start(), len(line), end, word)
