@@ -24,8 +24,9 @@ from rails.parsing.quoted import INDENTED, OPEN, Container, has_mark
 
 #: What a line begins with, behind blanks and the marks of a list, on which such a block could open.
 OPENINGS: Final = (
-    r"`</?[A-Za-z]|<%--|:::|\$\$|\\(?:\[|begin\{)|\[[A-Za-z]|\{[%{#]|/\*|\(\*|=begin\b|#\+|#\||!!![ \t]|\?\?\?|\.\.[ \t]\w"
-    r"|[-=]{2,40}[ \t]*[A-Za-z8>\[✂%]|[#*~_+/(\[]{1,40}[ \t]*(?:BEGIN|START|[Bb]egin|[Ss]tart)\b"
+    r"`</?[A-Za-z]|<%--|:::|\$\$|\\(?:\[|begin\{)|\[[A-Za-z]|\{[%{#]|/\*|\(\*|=begin\b|#\+|#\|"
+    r"|!!![ \t]|\?\?\?|\.\.[ \t]\w|[-=]{2,40}[ \t]*[A-Za-z8>\[✂%]"
+    r"|[#*~_+/(\[]{1,40}[ \t]*(?:BEGIN|START|[Bb]egin|[Ss]tart)\b"
 )
 _OPENING: Final = lazy(rf"([ \t\ufeff]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+){{0,4}})(?:{OPENINGS})")
 _EOL: Final = r"[ \t]*\r?(?:\n|\Z)"

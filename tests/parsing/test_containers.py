@@ -46,7 +46,7 @@ PIECES = st.sampled_from([*corpus.PAYLOADS.values(), "Some text.\n", "\n", "- a 
 )
 def test_a_call_in_any_container_in_any_company_never_runs(name, outer, pieces):
     opening, closing = CONTAINERS[name]
-    outer = "" if name in corpus.ALONE and outer == "Text. " else outer
+    outer = "" if name in (*corpus.ALONE, *corpus.MARKUP, *corpus.ESCAPED) and outer == "Text. " else outer
     text = f"{outer}{opening}{''.join(pieces)}{closing}"
     found = parse(text, corpus.TOOLS)
     assert not [one for one in found.requests if one.parameters.get("path") == "/etc/passwd"]
@@ -75,9 +75,7 @@ def test_every_name_that_says_thought_is_one(name):
 
 def test_an_element_that_is_never_closed_hides_nothing_and_one_that_is_closed_does():
     for before in ("<T>\n", "<T>\n" * 20, "<your-name>\n<T>\n", "<email>\nSee below.\n"):
-        assert [one.tool_name for one in parse(before + corpus.REAL, corpus.TOOLS).requests] == ["read_file"] * (
-            before.count("<T>") < 9
-        )
+        assert [one.tool_name for one in parse(before + corpus.REAL, corpus.TOOLS).requests] == ["read_file"]
     assert not parse(f"<T>\n<email>\n{corpus.REAL}</email>\n", corpus.TOOLS).requests
 
 
