@@ -141,7 +141,7 @@ def test_a_line_with_signs_of_the_card_counts_also_where_the_file_had_it_elsewhe
             "\t\n",
             "\u00b5s \u2126\n",
         ),
-        *("Mª nº\n", "o\ufb03ce\n", "x² m³\n", "é\tb\n"),
+        *("Mª nº\n", "o\ufb03ce\n", "x² m³\n", "é\tb\n", "\U0001d465 \u2208 \u211d\n"),
     ],
 )
 def test_letters_that_belong_there_are_no_risk(risks, text):

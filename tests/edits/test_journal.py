@@ -171,6 +171,24 @@ def test_what_lies_under_the_bytes_of_somebody_else_is_kept_for_a_person(tmp_pat
     assert recover(tmp_path) == ()
 
 
+def test_bytes_of_somebody_else_over_a_change_that_was_complete_are_told_and_what_they_lie_over_is_kept(tmp_path):
+    for step in (None, STEP):
+        changes = ChangeSet((change("a.txt", b"old", b"new"), change("b.txt", b"o", b"n")))
+        save(tmp_path, f".rails/journal/{ID}.journal", encode_journal(journal(changes, {}, step, (), ())))
+        for name, text in {"a.txt": "by hand", "b.txt": "n", f".ai-rails-{ID}-0": "old"}.items():
+            save(tmp_path, name, text)
+        told, *kept = recover(tmp_path)
+        assert told.startswith("An interrupted change was already complete: a.txt, b.txt.")
+        assert tree(tmp_path) == {"a.txt": (b"by hand", 0o644), "b.txt": (b"n", 0o644)}
+        if step is None:
+            where = f".rails/recovered/{ID}-a.txt"
+            said = "a.txt was changed by someone else meanwhile and is left as it is. What it was before is in "
+            assert kept == [f"{said}{where}."]
+            assert (tmp_path / where).read_bytes() == b"old"
+        else:
+            assert kept == [], "a step can be undone"
+
+
 # What is at the name now, what waits in the slot, for a file that changes ("b" to "a") and one that is new:
 # ours is there, somebody else's is there, ours was there before, ours lies over somebody else's.
 STATES = [

@@ -226,6 +226,13 @@ def test_a_record_whose_bytes_do_not_prove_it_is_read_and_not_believed(state):
     assert (record.seq, proved) == (1, False), "the same facts in other bytes"
     assert event_codec.decode_record(line.replace(b"event 1", b"evenT 1"))[1] is False
     assert event_codec.decode_record(line.replace(b',"details":', b', "details":'))[1] is False
+    facts = json.loads(line)
+    head, _, rest = line.partition(b',"details":')
+    body = rest[: rest.rindex(b',"hash":')]
+    assert line == b'%s,"details":%s,"hash":"%s"}' % (head, body, event_codec._hash(head, body).encode())
+    forged = event_codec._hash(head, body + b",")
+    other = b'%s,"details":%s,"hash":"%s" }' % (head, body, forged.encode())
+    assert (json.loads(other), event_codec.decode_record(other)[1]) == (facts | {"hash": forged}, False)
 
 
 def test_a_chain_of_two_logs_is_not_verified_at_the_place_where_they_meet(state):

@@ -65,6 +65,7 @@ def test_the_api_tolerates_the_read_only_keys_of_an_export():
         ({"errorWorkflow": None}, "settings.errorWorkflow"),
         ({"executionTimeout": "60"}, "settings.executionTimeout"),
         ({"callerPolicy": "everyone"}, "settings.callerPolicy"),
+        ({"timezone": "UTC", "callerPolicy": "everyone"}, "settings.callerPolicy"),
     ],
 )
 def test_the_api_refuses_settings_that_it_does_not_know(settings, path):
