@@ -223,7 +223,7 @@ def test_a_copy_is_what_the_project_has_with_its_links_and_without_what_is_no_fi
 
 @pytest.mark.parametrize("links", [False, True])
 def test_what_is_installed_is_linked_where_nothing_else_can_show_it_and_stays_when_all_else_goes(project, links):
-    fill(project, {".git/config": b"", "node_modules/x": b""})
+    fill(project, {".git/config": b"", "node_modules/x": b"", "gone": b""})
     names = {".git", "node_modules"} if links else set()
     with CopyLayer(project, links=links) as layer:
         for name in names:
@@ -234,6 +234,7 @@ def test_what_is_installed_is_linked_where_nothing_else_can_show_it_and_stays_wh
         (layer.root / "src/b.py").unlink()
         (layer.root / "new").chmod(0)
         layer._bases["new/deep/x"] = None
+        (project / "gone").unlink()
         layer.clear()
         assert set(os.listdir(layer.root)) == {"src", "tool.sh"} | names
         assert os.listdir(layer.temporary) == []
