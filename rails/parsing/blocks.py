@@ -21,8 +21,15 @@ FENCE: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3
 JSON_INFO: Final = lazy(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
 #: JSON on the line of its fence, not to be taken for attributes such as {1,3} or {.numbered}.
 INLINE: Final = lazy(r"[{\[]\s*(?:[\"'“{\[\]}/#]|\Z|[A-Za-z_$][\w$-]*\s*:)")
-BARE: Final = lazy(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
-_BARE_LINE: Final = lazy(r"[ \t]*(`{3,}|~{3,})[ \t\r]*(?:\n|\Z)")
+#: Tokens with which a chat template ends a call or a turn; those that end a thought are no part of a fence.
+_ENDING: Final = (
+    r"(?:<[|｜](?![^<>\n]{0,40}(?:think|thought|reason))(?:[^<>\n|｜]{0,40}[_▁])?(?:end|eo[tms])(?:[_▁][^<>\n|｜]{0,40}"
+    r"|oftext)?[|｜]>|</s>|<end_of_turn>|\[/TOOL_CALLS\])"
+)
+BARE: Final = lazy(rf"[ \t]*(`{{3,}}|~{{3,}})[ \t\r]*(?:{_ENDING}[ \t\r]*){{0,4}}\n?\Z")
+_BARE_LINE: Final = lazy(rf"[ \t]*(`{{3,}}|~{{3,}})[ \t\r]*(?:{_ENDING}[ \t\r]*){{0,4}}(?:\n|\Z)")
+#: A line that would close a fence without what stands behind it.
+CLOSED_BEFORE: Final = lazy(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*([^\w\s`~{][^\n]*)", re.M)
 #: How far a fence may be indented for the shortcut to see it.
 INDENT: Final = 100
 
@@ -154,10 +161,10 @@ class QuoteBlock(TextBlock):
         fence = FENCE.match(line) if self.char * 3 in line else None
         if not fence or fence[1][0] != self.char:
             return -1
-        if fence[2].strip():
+        if not (bare := BARE.match(line)):
             if len(fence[1]) <= self.length and "`" not in fence[2] and len(self.nested) < 1_000:
                 self.nested.append(len(fence[1]))
-        elif BARE.match(line) and len(fence[1]) >= (self.nested[-1] if self.nested else self.length):
+        elif len(bare[1]) >= (self.nested[-1] if self.nested else self.length):
             if not self.nested:
                 return len(line)
             self.nested.pop()

@@ -24,7 +24,7 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
-from rails.parsing.blocks import BlockSpan
+from rails.parsing.blocks import CLOSED_BEFORE, BlockSpan
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
 from rails.parsing.call_formats.form import FormReader, NotInForm
 from rails.parsing.call_formats.optional import translate
@@ -172,10 +172,14 @@ def _cut(block: JsonBlock, value: Json, tools: ToolSchemas) -> list[BlockResult]
 
 
 def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
-    message = f"The JSON block is not terminated: the answer ends before its closing fence{why}."
-    return Refusal(
-        "unterminated", message, "Send the whole block again; shorten it if it was cut off.", block.start, block.end
-    )
+    what = "another one begins" if block.cut_short else "the answer ends"
+    message = f"The JSON block is not terminated: {what} before its closing fence{why}."
+    hint, at = "Send the whole block again; shorten it if it was cut off.", block.start
+    if fence := CLOSED_BEFORE.search(block.body):
+        message = f"The closing fence of the JSON block is none, because of what stands behind it: {fence[1][:60]!r}."
+        hint, at = "Send the whole block again, and nothing else on the line of its closing fence.", fence.start()
+        at += block.offset
+    return Refusal("unterminated", message, hint, at, block.end)
 
 
 def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:

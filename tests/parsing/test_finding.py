@@ -25,6 +25,25 @@ def test_c1_01_finds_every_json_fence_in_any_case_and_line_ending(tools, info, e
     assert not found.refusals
 
 
+TOKENS = ["<|im_end|>", " <|eot_id|>", "<｜tool▁call▁end｜><｜end▁of▁sentence｜>", "</s>", "<|endoftext|>", "[/TOOL_CALLS]"]
+
+
+@pytest.mark.parametrize("token", TOKENS)
+@pytest.mark.parametrize("between", ["", "Then:\n\n", "```python\nx\n```<|im_end|>\n"])
+def test_a_template_token_behind_a_closing_fence_is_no_part_of_a_block(tools, token, between):
+    found = parse(f"{fenced(WRITE)}{token}\n{between}{fenced(WRITE)}{token}\n", tools)
+    assert [dict(r.parameters) for r in found.requests] == [{"path": "a.py", "content": "x = 1\n"}] * 2
+    assert not found.refusals
+
+
+@pytest.mark.parametrize("words", ["</tool_call>", "</think>", "<|end_of_thought|>", ".", "// end"])
+def test_what_keeps_a_fence_from_closing_its_block_is_named(tools, words):
+    refusal = parse(f"A:\n{fenced(WRITE)}{words}\n{fenced(WRITE)}\n", tools).refusals[0]
+    assert refusal.message.startswith("Line 4 of the answer: The closing fence")
+    assert words in refusal.message
+    assert "nothing else on the line" in refusal.hint
+
+
 def test_c1_01_a_fence_on_one_line_is_found(tools):
     found = parse(f"{F}json {json.dumps(WRITE)}{F}", tools)
     assert found.requests[0].tool_name == "write_file"

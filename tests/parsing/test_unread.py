@@ -95,12 +95,16 @@ LOST = {
             '{<|"|>tool<|"|>: <|"|>write_file<|"|>, <|"|>path<|"|>: <|"|>a.py<|"|>}',
             "### Action: `write_file`\n\n#### Input\npath: a.py",
             '**Action**\nwrite_file\n\n**Input**\n```json\n{"path": "a.py", "content": "x"}\n```',
-            'function<｜tool▁sep｜>write_file\n```json\n{"path": "a.py", "content": "x"}\n```<｜tool▁call▁end｜>',
             "[write_file]\npath: a.py\n[/write_file]",
             "1. -> write_file(path='a.py', content='x')",
             "write_file:\n  content: pytest -q",
         )
     },
+    "a name below a token": (
+        'function<｜tool▁sep｜>write_file\n```json\n{"path": "a.py", "content": "x"}\n```<｜tool▁call▁end｜>',
+        2,
+        "with its name above a json fence",
+    ),
     "bare and broken": (CALL[:-1], 1, "as broken JSON outside of any fence"),
 }
 QUOTED = {
@@ -160,7 +164,7 @@ def test_a_call_that_was_not_read_is_refused_with_its_line_and_never_run(name, s
     assert (refusal.code, refusal.request_id) == ("unread", "t1.1")
     assert refusal.message.startswith(f"Line {line} holds a call of 'write_file' {where}, ")
     assert "```json" in refusal.hint
-    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf>Aw-n#[1a"
+    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf>Aw-n#[1a`"
     assert found.prose == text
 
 
