@@ -25,7 +25,14 @@ def test_c1_01_finds_every_json_fence_in_any_case_and_line_ending(tools, info, e
     assert not found.refusals
 
 
-TOKENS = ["<|im_end|>", " <|eot_id|>", "<｜tool▁call▁end｜><｜end▁of▁sentence｜>", "</s>", "<|endoftext|>", "[/TOOL_CALLS]"]
+TOKENS = [
+    "<|im_end|>",
+    " <|eot_id|>",
+    "<｜tool▁call▁end｜><｜end▁of▁sentence｜>",
+    "</s>",
+    "<|endoftext|>",
+    "[/TOOL_CALLS]",
+]
 
 
 @pytest.mark.parametrize("token", TOKENS)
