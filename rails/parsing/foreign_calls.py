@@ -81,11 +81,17 @@ def json_call(value: Json, tools: ToolSchemas, depth: int = 0) -> tuple[str, str
     for plain_key, key in list(keys.items())[:50]:
         inner = value[key]
         if tools.get(key) is not None and isinstance(inner, dict) and inner.keys() & quick_check.properties(tools[key]):
+            if any(one in tools and not _meant(value[one], tools[one]) for one in value):
+                continue  # settings of tools
             return key, f'{{"{key}": {{…}}}}'
         found = json_call(inner, tools, depth + 1) if isinstance(inner, dict | list) else None
         if found and (plain_key in WRAPPERS or found[0] in tools):
             return found[0], f'{{"{key}": …}}'
     return None
+
+
+def _meant(value: Json, schema: quick_check.SchemaValue) -> bool:
+    return isinstance(value, dict) and value.keys() <= quick_check.properties(schema).keys()
 
 
 def _own_call(value: dict[str, Json], keys: Mapping[str, str], tools: ToolSchemas) -> tuple[str, str] | None:
@@ -155,6 +161,8 @@ _PYTHON: Final = lazy(
     r"(?=[ \t\r\n]*(?:\w{1,60}[ \t]*=[^=]|[\"'{]|\)))",
     re.M,
 )
+#: The line of a traceback above the code that it shows.
+_FRAME: Final = lazy(r"^[ \t]*File \"[^\"\n]{1,200}\", line \d+[^\n]*\n\Z", re.M)
 #: The same, where only the name of a tool that there is tells a call.
 _NAMED_LINES: Final = (("Action: name[…]", lazy(rf"{_ITEM}Action\**:\**[ \t]*`?([\w.-]{{1,100}})`?[ \t]*[\[(]", re.M)),)
 _ELEMENT: Final = lazy(
@@ -186,11 +194,18 @@ def line_calls(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[
     yield from elements(text, start, end, tools)
 
 
+def in_traceback(text: str, pos: int) -> bool:
+    """Return whether the line that begins at ``pos`` is the code that a traceback of Python shows."""
+    return _FRAME.search(text, max(0, pos - 300), pos) is not None
+
+
 def python_calls(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[ForeignCall]:
     """Yield calls written as Python: ``write_file(path="a")``, or ``[f(a=1)]`` for any function."""
     for found, _ in zip(_PYTHON.finditer(text, start, end), range(_LIMIT), strict=False):
         known = found[2] if found[2] in tools else ""
         stop = _line_end(text, found.end())
+        if in_traceback(text, found.start()):
+            continue
         listed = found[1] and text[found.end() : stop].rstrip().endswith(")]") and "=" in text[found.end() : stop]
         if known or (listed and FUNCTION_NAME.fullmatch(found[2])):
             yield ForeignCall(found.start(), stop, found[2], "of a Python call")

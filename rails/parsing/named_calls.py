@@ -19,23 +19,25 @@ from rails.parsing import foreign_calls
 from rails.parsing.results import ToolSchemas
 
 #: What stands for a quotation mark in a text that was escaped once more, or came from another template.
-_QUOTE: Final = lazy(r"\\u0022|\\x22|&quot;|&#34;|<\|\"\|>|<escape>|\\\"")
+_QUOTE: Final = lazy(r"\\u0022|\\x22|&quot;|&#34;|&#x22;|<\|\"\|>|<escape>|\\\"")
 #: Words that may stand before a tool's name, and between it and its first parameter.
 _LABELS: Final = (
-    "action|actions|api|args|arguments|as|await|begin|call|calling|calls|code|const|default_api|file|following|for"
+    "action|actions|api|args|arguments|as|await|begin|call|calling|calls|code|const|default_api|eof|file|following|for"
     "|function|functions|i|input|invoke|invoking|json|kwargs|let|ll|me|name|now|parameter|parameters|params|post|print"
     "|py|python|request|result|return|run|running|s|sep|start|step|text|the|this|to|tool|toolcall|tools|toml|type|u|use"
     "|using|will|with|yaml|yml"
 )
 _BEFORE: Final = lazy(
-    rf"(?:<[^<>\n]{{1,40}}>|[^\w\n]|_|\d{{1,3}}(?=\W)|\b(?:{_LABELS})(?=\b|_)"
-    r"|(?<=[{\[\"'(])\w{1,4}(?=[\"':])|(?<=[\"'])\w{1,4}){0,60}+",
+    rf"(?:(?:const|let|var)[ \t]+\w{{1,30}}(?=[ \t]*=)|<[^<>\n]{{1,40}}>|[^\w\n]|_|\d{{1,3}}(?=\W)"
+    rf"|\b(?:{_LABELS})(?=\b|_)|(?<=[{{\[\"'(])\w{{1,4}}(?=[\"':])|(?<=[\"'])\w{{1,4}}){{0,60}}+",
     re.I,
 )
 #: What defines a function, or opens a table of settings.
 _DEFINED: Final = lazy(r"(?:.*\bfunction\s+|\s*\[+\w+\.)", re.I)
 #: A table of settings in TOML that is none of a call.
 _TABLE: Final = lazy(r"^\[+(?!tool|call|function|action)[\w.-]+\]+[ \t]*\n(?:[ \t]*\w.*\n)*[ \t]*\w+ *= *[\"']\Z", re.M)
+#: The key that names a tool below its parameters.
+_KEY: Final = lazy(r"[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
 _SURE: Final = lazy(r"tool|function|action|call|invoke", re.I)
 _BETWEEN: Final = rf"(?:[^\w—–→]|[\d_]|\b(?i:{_LABELS})(?=\b|_)){{0,80}}?"
 #: A value that somebody meant: quoted, a number, a path or a file, a list, a command with an option, or the mark of a
@@ -58,13 +60,13 @@ def named_calls(text: str, tools: ToolSchemas) -> Iterator[foreign_calls.Foreign
     if not names:
         return
     plain = _QUOTE.sub(lambda found: '"'.ljust(len(found[0])), text)
-    pattern = re.compile(rf"(?<![\w/-])(?:{'|'.join(map(re.escape, names))})(?![\w/-])")
+    pattern = re.compile(rf"(?<![\w-])(?<!\S/)(?:{'|'.join(map(re.escape, names))})(?![\w/-])")
     for found in islice(pattern.finditer(plain), _TRIES):
         name, line = found[0], plain.rfind("\n", 0, found.start()) + 1
         head = plain[line : found.start()].lstrip()
         shown = head.endswith("`") and not head.endswith("``") and plain[found.end() : found.end() + 1] != "`"
         quoted = head.startswith(">") and not head.startswith(">>>")
-        if shown or quoted or not _BEFORE.fullmatch(head):
+        if shown or quoted or not _BEFORE.fullmatch(head) or foreign_calls.in_traceback(text, line):
             continue
         if plain[found.end() : found.end() + 1] in "(]" and _DEFINED.fullmatch(head):
             continue
@@ -77,6 +79,10 @@ def named_calls(text: str, tools: ToolSchemas) -> Iterator[foreign_calls.Foreign
             rf"{_BETWEEN}(?:\b(?i:{keys})[\"'“”’*`|]{{0,3}}[ \t]*(?::|=>?|<\|)|(?<=--)(?:{keys})[= ]|(?<=:)(?:{keys}) )"
             rf"[ \t*]*(?:\n[ \t]*(?=[`\"']))?{_VALUE}"
         )
-        if given.match(plain, found.end(), found.end() + _REACH):
+        above = _KEY.fullmatch(head) and re.compile(rf"^[ \t]*[\"']?(?:{keys})[\"']?[ \t]*[:=][ \t]*{_VALUE}", re.M)
+        if given.match(plain, found.end(), found.end() + _REACH) or (
+            above
+            and above.search(plain, plain.rfind("\n\n", max(0, line - _REACH), line) + 1 or max(0, line - _REACH), line)
+        ):
             end = plain.find("\n", found.end())
             yield foreign_calls.ForeignCall(found.start() - len(head), len(text) if end < 0 else end, name, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from rails.core import limits
@@ -41,9 +41,10 @@ class AnswerParser:
 
     ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session; ``dialects``
     names further wire formats to read (``parsing.call_formats.optional``; UsageError for one that does not exist).
-    ``report_unread_calls``: in a whole answer in which nothing was read, refuse calls that stand where none is read
-    (``rails.parsing.unread_calls``), so that their author hears of it. Patches and named blocks of such an answer are
-    requests of the tools ``proposed_to`` (``rails.parsing.proposals``), by default all: those that the author may use.
+    ``report_unread_calls``: in a whole answer in which nothing was refused, refuse calls that stand where none is read
+    (``rails.parsing.unread_calls``), so that their author hears of it. Patches and named blocks of an answer without
+    requests are requests of the tools ``proposed_to`` (``rails.parsing.proposals``), by default all: those that the
+    author may use.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class AnswerParser:
             self._complete([outcome], late)
         if "llama" in self._dialects and whole and not (self._requests or self._refusals):
             self._read_bare(late)
-        if self._reports_unread_calls and whole and not (self._requests or self._refusals):
+        if self._reports_unread_calls and whole and not self._refusals:
             self._look_again(late)
         if self._size > limits.ANSWER_CHARS:
             self._refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
@@ -149,22 +150,18 @@ class AnswerParser:
         )
 
     def _look_again(self, late: list[ParseEvent]) -> None:
-        """Take patches and named blocks, and refuse other calls; nothing was taken out of the prose, so it is all."""
-        from rails.parsing.proposals import find_proposals
+        """Take patches and named blocks of an answer in which nothing was read, and refuse all other calls."""
+        from rails.parsing.proposals import second_look
+        from rails.parsing.unread_calls import without_blocks
 
-        text = "".join(self._prose)
-        for found in (*(proposed := tuple(find_proposals(text, self._proposed_to))), *self._unread(text, proposed)):
-            outcome = self._numbered(found)
-            self._blocks[_id(outcome)] = (found.start, found.end)
+        pieces = list(self._prose)
+        for place, raw in self._places.values():
+            pieces[place] = without_blocks(raw, [(0, len(raw))])
+        found = second_look("".join(pieces), self._tools, self._proposed_to, self._ignored, tuple(self._requests))
+        for one in found:
+            outcome = self._numbered(one)
+            self._blocks[_id(outcome)] = (one.start, one.end)
             self._complete([outcome], late)
-
-    def _unread(self, text: str, known: Sequence[RawRequest | Refusal]) -> Iterator[Refusal]:
-        """Yield the calls that were not read, without those of blocks that are known."""
-        from rails.parsing.unread_calls import find_unread_calls
-
-        for refusal in find_unread_calls(text, self._tools, self._ignored):
-            if not any(one.start < refusal.end and refusal.start < one.end for one in known):
-                yield refusal
 
     def _withdraw(self, late: list[ParseEvent]) -> None:
         """Take back what a closing mark, seen later, made part of a thought or of another container."""

@@ -20,7 +20,7 @@ from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.text import line_column
-from rails.core.tool_request import Json, RawRequest
+from rails.core.tool_request import PATH_KEYS, Json, RawRequest
 from rails.data_formats.proposed import NotRead, Outcome, Proposed, name_in_comment, name_in_info, new_file
 from rails.data_formats.search_replace import OPENING, block_changes, name_above
 from rails.data_formats.strict_json import ParsedJson, parse_strict
@@ -31,7 +31,7 @@ from rails.parsing.call_formats.named_files import named_file
 from rails.parsing.call_formats.provider_json import provider_calls
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.scanner import Scanner
-from rails.parsing.unread_calls import find_unread_calls
+from rails.parsing.unread_calls import find_unread_calls, without_blocks
 
 #: Longer answers, and more pieces of one, are not looked through.
 _CHARS: Final = 2_000_000
@@ -46,6 +46,7 @@ _GIT_HEAD: Final = r"(?:diff |index |new file|deleted file|old mode|new mode|ren
 _DIFF_HEAD: Final = re.compile(rf"(?:^|\n)((?:{_GIT_HEAD})*--- [^\n]+\n\+\+\+ [^\n]+\n)\Z")
 #: A fence of one of these is a patch or nothing.
 _PATCH_FENCES: Final = frozenset({"diff", "patch", "udiff"})
+_BESIDE: Final = "If you want it, send it as a tool request, or in an answer that holds no tool request."
 #: Where a list of what is read is asked for.
 FORMS: Final = (
     "a tool request (a JSON object in a ```json fence, or an XML tool call), a unified diff, a *** Begin Patch, "
@@ -75,21 +76,55 @@ def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refus
     yield from refused or found
 
 
+def second_look(
+    text: str, tools: ToolSchemas, proposed_to: ToolSchemas, ignored: Sequence[Ignored], read: Sequence[RawRequest]
+) -> Iterator[RawRequest | Refusal]:
+    """Yield what else an answer asks for: its proposals, and a refusal for each call that was not read.
+
+    ``read`` are its requests, whose blocks are not in ``text`` (``without_blocks``). Beside one, a proposal is refused;
+    a block for a file that one of them is about, and a call that says what one does, are passed over.
+    ``proposed_to`` are the tools that the author may use.
+    """
+    known = [*(_beside(text, proposed_to, read) if read else find_proposals(text, proposed_to))]
+    yield from known
+    for call in find_unread_calls(text, tools, ignored, read):
+        if not any(one.start < call.end and call.start < one.end for one in known):
+            yield call
+
+
+def _beside(text: str, tools: ToolSchemas, read: Sequence[RawRequest]) -> Iterator[Refusal]:
+    if not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
+        return
+    paths = {value for one in read for key, value in one.parameters.items() if key in PATH_KEYS}
+    for block in _blocks(text, tools):
+        named = [one.parameters.get("file_path") for one in block.outcomes if isinstance(one, Proposed)]
+        if block.outcomes and paths.isdisjoint(named):
+            line, _ = line_column(text, block.start)
+            message = f"Line {line}, {block.form}: it stands beside a tool request, so it was not taken."
+            yield Refusal("unread", message, _BESIDE, block.start, block.end)
+
+
 def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix: str = "r") -> ParsedAnswer:
     """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself.
 
     Calls that are not read are among the ignored blocks then.
     """
-    if found.requests or found.refusals:
+    if found.refusals:
         return found
+    if found.requests:
+        rest = without_blocks(text, found.blocks.values())
+        beside = second_look(rest, tools, tools, found.ignored, found.requests)
+        unread = (Ignored(one.start, one.end, one.message) for one in beside if isinstance(one, Refusal))
+        left = [*found.ignored, *unread]
+        return replace(found, ignored=tuple(sorted(left, key=lambda block: block.start)))
     named = [
         replace(one, id=f"{id_prefix}{n}")
         if isinstance(one, RawRequest)
         else replace(one, request_id=f"{id_prefix}{n}")
         for n, one in enumerate(find_proposals(text, tools), 1)
     ]
-    unread = () if named else find_unread_calls(text, tools, found.ignored)
-    ignored = [*found.ignored, *(Ignored(one.start, one.end, one.message) for one in unread)]
+    calls = () if named else find_unread_calls(text, tools, found.ignored)
+    ignored = [*found.ignored, *(Ignored(one.start, one.end, one.message) for one in calls)]
     taken = [one for one in ignored if not any(p.start < one.end and one.start < p.end for p in named)]
     return replace(
         found,

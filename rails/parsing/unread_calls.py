@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -61,6 +61,15 @@ _BROKEN_CALL: Final = lazy(
 )
 #: The name of a tool alone on the line above a block.
 _NAMED_ABOVE: Final = lazy(r"^\W{0,20}(?:function(?:<[^<>\n]{1,20}>|\W{1,10})?)?([A-Za-z_]\w{0,99})\W{0,20}\Z", re.M)
+_INK: Final = lazy(r"[^\n]")
+_BEGINS: Final = lazy(
+    r"(?:(?:const|let|var)[ \t]+\w{1,60}[ \t]*=[ \t]*)?(?:await[ \t]+)?[($ \[]{0,9}"
+    r"(?:(?:tools|functions|default_api|api)\.)?"
+)
+#: What stands between the marks of a call that are only spoken of.
+_SPOKEN: Final = lazy(
+    r"(?:[^\w\n]|\b(?:a|and|block|blocks|marker|markers|or|tag|tags|the|then|through|to|until|with)\b){0,20}+"
+)
 _TOOL_KEY: Final = lazy(r"[\"']tool[\"']\s*:|<tool ")
 _HINT: Final = (
     "If you want it done, send the whole request in a fence that begins on a line of its own with ```json. "
@@ -77,9 +86,19 @@ class _Found(NamedTuple):
     where: str
 
 
-def find_unread_calls(text: str, tools: ToolSchemas, ignored: Sequence[Ignored] = ()) -> Iterator[Refusal]:
-    """Yield a refusal for each whole call in ``text``, an answer in which no call was read.
+def without_blocks(text: str, blocks: Iterable[tuple[int, int]]) -> str:
+    """Return ``text`` with a dot for each character in ``blocks`` (offsets), so that all places stay what they are."""
+    for start, end in blocks:
+        text = text[:start] + _INK.sub("·", text[start:end]) + text[end:]
+    return text
 
+
+def find_unread_calls(
+    text: str, tools: ToolSchemas, ignored: Sequence[Ignored] = (), read: Sequence[RawRequest] = ()
+) -> Iterator[Refusal]:
+    """Yield a refusal for each whole call in ``text``, an answer in which no call was read but ``read``.
+
+    Their blocks are not in ``text`` (``without_blocks``); a call that only says what one of them does is none.
     ``ignored`` are the blocks that were left alone. Where one was broken, only its own beginning is looked at: what
     looks like a call further on may have been inside its strings.
     """
@@ -89,9 +108,20 @@ def find_unread_calls(text: str, tools: ToolSchemas, ignored: Sequence[Ignored] 
     found = [*(_broken_calls(text, broken, tools) if broken else _calls(text, tools))] or [*_named(text, broken, tools)]
     last, count = -1, 0
     for call in sorted(found):
-        if call.start >= last and count < _TRIES:
+        if call.start >= last and count < _TRIES and not _speaks_of(text, call, read, tools):
             last, count = call.end, count + 1
             yield _refusal(text, call, tools)
+
+
+def _speaks_of(text: str, call: _Found, read: Sequence[RawRequest], tools: ToolSchemas) -> bool:
+    """Return whether what looks like a call names a request that was read: its tool, and the first of its values."""
+    tool, words = foreign_calls.known_tool(call.tool, tools), text[call.start : call.end + 200]
+    for request in read:
+        values = (one for one in request.parameters.values() if isinstance(one, str) and one.strip())
+        named = rf"(?<!\w){re.escape(next(values, '')[:100])}(?!\w)"
+        if request.tool_name == tool and re.search(named, words):
+            return True
+    return False
 
 
 def _broken_calls(text: str, broken: Sequence[Ignored], tools: ToolSchemas) -> Iterator[_Found]:
@@ -128,8 +158,8 @@ def _named(text: str, broken: Sequence[Ignored], tools: ToolSchemas) -> Iterator
             open_to.append((start, pos))
         elif item.container is None and word not in _SHOWING:  # code: a call that it begins with
             start = item.body_start
-            begins = text[start : start + 200].removeprefix("await ").lstrip("($ ")
-            open_to += [(start, start + 1)] if begins.startswith(tuple(tools)) else []
+            begins = _BEGINS.match(text, start)
+            open_to += [(start, start + 1)] if begins and text.startswith(tuple(tools), begins.end()) else []
     for call in calls:
         if any(start <= call.start < end for start, end in open_to):
             yield _Found(call.start, call.end, call.tool, "in a form that is not known")
@@ -166,7 +196,7 @@ def _in_span(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]
 def _in_container(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]:
     """A call in another model's format; one that is shown; or one in a thought that nothing follows: the answer."""
     tool = foreign_calls.wanted_tool(span.raw)
-    if span.container == "call":
+    if span.container == "call" and not (span.closed and _SPOKEN.fullmatch(span.body.partition("</")[0])):
         yield _Found(span.start, span.end, tool, f"in the form of another model ({span.label})")
     elif span.container == "thought" and not text[span.end :].strip() and _TOOL_KEY.search(span.raw):
         yield _Found(span.start, span.end, tool, "inside a thought, behind which nothing follows")
@@ -178,6 +208,9 @@ def _in_container(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_F
         yield from _within(span, where, tools)
         yield from _json_calls(text, span.body_start, span.end, where, tools)
         yield from _xml_calls(text, span.body_start, span.end, where, tools)
+        if span.label == "code":
+            calls = foreign_calls.python_calls(text, span.body_start, span.end, tools)
+            yield from (_Found(call.start, call.end, call.tool, where) for call in calls)
     elif span.label == "file" and (path := _FENCE_PATH.search(span.raw.partition(">")[0])):
         yield _Found(span.start, span.end, "", f"the file '{path[1]}' inside <file>")
 

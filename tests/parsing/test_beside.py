@@ -279,9 +279,31 @@ def test_proposals_have_ids_of_their_own_and_what_they_hold_is_no_longer_left_al
     assert list(after.blocks) == ["p1", "p2"]
     left = [one.start for one in after.ignored]
     assert left == [found.ignored[0].start, found.ignored[2].start]
-    for held in (block(READ), block("{tool: read_file}")):
-        found = parse(f"{held}{text}", SHAPES)
-        assert with_proposals(found, f"{held}{text}", SHAPES) is found
+    found = parse(text := f"{block('{tool: read_file}')}{text}", SHAPES)
+    assert with_proposals(found, text, SHAPES) is found
+
+
+def test_a_patch_a_named_block_and_a_call_beside_a_request_are_told_and_not_taken():
+    patch = "*** Begin Patch\n*** Add File: b.py\n+x\n*** End Patch\n"
+    for beside, what in (
+        (patch, "Line 5, *** Begin Patch: it stands beside a tool request"),
+        (f"{F}python c.py\nx = 1\n{F}\n", "Line 5, named block: it stands beside a tool request"),
+        (
+            '<invoke name="delete_file"><parameter name="path">c.py</parameter></invoke>\n',
+            "Line 5 holds a call of 'dele",
+        ),
+        (f"`a`:\n{F}python\nx = 1\n{F}\n", ""),  # the request's own file
+        ("I call read_file(path='a') for it.\n", ""),
+        (f"{F}python\nread_file(path='a')\n{F}\n", ""),
+    ):
+        text = f"{block(READ)}\n{beside}"
+        reader = AnswerParser(SHAPES, report_unread_calls=True)
+        reader.feed(text)
+        found = reader.flush("end_turn")
+        assert [one.tool_name for one in found.requests] == ["read_file"]
+        assert [one.message[: len(what)] for one in found.refusals] == ([what] if what else [])
+        left = with_proposals(parse(text, SHAPES), text, SHAPES).ignored
+        assert any(what and what in one.reason for one in left) == bool(what)
 
 
 # -- marks, one by one ---------------------------------------------------------------------------------

@@ -179,9 +179,11 @@ def test_without_the_second_look_nothing_changes(name):
     assert not parse(text, TOOLS).refusals
 
 
-def test_an_answer_with_a_request_is_not_looked_at_again():
+def test_a_call_that_says_what_a_request_of_the_answer_does_is_passed_over_and_another_is_told():
     found = second(f"```json\n{CALL}\n```\nLike this:\n```\n{CALL}\n```\n")
     assert (len(found.requests), found.refusals) == (1, ())
+    found = second(f"```json\n{CALL}\n```\nLike this:\n```\n{CALL.replace('a.py', 'b.py')}\n```\n")
+    assert (len(found.requests), [one.message[:6] for one in found.refusals]) == (1, ["Line 6"])
 
 
 def test_a_cut_off_answer_is_not_looked_at_again():
