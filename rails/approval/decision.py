@@ -105,8 +105,11 @@ class RuleBook(Protocol):
         """Whether a rule denies ``request`` or has it asked about."""
         ...
 
-    def keeps_back(self, agent: str, path: str, tools: Sequence[str]) -> str:
-        """Return the rule that stands against one of ``tools`` showing a file unasked, in words; or ""."""
+    def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
+        """Return the rule that stands against one of ``tools`` showing a file unasked, in words; or "".
+
+        ``answered`` is the approved question about the use of the tool: what a rule says of that is answered.
+        """
         ...
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +26,19 @@ from rails.core.plain_file import read_ordinary
 RESTRICTIONS_NAME: Final = ".agent-restrictions"
 _LISTS: Final = ("RESTRICTED_FOLDERS", "RESTRICTED_FILES", "RESTRICTED_PATTERNS")
 _ITEM: Final = lazy(r"""[ \t]*-[ \t]+(?:"([^"]+)"|'([^']+)'|([^\s"'#][^#]*?))[ \t]*(?:[ \t]#.*)?""")
+#: A glob's parts: ``**`` as a whole name, other stars, a slash, a set, any other character.
+_TOKEN: Final = lazy(
+    r"(?P<folders>(?<![^/])(?:\*{2,}/)+)|(?P<all>(?<![^/])\*{2,}$)|(?P<stars>\*+)|(?P<slash>/)"
+    r"|(?P<set>\[[!^]?\]?(?:\[:\w*:\]|\\.|[^\]\\])*\])|\\.|.",
+    re.DOTALL,
+)
+_IN_SET: Final = lazy(r"\[:(?P<name>\w*):\]|\\?.", re.DOTALL)
+#: Classes in a set; case does not matter.
+_CLASSES: Final = {
+    **dict.fromkeys(("alpha", "lower", "upper"), "a-z"),
+    **{"alnum": "a-z0-9", "digit": "0-9", "xdigit": "0-9a-f", "space": r"\s", "blank": r" \t", "cntrl": r"\0-\x1f\x7f"},
+    **{"graph": "!-~", "print": " -~", "punct": "!-/:-@\\[-`{-~"},
+}
 _MOST_BYTES: Final = 200_000
 _MOST_PATTERNS: Final = 2_000
 _MOST_CHARS: Final = 1_000
@@ -116,44 +128,49 @@ def _pattern(line: str) -> _Pattern | None:
     restricts = not text.startswith("!")
     body = text.removeprefix("!").removeprefix("./")
     folders_only, body = body.endswith("/"), body.rstrip("/")
-    tied = "/" in body
-    shape = _regex(body.removeprefix("/").casefold())
-    anywhere = "" if tied else "(?:.*/)?"
-    return _Pattern(re.compile(anywhere + shape, re.DOTALL), restricts, folders_only, text) if shape else None
+    tied, text_of = "/" in body, body.removeprefix("/").casefold()
+    shape = _regex(text_of if tied else f"**/{text_of}")
+    return _Pattern(re.compile(shape, re.DOTALL), restricts, folders_only, text) if text_of else None
 
 
 def _regex(glob: str) -> str:
-    """Translate a glob, part by part."""
-    parts = [part for part, before in pairwise(["", *glob.split("/")][::-1]) if part != "**" or before != "**"][::-1]
-    shapes = ["" if part == "**" else _name_regex(part) for part in parts]
-    out = ""
-    for at, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
-        last = at == len(parts) - 1
-        if part == "**":
-            out += ".+" if last else "(?:.*/)?"
+    """Translate a glob to a pattern that never takes back a choice of an earlier star: no glob is slow.
+
+    Raises ValueError for a class of characters that there is not.
+    """
+    sections, chunks = [""], [""]  # what stands between ``**/``, and between the stars of a name
+    for token in _TOKEN.finditer(glob):
+        if (kind := token.lastgroup) == "stars":
+            chunks.append("")
+        elif kind in ("slash", "folders", "all"):
+            sections[-1] += _joined(chunks, "[^/]*?", "[^/]*") + ("/" if kind == "slash" else "")
+            sections += [""] if kind == "folders" else []
+            chunks = [".+" if kind == "all" else ""]
         else:
-            out += shape + ("" if last else "/")
-    return out
+            chunks[-1] += _piece(token)
+    sections[-1] += _joined(chunks, "[^/]*?", "[^/]*")
+    return _joined(sections, "(?:[^/]*/)*?", "(?:.*/)?")
 
 
-def _name_regex(part: str) -> str:
-    out, at = "", 0
-    while at < len(part):
-        char = part[at]
-        close = part.find("]", at + 2 + (part[at + 1 : at + 2] in ("!", "^"))) if char == "[" else -1
-        if char == "*":
-            out += "" if out.endswith("[^/]*") else "[^/]*"
-        elif char == "?":
-            out += "[^/]"
-        elif close > 0:
-            inside = part[at + 1 : close].replace("\\", r"\\").replace("[", r"\[")
-            negated = inside.startswith(("!", "^"))
-            out += f"(?!/)[{'^' if negated else ''}{inside[negated:]}]"
-            at = close
-        elif char == "\\" and at + 1 < len(part):
-            at += 1
-            out += re.escape(part[at])
-        else:
-            out += re.escape(char)
-        at += 1
-    return out
+def _joined(parts: Sequence[str], between: str, before_last: str) -> str:
+    first, *more = parts
+    return (
+        first
+        + "".join(f"(?>{between}{part})" for part in more[:-1])
+        + "".join(before_last + part for part in more[-1:])
+    )
+
+
+def _piece(token: re.Match[str]) -> str:
+    text = token[0]
+    if token.lastgroup == "set":
+        negated = text[1] in "!^"
+        return f"(?!/)[{'^' if negated else ''}{_IN_SET.sub(_member, text[1 + negated : -1])}]"
+    return "[^/]" if text == "?" else re.escape(text.removeprefix("\\") or text)
+
+
+def _member(token: re.Match[str]) -> str:
+    """Translate a part of a set: a class, a character that is written with ``\\``, or one that means itself."""
+    if token["name"] and token["name"] not in _CLASSES:
+        raise ValueError(f"there is no class [:{token['name']}:]")
+    return _CLASSES[token["name"]] if token["name"] else token[0] if token[0] == "-" else re.escape(token[0][-1])

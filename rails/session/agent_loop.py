@@ -26,6 +26,7 @@ from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
 from rails.session.answer_reader import AnswerReader
+from rails.session.ask_approval import unlisted
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import ModelWindow
@@ -116,7 +117,9 @@ class AgentLoop:
     def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
         """Run the agent. ``again`` is why its earlier run ended, when a human wants another."""
         agent, stands_for = self.context.agent, self._answers()
-        first = first_message(self.task, facts_of(self.state.job.project), previous_tool_output)
+        first = first_message(
+            self.task, facts_of(self.state.job.project, partial(unlisted, self.context)), previous_tool_output
+        )
         original = None
         if again:
             tried = self.state.tried

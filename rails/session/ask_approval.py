@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -22,6 +22,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
 from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.tool_request import ToolRequest
 from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
@@ -62,8 +63,23 @@ def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str
     rules, agent = context.approver, context.agent.name
     if request.tool_name == READ_FILE.name or not isinstance(rules, RuleBook):
         return None
-    tools = (request.tool_name, READ_FILE.name)
-    return lambda path: rules.keeps_back(agent, path, tools)
+    tools, answered = (request.tool_name, READ_FILE.name), approval_request_for(context, request)
+    return lambda path: rules.keeps_back(agent, path, tools, answered)
+
+
+def unlisted(context: TurnContext, path: str) -> str:
+    """Return the rule by which the agent is not shown a file unasked; "" where there is none."""
+    rules = context.approver
+    return rules.keeps_back(context.agent.name, path, (READ_FILE.name,)) if isinstance(rules, RuleBook) else ""
+
+
+def closed_files(context: TurnContext, paths: Iterable[str]) -> frozenset[str]:
+    """Return which of ``paths`` the agent may not be told of: hidden or kept back by a rule, and not read by a yes."""
+    from rails.tools.runners.files import why_hidden
+
+    known = [(name, path) for name in paths if isinstance(path := parse_path(name), WorkspacePath)]
+    left = [(name, path) for name, path in known if str(path) not in context.shown]
+    return frozenset(name for name, path in left if why_hidden(path) or unlisted(context, str(path)))
 
 
 def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision | None:

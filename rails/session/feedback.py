@@ -6,7 +6,7 @@ says what was and was not written. The first words are fixed: programs and peopl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from rails.core import limits
@@ -33,6 +33,12 @@ KEPT_IN_SANDBOX: Final = (
     "Nothing of it is in the project. The sandbox keeps it: correct it with a further command, or make the change with "
     "the edit tools."
 )
+
+#: Codes of refused edits whose words tell nothing of the file's text, and what is said in place of all others where
+#: the agent is not shown the file.
+_OF_THE_REQUEST: Final = ("path", "protected", "restricted", "read_only", "exists", "unknown_tool", "masked", "limit")
+_CLOSED: Final = "The edit does not fit the file, whose text is not shown to agents."
+_CLOSED_HINT: Final = "Send the whole file with write_file, or leave it to the user."
 
 #: The kind of a request's result. Everything but "result" is a failure with a budget of its own.
 FeedbackKind = Literal[
@@ -83,10 +89,17 @@ def essence(message: str) -> str:
     return message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.") or message
 
 
-def edit(ids: tuple[str, ...], refusals: Sequence[Refusal], edits: Sequence[EditResult] = ()) -> RequestResult:
-    """Edits that have no safe reading. None of the answer's edits is written then."""
+def edit(
+    ids: tuple[str, ...],
+    refusals: Sequence[Refusal],
+    edits: Sequence[EditResult] = (),
+    closed: Collection[str] = (),
+) -> RequestResult:
+    """Edits that have no safe reading. None of the answer's edits is written then. What is ``closed`` is not quoted."""
     lines = [f"Human/System Feedback: The edit could not be applied. {say('nothing_written', 'en')}"]
-    for refusal in refusals:
+    for one in refusals:
+        told = one.path not in closed or one.code in _OF_THE_REQUEST
+        refusal = one if told else replace(one, message=_CLOSED, hint=_CLOSED_HINT)
         where = f"{refusal.path}: " if refusal.path and refusal.path not in refusal.message else ""
         lines.append(f"- {where}{refusal.message}" + (f"\n  Next: {refusal.hint}" if refusal.hint else ""))
     if len(ids) > 1:
@@ -99,8 +112,8 @@ def edit(ids: tuple[str, ...], refusals: Sequence[Refusal], edits: Sequence[Edit
     return RequestResult(ids, "edit", "\n".join(lines))
 
 
-def gate(ids: tuple[str, ...], verdict: Verdict) -> RequestResult:
-    """Proposed code with new findings that the gate could not fix by itself."""
+def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -> RequestResult:
+    """Proposed code with new findings that the gate could not fix by itself. No lines of ``closed`` files are shown."""
     told = verdict.blocking[: limits.FINDINGS_TOLD]
     summary = ", ".join(dict.fromkeys(f"{finding.rule} {one_line(finding.message, 60)}" for finding in told))
     lines = [
@@ -109,7 +122,8 @@ def gate(ids: tuple[str, ...], verdict: Verdict) -> RequestResult:
     ]
     for finding in told:
         lines.append(_finding(finding))
-        if change := next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None):
+        change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
+        if change and finding.path not in closed:
             lines += _window(change, finding)
     if hidden := len(verdict.blocking) - len(told):
         lines.append(f"… and {hidden} more; they are told when these are gone.")
@@ -160,15 +174,17 @@ def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
     return RequestResult(ids, "internal", f"{text} Look at the state of the files, then send it again or another way.")
 
 
-def applied(ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str]) -> RequestResult:
-    """Changes that are on disk now, with what differs from what the agent sent."""
+def applied(
+    ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str], closed: Collection[str] = ()
+) -> RequestResult:
+    """Changes that are on disk now, with what differs from what the agent sent, apart from ``closed`` files."""
     verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
     lines = [f"{verb[change.kind]} {change.path}" for change in written.changes]
     lines += [f"Note: {note}" for note in notes]
     if verdict.fixed:
         lines.append(f"The gate changed your text before writing: {_fixes(verdict)}. Use the text as it is now:")
         for change in written.changes:
-            if change.proposed is not None and change.proposed != change.after:
+            if change.proposed not in (None, change.after) and str(change.path) not in closed:
                 lines += _changed_region(change)
     if verdict.not_checked:
         lines.append("Not checked: " + "; ".join(f"{n.path} by {n.check} ({n.reason})" for n in verdict.not_checked))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -110,9 +110,9 @@ def _limits(job: SessionJob) -> SessionLimits:
     )
 
 
-def facts_of(project: Path) -> dict[str, str]:
-    """Return what every agent gets to know of the project: its name and a map of its files."""
+def facts_of(project: Path, keeps_back: Callable[[str], str] | None = None) -> dict[str, str]:
+    """Return what every agent gets to know of the project: its name and a map of the files not kept back."""
     from rails.tools.runners.files import project_map
 
-    shown = project_map(project, limits.MAP_BYTES).replace("\n", "\n  ")
+    shown = project_map(project, limits.MAP_BYTES, keeps_back).replace("\n", "\n  ")
     return {"project": one_line(project.name, 60), "files": f"\n  {shown}" if shown else "none"}

@@ -34,7 +34,7 @@ from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
 from rails.log.masking import MARK
 from rails.session import faults, feedback
-from rails.session.ask_approval import Agreement, ask_permit, plan_with_choices
+from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext, ms_since
@@ -58,7 +58,8 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     requests, planned = plan_with_choices(context, requests)
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
         context.publish(ChangeRefused(ids, refusals, planned.edits))
-        return feedback.edit(ids, refusals, planned.edits)
+        closed = closed_files(context, {refusal.path for refusal in refusals})
+        return feedback.edit(ids, refusals, planned.edits, closed)
     return carry_out_plan(context, requests, planned, echoes)
 
 
@@ -96,7 +97,7 @@ def carry_out_plan(
     context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
     verdict = _judged(context, ids, planned.changes)
     if verdict.status == "fail":
-        return feedback.gate(ids, verdict)
+        return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
     asked = request_for_changes(
         ids[0],
         context.agent.name,
@@ -160,7 +161,8 @@ def _told(
 ) -> RequestResult:
     for change in applied.changes.changes:
         context.saw(str(change.path), change.after_sha256 or "")
-    return feedback.applied(ids, applied.changes, verdict, notes)
+    closed = closed_files(context, {fix.path for fix in verdict.fixed})
+    return feedback.applied(ids, applied.changes, verdict, notes, closed)
 
 
 def _left_by_a_fault(context: TurnContext, changes: ChangeSet) -> Applied:

@@ -68,6 +68,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     path, digest = facts.get("path"), facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
+        context.shown.add(path)
     shows = may_show_secrets(context, tool, path if isinstance(path, str) else None)
     text = result.text if shows else context.mask(result.text)
     origin = f"the result of {tool}" + (f" of {path}" if path else "")

@@ -47,7 +47,8 @@ class TurnContext:
     itself: their approval says so. ``returned`` are the texts that its tools gave it, so that a call which only
     repeats one of them is known. ``contained`` runs commands. ``on_text`` gets each piece of streamed text.
     ``time_left`` says how many seconds the session still has. ``mask`` takes keys and passwords out of what the
-    agent is told. ``task`` is what the session was asked for; ``printed`` is what its latest runs printed.
+    agent is told. ``shown`` are the files that it has read. ``task`` is what the session was asked for; ``printed`` is
+    what its latest runs printed.
     """
 
     project: Path
@@ -70,6 +71,7 @@ class TurnContext:
     time_left: Callable[[], float] = field(default=lambda: math.inf)
     mask: Callable[[str], str] = field(default=lambda text: text)
     task: str = ""
+    shown: set[str] = field(default_factory=set)
     printed: deque[str] = field(default_factory=lambda: deque(maxlen=_RUNS), repr=False, compare=False)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 

@@ -76,7 +76,7 @@ class Rules(Human):
     def looks_at(self, request):
         return request.tools[0] in self.tight
 
-    def keeps_back(self, agent, path, tools):
+    def keeps_back(self, agent, path, tools, answered=None):
         return f"{agent} {' '.join(tools)}" if path == self.hidden else ""
 
     def shows_secrets(self, agent, tool, path):

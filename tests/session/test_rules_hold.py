@@ -57,6 +57,55 @@ def test_a_denied_path_is_neither_read_nor_found_by_a_free_tool(work, project):
     assert "kept back" in done.told[0]
 
 
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [("secrets/a.txt", NO_SECRETS), ("./secrets//a.txt", NO_SECRETS.replace('tool = "read_file"\n', "")), (".env", "")],
+)
+def test_a_refused_edit_tells_nothing_of_a_file_that_the_agent_is_not_shown(work, project, path, rule):
+    (project / path).write_text("first\nneedle here\nlast\n", "utf-8")
+    for asks in (
+        request("edit_file", file_path=path, old_string="first\nneedle hare", new_string="x"),
+        request("delete_file", file_path=path, old_content="first\nno"),
+        request("insert_lines", file_path=path, line=99, text="x"),
+        request("edit_file", file_path=path, old_string="st", new_string="x"),
+    ):
+        (told,) = work(asks, "I see.", approver=by(rule, Human())).told
+        assert "The edit does not fit the file, whose text is not shown to agents." in told
+        assert [word for word in ("needle here", "'first'", "3 lines", "2 times", "line 1") if word in told] == []
+
+
+def test_findings_and_fixes_in_such_a_file_are_told_without_its_lines(work, project):
+    (project / "secrets/b.py").write_text("class Needle:\n    X = 1\n\n    def go(self):\n        return 1\n", "utf-8")
+    rules = by(NO_SECRETS, Human())
+    wrong = request("edit_file", file_path="secrets/b.py", old_string="return 1", new_string="return undefined_name")
+    messy = request("edit_file", file_path="secrets/b.py", old_string="return 1", new_string="return  2")
+    told = " ".join(work(wrong, messy, "I see.", approver=rules).told)
+    assert "undefined_name" in told
+    assert [word for word in ("def go", "Needle") if word in told] == []
+
+
+def test_what_a_rule_keeps_back_is_not_in_the_map_of_the_project(work, project):
+    (project / "secrets/b.py").write_text("def hidden_name(): ...\n", "utf-8")
+    (project / "open/c.py").write_text("def open_name(): ...\n", "utf-8")
+    (begin,) = work("I see.", approver=by(NO_SECRETS)).events("AGENT_ENGAGE")
+    assert "open_name" in str(begin)
+    assert "hidden_name" not in str(begin)
+    assert "b.py" not in str(begin)
+
+
+@pytest.mark.parametrize("decision", ["ask", "deny"])
+def test_who_approves_a_search_sees_its_answer_go_out(work, project, decision):
+    rule = f'[[rule]]\ndecision = "{decision}"\ntool = "search_files"\n'
+    human = Human()
+    done = work(
+        request("search_files", pattern="needle"), "I see.", approver=by(rule, human, decides=decision == "ask")
+    )
+    assert len(human.asked) == 1
+    assert "open/b.txt:1: needle" in done.told[0]
+    both = work(request("search_files", pattern="needle"), "I see.", approver=by(rule + NO_SECRETS, human))
+    assert "secrets/a.txt" not in both.told[0]
+
+
 def test_where_a_human_decides_they_are_asked_about_it_and_may_allow_it(work, project):
     human = Human()
     done = work(

@@ -90,12 +90,19 @@ class PolicyApprover:
         """Whether a rule denies ``request`` or has it asked about, also where its tool is free to use."""
         return self._tightened(request) is not None
 
-    def keeps_back(self, agent: str, path: str, tools: Sequence[str]) -> str:
-        """Return the rule that stands against one of ``tools`` showing a file unasked; "" where none does."""
+    def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
+        """Return the rule that stands against one of ``tools`` showing a file unasked; "" where none does.
+
+        A rule that spoke about ``answered``, which was approved, has had its answer.
+        """
         if not self.tightens:
             return ""
-        items = [PolicyItem(agent, tool, "read", path) for tool in tools]
-        judgement = self.policy.judge_items(items, (), self._around())
+        items, around = [PolicyItem(agent, tool, "read", path) for tool in tools], self._around()
+        judgement = self.policy.judge_items(items, (), around)
+        if answered and judgement.rules:
+            use = items_of(answered)
+            left = Policy(tuple(rule for rule in self.policy.rules if not rule.speaks(use, around)))
+            judgement = left.judge_items(items, (), around)
         return str(judgement.rules[0]) if judgement.rules and judgement.ruling != "allow" else ""
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:

@@ -74,11 +74,14 @@ def run_builtin_tool(
     if tool is None:
         return ToolResult(False, f"Error: {request.tool_name} cannot be run here. Do without it.")
     try:
-        restricted = Restrictions.of(project).reason
-        view = AgentView(project, lambda path: restricted(path) or (keeps_back(path) if keeps_back else ""))
-        return tool(request.parameters, view)
+        return tool(request.parameters, _view_of(project, keeps_back))
     except _Unreadable as error:
         return ToolResult(False, f"Error: {error}")
+
+
+def _view_of(project: Path, keeps_back: Callable[[str], str] | None) -> AgentView:
+    restricted = Restrictions.of(project).reason
+    return AgentView(project, lambda path: restricted(path) or (keeps_back(path) if keeps_back else ""))
 
 
 # -- read_file ------------------------------------------------------------------------------------
@@ -186,9 +189,9 @@ def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
     return symbols(text, language_of(entry.path))
 
 
-def project_map(project: Path, room: int) -> str:
+def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | None = None) -> str:
     """Return the files of a project by folder, and what the topmost define, in at most ``room`` bytes."""
-    view = AgentView(project, Restrictions.of(project).reason)
+    view = _view_of(project, keeps_back)
     entries = list(islice(_Walk().files(view, ""), _MAPPED))
     entries = [entry for entry in entries if not entry.path.startswith(".")]
     shown = next(
@@ -371,17 +374,24 @@ def hidden(name: str) -> bool:
     return folded in {".netrc", ".pypirc", ".npmrc", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"}
 
 
+def why_hidden(path: WorkspacePath) -> str:
+    """Say why no agent is shown what is at ``path``; "" for an ordinary file."""
+    if is_kept_file(path):
+        return ""
+    for part in path.parts[:-1]:
+        if part.casefold() in HIDDEN_FOLDERS:
+            return f"{path} is inside {part}, which is not shown to agents."
+    if hidden(path.name) or path.name.casefold() in HIDDEN_FOLDERS:
+        return f"{path} may hold secrets and is not shown to agents. Ask the human for what you need."
+    return ""
+
+
 def _path(raw: Json) -> WorkspacePath:
     path = parse_path(raw)
     if isinstance(path, Refusal):
         raise _Unreadable(str(path))
-    if is_kept_file(path):
-        return path
-    for part in path.parts[:-1]:
-        if part.casefold() in HIDDEN_FOLDERS:
-            raise _Unreadable(f"{path} is inside {part}, which is not shown to agents.")
-    if hidden(path.name) or path.name.casefold() in HIDDEN_FOLDERS:
-        raise _Unreadable(f"{path} may hold secrets and is not shown to agents. Ask the human for what you need.")
+    if why := why_hidden(path):
+        raise _Unreadable(why)
     return path
 
 
