@@ -89,7 +89,8 @@ ROWS = [
     (r"\*", "a", False), (r"\#a", "#a", True), ("#a", "#a", False), (r"\!a", "!a", True), ("a ", "a", True),
     (r"a\ ", "a ", True), ("a\r", "a", True), ("", "a", False),
     ("/", "a", False), ("a\\", "a\\", True), ("[[]", "[", True),
-    (r"[\\]", "\\", True), (r"[\]]", "]", True), ("a**b", "axb", True), ("a***b", "ab", True), ("a" + "*" * 40 + "b", "a" * 60, False),
+    (r"[\\]", "\\", True), (r"[\]]", "]", True), ("a**b", "axb", True), ("a***b", "ab", True),
+    ("a" + "*" * 40 + "b", "a" * 60, False),
     ("x[ab]y*", "xbyz", True), ("[ab][cd]", "ad", True),
 ]  # fmt: skip
 
