@@ -32,6 +32,8 @@ from rails.parsing.uncertain_blocks import TornBlockDetector
 
 _ACTION: Final = lazy(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 
+#: One of these is in every block and call that stands beside a request, unless the name of a tool is.
+_MORE: Final = lazy(r"`{3}|~{3}|[<{\[@]|\*{3}|Action")
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 
@@ -151,6 +153,9 @@ class AnswerParser:
 
     def _look_again(self, late: list[ParseEvent]) -> None:
         """Take patches and named blocks of an answer in which nothing was read, and refuse all other calls."""
+        words = "".join(self._prose)
+        if self._requests and not (_MORE.search(words) or any(name in words for name in self._tools)):
+            return  # as beside nearly every request
         from rails.parsing.proposals import second_look
         from rails.parsing.unread_calls import without_blocks
 
