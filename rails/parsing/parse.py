@@ -33,7 +33,7 @@ from rails.parsing.uncertain_blocks import TornBlockDetector
 _ACTION: Final = lazy(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 
 #: One of these is in every block and call that stands beside a request, unless the name of a tool is.
-_MORE: Final = lazy(r"`{3}|~{3}|[<{\[@✿]|\*{3}|Action|assistant|to=")
+_MORE: Final = lazy(r"`{3}|~{3}|[<{\[@✿]|\*{3}|Action|assistant|to=|diff --git")
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 
