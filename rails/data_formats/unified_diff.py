@@ -17,6 +17,7 @@ from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new
 
 _NUMBERS: Final = lazy(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _GIT: Final = lazy(r"diff --git \"?[a-z]/(?P<old>.*?)\"? \"?[a-z]/(?P<new>.*?)\"?\r?\Z")
+_DATE: Final = lazy(r"(?:\t| +\d{4}-\d\d-\d\d \d\d:\d\d).*")
 _NO_FILE: Final = "/dev/null"
 _NO_NEWLINE: Final = "\\"
 
@@ -77,7 +78,8 @@ def _files(lines: Sequence[str]) -> list[_File]:
                 files.append(file)
             file.old, file.new = _names(line[4:], lines[at + 1][4:])
             at += 1
-        elif line.startswith("@@"):
+        elif line.startswith("@@") or (at and lines[at - 1].startswith("+++ ") and line[:1] in (" ", "+", "-")):
+            at -= not line.startswith("@@")  # nothing stands between the names and the lines
             if file is None:
                 file = _File(at)
                 files.append(file)
@@ -91,7 +93,7 @@ def _files(lines: Sequence[str]) -> list[_File]:
 
 
 def _names(*sides: str) -> tuple[str, str]:
-    old, new = (side.partition("\t")[0].rstrip("\r ").strip('"') for side in sides)
+    old, new = (_DATE.sub("", side).rstrip("\r ").strip('"') for side in sides)
     if old[1:2] == "/" and old[1:] == new[1:] and old[0] != new[0]:  # i/ and w/, c/ and i/: what was compared
         return old[2:], new[2:]
     if old.startswith("a/") and new == _NO_FILE:

@@ -43,7 +43,9 @@ _S4_MARK: Final = lazy(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_r
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
-_NAMED_TOOL: Final = lazy(r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
+_NAMED: Final = r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})"""
+_NAMED_TOOL: Final = lazy(_NAMED)
+_FIRST_CALL: Final = lazy(rf"\s*\[\s*{{\s*[\"']{_NAMED}")
 #: Why a block is ignored that is no JSON and does not look like a call.
 BROKEN: Final = "broken JSON without a tool key"
 #: Behind a place in a message: where its lines and columns are counted.
@@ -310,13 +312,15 @@ def _refused(
 ) -> Refusal:
     from rails.parsing.remedies import fault_in_words, remedy
 
-    first = f"Tool call JSON is malformed: {block.explain(fault)}."
+    told = f"Tool call JSON is malformed: {block.explain(fault)}."
     reason = fault_in_words(block.body, repaired, block.first)
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
-    hint = remedy(repaired, progress.tool, (*progress.keys, *progress.found), tools, progress.path)
-    return Refusal(code, first + second, hint, at, min(at + 1, block.end))
+    first = _FIRST_CALL.match(block.body)
+    tool = first[1] if first else progress.tool
+    hint = remedy(repaired, tool, (*progress.keys, *progress.found), tools, progress.path)
+    return Refusal(code, told + second, hint, at, min(at + 1, block.end))
 
 
 def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> Refusal:

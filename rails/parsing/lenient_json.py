@@ -21,7 +21,7 @@ _STRUCTURE: Final = lazy(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
 _COMPLETE_KEY: Final = lazy(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
 #: The first member of a block whose outer braces were lost, and the one that makes it a call.
 _NO_BRACE: Final = lazy(r"(?:([\"'“]))?[A-Za-z_][\w-]{0,80}(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
-_NAMES_TOOL: Final = lazy(r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”]\s*(?:,|\Z)")
+_NAMES_TOOL: Final = lazy(r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”](?:\s*(?:,|\Z)|[ \t\r]*\n)")
 #: Tokens of a chat template before a block.
 _TOKENS_BEFORE: Final = lazy(r"\s*(?:\[TOOL_CALLS\]|<\|[\w/]{1,40}\|>|<tool_call>)\s*", re.IGNORECASE)
 #: A fence inside the fence.
@@ -48,7 +48,7 @@ _SINGLE: Final = ord("'")
 #: How many inner containers may turn out to be damaged before each is read step by step at once.
 _UNSOUND: Final = 4
 
-_REMARK_BEGINS: Final = lazy(r"[^\W\d_]|[(*;#>–—→•-]|//|/\*|<!--|\d{1,3}[.)]\s")
+_REMARK_BEGINS: Final = lazy(r"[^\W\d_]|[(*;#>-]|[^\x00-\x7f“”‘’«»„＂]|=>|//|/\*|<!--|\d{1,3}[.)]\s")
 #: How long a remark behind a block may be.
 _REMARK: Final = 2_000
 

@@ -57,7 +57,10 @@ def test_the_reading_that_parses_in_the_targets_language_is_taken(name):
 
 @pytest.mark.parametrize(
     "tail",
-    ["\nThis writes {x}.", " // writes { and }", "\n[/TOOL_CALLS]", "<|im_end|>", "\n# a {b} c", "\n(see {docs})"],
+    [
+        *("\nThis writes {x}.", " // writes { and }", "\n[/TOOL_CALLS]", "<|im_end|>", "\n# a {b} c", "\n(see {docs})"),
+        *("\n✅ Wrote {x}.", "\n=> {x}"),
+    ],
 )
 def test_prose_and_tokens_behind_a_block_may_hold_braces(tail):
     assert read(written("x") + tail)[0] == [{"path": "a.py", "content": "x"}]
@@ -81,6 +84,7 @@ def test_what_could_be_the_rest_of_the_block_is_no_remark(tail):
         ('{"tool" "write_file", "path": "a.py", "content": "x"}', "x"),
         ('{"tool" => "write_file", "path" => "a.py", "content" => "x"}', "x"),
         ('"tool": "write_file", "path": "a.py", "content": "x"', "x"),
+        ('"tool": "write_file"\n"path": "a.py"\n"content": "x"', "x"),
         ('{"tool": "write_file", path": "a.py", "content": "x"}', "x"),
         ('{"tool": "write_file", "path: "a.py", "content": "x"}', "x"),
         (

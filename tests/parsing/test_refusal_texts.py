@@ -142,6 +142,12 @@ def test_every_place_is_counted_from_the_answers_beginning(what, before):
     assert {int(one) for one in re.findall(r"[Ll]ine (\d+)", found.refusals[0].message)} == {line}
 
 
+def test_the_first_of_several_calls_is_the_template():
+    block = '[{"tool": "write_file", "path": "a.md", "content": "say "hi", then "bye""}, {"tool": "read_file"}]'
+    (refusal,) = parse(f"~~~json\n{block}\n~~~\n", SHAPES).refusals
+    assert '<tool name="write_file">\n' in refusal.hint
+
+
 HARD = [
     "a </content>\nb\n",
     "</tool>\n",
