@@ -21,7 +21,9 @@ _STRUCTURE: Final = lazy(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
 _COMPLETE_KEY: Final = lazy(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
 #: The first member of a block whose outer braces were lost, and the one that makes it a call.
 _NO_BRACE: Final = lazy(r"(?:([\"'“]))?[A-Za-z_][\w-]{0,80}(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
-_NAMES_TOOL: Final = lazy(r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”](?:\s*(?:,|\Z)|[ \t\r]*\n)")
+_NAMES_TOOL: Final = lazy(
+    r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”](?:\s*(?:,|\Z)|[ \t\r]*\n)"
+)
 #: Tokens of a chat template before a block.
 _TOKENS_BEFORE: Final = lazy(r"\s*(?:\[TOOL_CALLS\]|<\|[\w/]{1,40}\|>|<tool_call>)\s*", re.IGNORECASE)
 #: A fence inside the fence.
