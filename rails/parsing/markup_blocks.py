@@ -3,7 +3,7 @@
     directives     ``::: note`` … ``:::`` (Docusaurus, Pandoc); ``!!! note``, ``??? note`` and ``.. note::`` with what
                    is indented below them (MkDocs, reStructuredText)
     LaTeX          ``\\begin{verbatim}`` … ``\\end{verbatim}``, ``\\[`` … ``\\]``, ``$$`` … ``$$``
-    tags           ``[quote]`` … ``[/quote]``, and those between back-ticks that have a line of their own
+    tags           ``[quote]`` … ``[/quote]`` and ``{quote}``, in any brackets; those between back-ticks, in comments
     templates      ``{% raw %}`` … ``{% endraw %}``, ``{{#each}}`` … ``{{/each}}``, ``{{< note >}}`` …
     comments       ``/* … */``, ``{# … #}``, ``{{! … }}``, ``<%-- … --%>``, ``(* … *)``, ``--[[ … ]]``, ``=begin``
     strings        three quotation marks, alone or behind the name that they are assigned to
@@ -20,13 +20,14 @@ from collections.abc import Collection
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.parsing.quoted import INDENTED, OPEN, Container, has_mark
+from rails.parsing.quoted import COMMENT, INDENTED, OPEN, Container, find_mark, has_mark
 
 #: What a line begins with, behind blanks and the marks of a list, on which such a block could open.
 OPENINGS: Final = (
-    r"`</?[A-Za-z]|<%--|:::|\$\$|\\(?:\[|begin\{)|\[[A-Za-z]|\{[%{#]|/\*|\(\*|=begin\b|#\+|#\|"
-    r"|!!![ \t]|\?\?\?|\.\.[ \t]\w|[-=]{2,40}[ \t]*[A-Za-z8>\[✂%]"
-    r"|[#*~_+/(\[]{1,40}[ \t]*(?:BEGIN|START|[Bb]egin|[Ss]tart)\b"
+    r"`</?[A-Za-z]|<(?:!--|%|[|｜]?\w{0,40}(?i:begin|start)|<<[ \t]*\r?\n)|:::|\$\$|\\(?:\[|begin\{)"
+    r"|[\[{(«‹⟨《【『]{1,3}[ \t]*\w|\{(?:[%{#]|/\*)"
+    r"|/\*|\(\*|=begin\b|#(?:[+|]|if |region)|//[ \t]*#|!!![ \t]|\?\?\?|\.\.[ \t]\w|@start|>>>|%%|\|\|"
+    r"|[-=]{2,40}[ \t]*[A-Za-z8>\[✂%]|[#*~_+/(\[]{1,40}[ \t]*(?:\w{1,40}[ _-])?(?:BEGIN|START|[Bb]egin|[Ss]tart)\b"
 )
 _OPENING: Final = lazy(rf"([ \t\ufeff]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+){{0,4}})(?:{OPENINGS})")
 _EOL: Final = r"[ \t]*\r?(?:\n|\Z)"
@@ -35,6 +36,7 @@ _OPEN_END: Final = lazy(
     r"<<<?[-~]?[ \t]?(?:'(\w{1,40})'|\"(\w{1,40})\"|\\?([A-Z][A-Z0-9_]{0,40}))(?:[ \t]*[>|&;)][^\n]*)?"
     rf"{_EOL}|(\"{{3}}|'{{3}})(?![^\n]*\4)"
 )
+_OF: Final = r"(?:[ \t_-]?OF\b|[ \t_-]of_)?[ \t_:.-]*"
 _TITLED: Final = lazy(r"(?:!!!|\?\?\?\+?)[ \t]+[\w\"]|\.\.[ \t]+[\w:.-]{1,60}::")
 
 #: A block's name, what opens it, and what closes it: ``NAME`` stands for what the first group of the opening holds,
@@ -45,7 +47,6 @@ _FORMS: Final = (
     ("a LaTeX environment", r"\\begin\{([\w*-]{1,40})\}", r"\\(?:(end)|begin)\{NAME\}"),
     ("a formula", r"\$\$(?![^\n]*\$\$)", r"\$\$"),
     ("a formula", r"\\\[(?![^\n]*\\\])", r"\\\]"),
-    ("[NAME]", rf"\[([A-Za-z][\w-]{{1,40}})(?:[ \t=][^\]\n]{{0,200}})?\](?={_EOL})", r"\[(/)?NAME\b[^\]\n]*\]"),
     ("a template", r"\{%[-+]?[ \t]*([A-Za-z]\w{0,40})\b(?![^\n]*%\}[^\n]*\{%)", r"\{%[-+]?[ \t]*(end_?)?NAME\b"),
     (
         "a template",
@@ -55,10 +56,10 @@ _FORMS: Final = (
     *(
         ("a comment", rf"{start}(?![^\n]*{end})", end)
         for start, end in (
-            (r"/\*", r"\*/"),
+            (r"\{?/\*", r"\*/"),
             (r"\{#", r"#\}"),
             (r"\{\{!", r"\}\}"),
-            (r"<%--", r"--%>"),
+            (r"<%", r"%>"),
             (r"\(\*", r"\*\)"),
             (r"--\[\[", r"\]\]"),
             (r"#\|", r"\|#"),
@@ -66,16 +67,30 @@ _FORMS: Final = (
         )
     ),
     ("an Org block", r"#\+begin_(\w{1,40})", r"#\+(?:(end)|begin)_NAME\b"),
-    ("a cutting", r"[-=]{2,40}[ \t]*(?:8<|>8|%<|>%|✂)", r"(?:8<|>8|%<|>%|✂)"),
-    (
-        "a marked block",
-        rf"[^\w\n]{{1,40}}(?:BEGIN|START)(?:[ \t]+OF)?[ \t:]+(\w[^\n]{{0,60}}?)[^\w\n]{{0,40}}{_EOL}",
-        r"^[^\w\n]{1,40}(?:END|STOP)(?:[ \t]+OF)?[ \t:]+NAME\b",
+    ("a PlantUML diagram", r"@start(\w{1,20})", r"@end(?:NAME)"),
+    ("code that is left out", r"#[ \t]*if[ \t]+(?:0|false)\b", r"^[ \t]*#[ \t]*endif\b"),
+    ("a region", r"(?://[ \t]*)?#region\b", r"#endregion\b"),
+    *(
+        ("a quotation", rf"{mark}(?={_EOL})", rf"^[ \t]*{end}(?={_EOL})")
+        for mark, end in ((r">>>", r">>>"), (r"<<<", r">>>"), (r"%%", r"%%"), (r"\|\|", r"\|\|"))
     ),
+    ("a quotation", r"\{\{[A-Za-z][\w ]{0,40}\|(?![^\n]*\}\})", r"\}\}"),
+    ("a cutting", r"[-=]{2,40}[ \t]*(?:8<|>8|%<|>%|✂)", r"(?:8<|>8|%<|>%|✂)"),
+    *(
+        ("a marked block", rf"{opening}[^\w\n]{{0,40}}{_EOL}", rf"^[^\w\n]{{1,40}}{end}(?![^\W_])")
+        for opening, end in (
+            (rf"[^\w\n]{{1,40}}(?:BEGIN|START){_OF}(\w[^\n]{{0,60}}?)", rf"(?:END|STOP){_OF}NAME"),
+            (r"[^\w\n]{1,40}(\w[^\n]{0,60}?)[ \t_:.-]+(?:BEGIN|START)S?", r"NAME[ \t_:.-]+(?:END|STOP)S?"),
+            (r"[-=]{3,40}[ \t]*(\w[^\n]{0,60}?)(?=[ \t]*[-=]{3})", rf"(?:END|/){_OF}NAME"),
+        )
+    ),
+    ("a block of Jira", rf"\{{(code|noformat|quote|panel)(?::[^}}\n]{{0,200}})?\}}(?={_EOL})", r"\{NAME\}"),
     (
-        "a marked block",
-        rf"[-=]{{3,40}}[ \t]*(\w[^\n]{{0,60}}?)[ \t]*[-=]{{3,40}}{_EOL}",
-        r"^[ \t]*[-=]{3,40}[ \t]*(?:END|/)(?:[ \t]+OF)?[ \t:]*NAME\b",
+        "[NAME]",
+        rf"(?:[\[{{(«‹⟨《【『]{{1,3}}|<!--)[ \t]*([A-Za-z][\w-]{{1,40}})"
+        rf"(?:(?:[=:]|[ \t]+[\w-]+=)[^\n\[\]{{}}()<>]{{0,200}})?"
+        rf"[ \t]*(?:[\]}})»›⟩》】』]{{1,3}}|-->)(?={_EOL})",
+        r"(?:[\[{(«‹⟨《【『]|<!--)[ \t]*(?=(/|end[ _-]?NAME\b|NAME[ \t:_-]+end\b)?)(?:/[ \t]*|end[ _-]?)?NAME\b",
     ),
 )
 _OPENERS: Final = tuple(lazy(opening, re.IGNORECASE) for _, opening, _ in _FORMS)
@@ -84,7 +99,7 @@ _OPENERS: Final = tuple(lazy(opening, re.IGNORECASE) for _, opening, _ in _FORMS
 def find_markup(line: str, ours: Collection[str]) -> Container | None:
     """Return the block that this line, its opening, begins. ``ours`` are the names of tags that are read."""
     opening = _OPENING.match(line)
-    if opening is None or (has_mark(line) >= 0 and line[opening.end(1)] != "`"):
+    if opening is None or (line[opening.end(1)] != "`" and _is_marked(line, ours)):
         return None
     start = opening.end(1)
     if _TITLED.match(line, start):
@@ -100,6 +115,12 @@ def find_markup(line: str, ours: Collection[str]) -> Container | None:
             end = re.compile(closing.replace("NAME", re.escape(name)), re.M | re.IGNORECASE)
             return Container("element", label.replace("NAME", name), 0, len(line), end)
     return None
+
+
+def _is_marked(line: str, ours: Collection[str]) -> bool:
+    """Return whether a container of another kind begins or ends on this line, other than a comment that it closes."""
+    mark = find_mark(line, ours) if has_mark(line) >= 0 else None
+    return mark is not None and not (mark.label == COMMENT and "-->" in line)
 
 
 def find_open_end(line: str) -> Container | None:

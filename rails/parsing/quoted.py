@@ -88,6 +88,8 @@ _HARMONY_END: Final = r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|as
 
 
 COMMENT: Final = "a comment"
+#: Who else speaks in a conversation: a model that goes on for them makes up what they say.
+_OTHERS: Final = r"(?:user|human|system|developer|tool|observation)"
 
 
 class _Token(NamedTuple):
@@ -157,6 +159,14 @@ _TOKENS: Final = (
     _Token("thought", "<|START_THINKING|>", r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
     _Token("quote", "<|START_TOOL_RESULT|>", r"<\|START_TOOL_RESULTS?\|>", r"<\|END_TOOL_RESULTS?\|>"),
     _Token("call", "<start_function_call>", r"<start_function_call>", r"<end_function_call>"),
+    _Token(
+        "quote",
+        "another's turn",
+        rf"<\|(?:im_start|start_of_role|start|start_header_id)\|>[ \t]*{_OTHERS}\b|<start_of_turn>[ \t]*{_OTHERS}\b"
+        rf"|<\|(?:{_OTHERS}|tool_response)\|>",
+        r"<\|(?:im_end|eot_id|eom_id|end|end_of_turn|end_of_text)\|>|<end_of_turn>|<\|assistant\|>"
+        r"|(?=<\|(?:im_start|start_of_role|start|start_header_id)\|>|<start_of_turn>)|<\|/tool_response\|>",
+    ),
     _Token("quote", COMMENT, r"<!--", r"-->"),
     _Token("quote", "CDATA", r"<!\[CDATA\[", r"\]\]>"),
     _Token("patch", "a patch", r"\*\*\* Begin Patch\b", r"\*\*\* End Patch\b[^\n]*"),
@@ -197,7 +207,7 @@ def _any_case(words: Iterable[str]) -> str:
 #: A quick look: is there anything that could be a mark? No false negatives. It begins with plain characters, and no
 #: letter case is folded, so that the search runs from one of them to the next.
 _HINT: Final = lazy(
-    rf"<(?:[|｜!]|{_any_case(['start_f', 'unused9', 'channel|'])}"
+    rf"<(?:[|｜!]|{_any_case(['start_f', 'start_of_turn', 'unused9', 'channel|'])}"
     rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
     rf"(?:{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w)"
     rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
@@ -250,10 +260,10 @@ class Container:
         """The pattern that finds its closing mark."""
         return self.closing.pattern if self.closing is not None else ""
 
-    def ends_in(self, text: str, start: int) -> bool:
-        """Return whether a closing mark of its kind stands in ``text`` from ``start`` on."""
-        marks = self.closing.finditer(text, start) if self.closing is not None else ()
-        return any(found[1] if found.re.groups else True for found in marks)
+    def last_end(self, text: str) -> int:
+        """Return where the last closing mark of its kind begins in ``text``, -1 for none."""
+        marks = self.closing.finditer(text) if self.closing is not None else ()
+        return max((found.start() for found in marks if not found.re.groups or found[1]), default=-1)
 
 
 class Closed(NamedTuple):
@@ -321,6 +331,8 @@ OPEN: Final = frozenset(
     | {"final_answer", "final_response", "html", "main", "message", "p", "reply", "request", "requests", "response"}
     | {"section", "solution", "step", "steps", "task", "tools", "turn"}
 )
+#: A name whose closing mark has another one: <example_start> … <example_end>.
+_BEGINS: Final = lazy(r"(?:\b|_)(?:begin|start)(?:_|\b)")
 _ELEMENT: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z][\w.:-]{0,60})((?:[ \t][^<>\n]{0,500})?)>")
 
 
@@ -330,7 +342,7 @@ def find_element(line: str, ours: Collection[str]) -> Container | None:
     name = found[1].lower() if found else ""
     if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours:
         return None
-    if (name in OPEN and " name=" not in found[2]) or _MARK.match(line, found.start(1) - 1):
+    if _BEGINS.search(name) or (name in OPEN and " name=" not in found[2]) or _MARK.match(line, found.start(1) - 1):
         return None
     return Container("element", name, 0, found.end(), _either_tag(name), "<")
 

@@ -103,7 +103,8 @@ class Scanner:
         self._before = ""
         self._after: list[str] = []  # prose behind an XML call that is held
         self._retreats = 0
-        self._unclosed: set[str] = set()  # patterns of closing marks that stand nowhere behind this
+        self._rest: tuple[int, str] | None = None  # of the answer, once its end is known, and where that begins
+        self._last_ends: dict[str, int] = {}  # patterns of closing marks, and where the last one stands
         self.strays = quoted.Strays()
         self._ours: frozenset[str] | None = None
 
@@ -255,8 +256,14 @@ class Scanner:
         return self._ours
 
     def _never_ends(self, container: quoted.Container) -> bool:
-        """Return whether this is an element whose closing mark stands nowhere in the rest of the answer."""
-        return container.kind == "element" and container.closing_text in self._unclosed
+        """Return whether this is an element whose closing mark is known to stand nowhere in the rest of the answer."""
+        if container.kind != "element" or self._rest is None:
+            return False
+        start, text = self._rest
+        key = container.closing_text
+        if key not in self._last_ends:
+            self._last_ends[key] = start + container.last_end(text)
+        return self._last_ends[key] < self.offset
 
     def _region(self, container: quoted.Container) -> QuotedRegion:
         """Return the region that a container's opening mark begins here."""
@@ -285,8 +292,8 @@ class Scanner:
             line_end = text.find("\n", end) + 1
             end = line_end if line_end and not text[end:line_end].strip() else end
         self.offset = stretch.start + end
-        if isinstance(stretch, QuotedRegion) and not stretch.container.ends_in(text, end):
-            self._unclosed.add(stretch.container.closing_text)
+        if isinstance(stretch, QuotedRegion):  # only the end of the answer shows that it is never closed
+            self._rest = self._rest or (stretch.start, text)
         if isinstance(stretch, QuotedRegion) or (isinstance(stretch, XmlCall) and stretch.follower.prose):
             yield from self._prose_at(stretch.start, text[:end])
         else:

@@ -199,6 +199,22 @@ MARKUP = {
         ("cat > notes.md <<'EOF'", "EOF"),
         ("- note <<~EOT", "EOT"),
         ("- <<<<<<< HEAD\n  a\n  =======", "  >>>>>>> main"),
+        ("{code:json}", "{code}"),
+        ("<!-- BEGIN example -->", "<!-- END example -->"),
+        ("<!-- example:start -->", "<!-- example:end -->"),
+        ("<!-- example -->", "<!-- /example -->"),
+        ("[[EXAMPLE]]", "[[/EXAMPLE]]"),
+        ("«example»", "«/example»"),
+        ("<|example_start|>", "<|example_end|>"),
+        ("<example_start>", "<example_end>"),
+        ("[Start of log]", "[End of log]"),
+        (">>>", ">>>"),
+        ("%%", "%%"),
+        ("#if 0", "#endif"),
+        ("// #region old", "// #endregion"),
+        ("@startuml", "@enduml"),
+        ("{{Quote|", "}}"),
+        ("{/* was", "*/}"),
         ("&lt;email&gt;\n<email>", "</email>\n&lt;/email&gt;"),
     )
 }
@@ -208,6 +224,13 @@ ESCAPED = {
     for name in ("think", "example")
 }
 OTHERS |= MARKUP | ESCAPED
+#: Turns of others, which a model makes up.
+OTHERS |= {
+    "<|im_start|>user": ("<|im_start|>user\n", "<|im_end|>\n"),
+    "<start_of_turn>tool": ("<start_of_turn>tool\n", "<end_of_turn>\n"),
+    "<|start_header_id|>user": ("<|start_header_id|>user<|end_header_id|>\n", "<|eot_id|>\n"),
+    "<|observation|>": ("<|observation|>\n", "<|assistant|>\n"),
+}
 #: What begins its line, and is no container where it is not closed.
 ALONE = (*ELEMENTS, "write_to_file", "lov-write", "action", *(one for one in MARKUP if "<<<" not in one))
 #: Containers whose calls are told where nothing else was asked for.
