@@ -40,7 +40,12 @@ _NAMES: Final = (
 )
 #: What a configuration file extends, or names as a schema: quoted, one or several.
 _EXTENDS: Final = re.compile(
-    rb"""["']?\b(?:extends?|schema|plugins|ref)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*')"""
+    rb"""["']?\b(?:extends?|schema|plugins|ref)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*'"""
+    rb"""|(?:\s*-[ \t]*["'][^"'\n]*["'])+)"""
+)
+#: A word of YAML without quotes: after a key, in a list.
+_BARE: Final = re.compile(
+    rb"""(?m)(:[ \t]+|[\[,][ \t]*|^[ \t]*-[ \t]+)([^\s"'\[\]{}#&*!|>%@`,][^"'#,\[\]\n]*?)(?=[ \t]*(?:$|[#,\]]))"""
 )
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
@@ -107,20 +112,49 @@ def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, byt
     raise CheckError(f"the configuration is extended more than {_ROUNDS} times")
 
 
-def extended_by(project: Path, paths: Sequence[str]) -> set[str]:
-    """Return those of ``paths`` that configuration extends which goes by another name, at any remove."""
-    waiting, seen = [*_places(paths)], set[str]()
+def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[str]:
+    """Return every path by which checks are configured, at any remove, and what links among them lead to.
+
+    ``project`` holds the configuration in force; ``home`` is the project itself, whose git knows more than those that
+    could speak about ``paths``.
+    """
+    has_git = any((folder / ".git").exists() for folder in (home, *home.parents))
+    waiting, seen = (
+        [*_places(paths), *filter(is_configuration, listing.indexed_files(home) if has_git else ())],
+        set[str](),
+    )
     while waiting and len(seen) < _MOST:
         if (name := waiting.pop()) not in seen:
             seen.add(name)
-            data = _on_disk(project, name) if name.rpartition("/")[2] not in _NOT_EXTENDING else None
-            waiting += _data_named(name, data) if data else ()
-    return {path for path in seen.intersection(paths) if not is_configuration(path)}
+            if data := _on_disk(project, name):
+                waiting += _data_named(name, data)
+                real = os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))
+                waiting += [] if real.startswith("..") else [real]
+    return seen
+
+
+def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:
+    """Return those of ``paths`` by which checks are configured and that go by another name."""
+    return {path for path in configuration(project, home, paths).intersection(paths) if not is_configuration(path)}
 
 
 def _data_named(name: str, data: bytes) -> Iterator[str]:
     """Yield the data that configuration extends; of a program, what it quotes."""
-    return (path for path in _extended(name, data) if path.endswith(_DATA))
+    if name.endswith("package.json"):
+        data = _of_package(data)
+    elif name.rpartition("/")[2] in _NOT_EXTENDING:
+        return
+    else:
+        yield from (path for path in named_by(name, data) if path.endswith(_DATA))
+    yield from (path for path in _stated(name, data) if path.endswith(_DATA) or is_configuration(path))
+
+
+def _of_package(data: bytes) -> bytes:
+    """Return what a package's manifest says of its linters and formatters."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(package := json.loads(data), dict):
+            return json.dumps({"eslint": package.get("eslintConfig"), "extends": package.get("prettier")}).encode()
+    return b""
 
 
 def _held(
@@ -159,6 +193,11 @@ def _places(paths: Iterable[str]) -> Iterator[str]:
 def _extended(name: str, data: bytes) -> Iterator[str]:
     """Yield the paths within the project that a configuration file may mean by what it extends or names."""
     yield from named_by(name, data)
+    yield from _stated(name, data)
+
+
+def _stated(name: str, data: bytes) -> Iterator[str]:
+    """Yield the paths within the project that a configuration file says it extends."""
     data = _plain(name, data)
     folder = name.rpartition("/")[0]
     for found in _EXTENDS.finditer(data):
@@ -175,6 +214,8 @@ def _plain(name: str, data: bytes) -> bytes:
     with contextlib.suppress(CheckError):
         if name.endswith(".toml"):
             return json.dumps(parse_toml(data, name), ensure_ascii=False, default=str).encode("utf-8", "replace")
+    if name.endswith((".yml", ".yaml", "rc")):
+        data = _BARE.sub(rb'\1"\2"', data)
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)).encode("utf-8", "replace"), data)
 
 

@@ -349,7 +349,7 @@ class Gate:
         if any(path.endswith((".toml", ".json", ".jsonc", ".yaml", ".yml")) for path, _, _ in sides):
             from rails.gate import approved_state, weakened_config
 
-            extended = approved_state.extended_by(self.project, [path for path, _, _ in sides])
+            extended = approved_state.extended_by(self.project, home, [path for path, _, _ in sides])
             for path, was, now in sides:
                 yield from weakened_config.of_extended(path, was, now) if path in extended else ()
 

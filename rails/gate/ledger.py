@@ -62,6 +62,7 @@ class _Reader:
     chosen: dict[WorkspacePath, None] = field(default_factory=dict)
     deleted: dict[WorkspacePath, None] = field(default_factory=dict)
     missed: dict[tuple[str, str], NotChecked] = field(default_factory=dict)
+    configured: set[str] = field(default_factory=set)
 
     def miss(self, path: str, check: str, reason: str, *, required: bool) -> None:
         """Keep why a path is not checked."""
@@ -96,8 +97,7 @@ class _Reader:
         if entry.kind == "file":
             self.choose(path)
         elif entry.kind == "link":
-            inside = self.leads_inside(path)
-            self.miss(path, "read", "it is a link; links are not followed", required=compared and not inside)
+            self.miss_link(path, "links are not followed")
         elif entry.kind == "repository":
             known = path in self.index and self.index[path].mode == _REPOSITORY
             what = "it is a repository of its own" + (", recorded by its commit" if known else "")
@@ -105,6 +105,22 @@ class _Reader:
         else:
             what = "it is a pipe, a socket or a device" if entry.kind == "special" else "the folder cannot be read"
             self.miss(path, "read", what, required=compared or entry.kind == "closed")
+
+    def miss_link(self, path: str, why: str) -> None:
+        """Keep that a link is not checked; it has to be looked at where it leads out or to what configures checks."""
+        configures = self.base is not None and self.configures(path)
+        words = f"it is a link; {why}{', and checks are configured by it' if configures else ''}"
+        required = configures or (self.base is not None and not self.leads_inside(path))
+        self.miss(path, "read", words, required=required)
+
+    def configures(self, path: str) -> bool:
+        """Whether checks are configured by what is at ``path`` or in it."""
+        from rails.gate import approved_state
+
+        if approved_state.is_configuration(path):
+            return True
+        self.configured = self.configured or approved_state.configuration(self.project, self.project)
+        return any(name == path or name.startswith(f"{path}/") for name in self.configured)
 
     def leads_inside(self, path: str) -> bool:
         """Whether a link leads to something else of the project, which stands in the ledger by itself."""
@@ -147,8 +163,7 @@ def _staged(reader: _Reader) -> None:
         if now.mode == _REPOSITORY:
             reader.miss(path, "read", "it is a repository of its own, recorded by its commit", required=False)
         elif now.mode == _LINK:
-            outside = reader.base is not None and not reader.leads_inside(path)
-            reader.miss(path, "read", "it is a link; a link has no text of its own", required=outside)
+            reader.miss_link(path, "a link has no text of its own")
         else:
             reader.choose(path)
     for path in base:

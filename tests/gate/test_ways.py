@@ -13,6 +13,9 @@ import pytest
 from rails.cli import main
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
+from rails.gate.approved_state import extended_by
+from rails.gate.ledger import read_ledger
+from rails.git.revisions import EMPTY_TREE
 
 pytestmark = pytest.mark.usefixtures("shared_workers")
 SPEC = importlib.util.spec_from_file_location("ways", Path(__file__).parent / "ways.py")
@@ -232,3 +235,35 @@ def test_what_configuration_extends_is_configuration_by_any_name(planted, monkey
     assert [(one.path, one.rule) for one in verdict.findings] == [("conf/two.toml", "gate-config-weakened")]
     changes = [FileChange(WorkspacePath("conf/two.toml"), EXTENDED["conf/two.toml"].encode(), None)]
     assert [one.rule for one in world.gate.judge(ChangeSet(tuple(changes))).findings] == ["gate-config-weakened"]
+
+
+#: Folder, configuration in it, and what it extends by another name.
+SPEAKS = [
+    ("a", "ruff.toml", 'extend = "../shared/a.toml"\n', "shared/a.toml"),
+    ("b", "package.json", '{"eslintConfig": {"extends": ["./conf/b.json"]}}', "b/conf/b.json"),
+    ("c", "package.json", '{"prettier": "./conf/c.json"}', "c/conf/c.json"),
+    ("d", ".eslintrc.yml", "extends: ./conf/d.yml  # ours\n", "d/conf/d.yml"),
+    ("e", ".eslintrc", "root: true\nextends:\n  - ../shared/e.yaml\n  - other\n", "shared/e.yaml"),
+    ("f", ".prettierrc", "link: ../shared/f.json", "shared/f.json"),
+    ("g", "tsconfig.json", '{"extends": "./conf/g.json"}', "g/real/g.json"),
+]
+
+
+def test_every_road_by_which_checks_are_configured_is_known_and_a_link_on_it_is_asked_about(tmp_path):
+    for folder, name, text, _ in SPEAKS:
+        (tmp_path / folder).mkdir()
+        if text.startswith("link: "):
+            (tmp_path / folder / name).symlink_to(text.removeprefix("link: "))
+        else:
+            (tmp_path / folder / name).write_text(text)
+    for path in (*(path for *_, path in SPEAKS), "b/data.json"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("")
+    (tmp_path / "g/conf").symlink_to("real")
+    (tmp_path / "g/other").symlink_to("real")
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    subprocess.run(["git", "-C", tmp_path, "add", "-A"], check=True)
+    paths = [*(path for *_, path in SPEAKS), "b/data.json"]
+    assert extended_by(tmp_path, tmp_path, paths) == {path for *_, path in SPEAKS}
+    required = {miss.path: miss.required for miss in read_ledger(tmp_path, [], base=EMPTY_TREE, staged=True).missed}
+    assert required == {"f/.prettierrc": True, "g/conf": True, "g/other": False}
