@@ -126,8 +126,8 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
     while waiting and len(seen) < _MOST:
         if (name := waiting.pop()) not in seen:
             seen.add(name)
-            if data := _on_disk(project, name):
-                waiting += _data_named(name, data)
+            if os.path.lexists(home / name):
+                waiting += _data_named(name, _on_disk(project, name) or b"")
                 real = os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))
                 waiting += [] if real.startswith("..") else [real]
     return seen
