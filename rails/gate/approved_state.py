@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.dataclass import dataclass
-from rails.core.errors import CheckError
+from rails.core.errors import CheckError, UsageError
 from rails.core.scratch import kept_folder
 from rails.gate.support.config_files import parse_toml, read_config_file
 from rails.gate.support.quoted_paths import named_by
@@ -118,11 +118,10 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
     ``project`` holds the configuration in force; ``home`` is the project itself, whose git knows more than those that
     could speak about ``paths``.
     """
-    has_git = any((folder / ".git").exists() for folder in (home, *home.parents))
-    waiting, seen = (
-        [*_places(paths), *filter(is_configuration, listing.indexed_files(home) if has_git else ())],
-        set[str](),
-    )
+    waiting, seen = [*_places(paths)], set[str]()
+    if any((folder / ".git").exists() for folder in (home, *home.parents)):
+        with contextlib.suppress(UsageError, CheckError):  # a repository that git cannot read has its own error
+            waiting += listing.indexed_by_name(home, _NAMES)
     while waiting and len(seen) < _MOST:
         if (name := waiting.pop()) not in seen:
             seen.add(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -52,6 +52,13 @@ def indexed_files(project: Path) -> dict[str, Tracked]:
         tag, mode, name, _ = facts.split(" ")
         found[path] = Tracked(mode, name, tag == "S")
     return found
+
+
+def indexed_by_name(project: Path, names: Collection[str]) -> list[str]:
+    """Return the paths in the index that have one of ``names``, in any folder."""
+    wanted = {os.fsencode(name) for name in names}
+    paths = _git(project, "ls-files", "-z").split(b"\0")
+    return [os.fsdecode(path) for path in paths if path[path.rfind(b"/") + 1 :] in wanted]
 
 
 def files_at(project: Path, revision: str) -> dict[str, Tracked]:
