@@ -6,6 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rails.core.errors import WorkspaceError
+from rails.edits import merge
 from rails.edits.merge import Conflict, Merged, merge3
 
 BASE = b"a\nb\nc\nd\ne\n"
@@ -22,6 +24,8 @@ BASE = b"a\nb\nc\nd\ne\n"
         (b"a\nb\nc\nd\ne", b"A\nb\nc\nd\ne\n", b"A\nb\nc\nd\ne"),
         (b"a\r\nb\nc\nd\ne\n", b"a\nb\nc\nd\nE\r\n", b"a\r\nb\nc\nd\nE\r\n"),
         (b"A\nb\nc\nd\ne\n", b"A\nb\nc\nd\ne\n", b"A\nb\nc\nd\ne\n"),
+        (BASE, b"b\na\nc\nd\ne\n", b"b\na\nc\nd\ne\n"),
+        (b"b\nc\na\nd\ne\n", b"a\nb\nc\nd\nE\n", b"b\nc\na\nd\nE\n"),
     ],
 )
 def test_changes_in_different_places_are_both_kept(ours, theirs, result):
@@ -60,7 +64,22 @@ def test_repeated_lines_are_never_taken_for_each_other():
 def test_the_lines_that_were_kept_are_named():
     assert merge3(BASE, b"a\nB\nB2\nc\nd\ne\n", b"a\nb\nc\nd\nE\n").kept == ((2, 3),)
     assert merge3(BASE, b"a\nc\nd\ne\n", b"a\nb\nc\nd\nE\n").kept == ((2, 1),)
+    assert merge3(BASE, b"1\n2\na\nb\nC\nd\ne\n", b"a\nb\nc\nd\nE\n").kept == ((1, 2), (5, 5))
+    assert merge3(b"}\n\nm\nz\n", b"}\n\n}\n\nm\nz\n", b"}\n\nm\nZ\n").kept == ((3, 4),)
+    both = [b"%b\n}\n\nm\n}\n\n%b\n" % sides for sides in ((b"x", b"z"), (b"y", b"z"), (b"x", b"Z"))]
+    assert merge3(*both).kept == ((1, 1),), "what repeats below it is none of it"
     assert merge3(BASE, b"a\nB\nc\nd\ne\n", b"a\nBB\nc\nd\ne\n") == Conflict(2, 2)
+    assert merge3(BASE, b"a\nB\nB\nc\nd\ne\n", b"a\nBB\nc\nd\ne\n") == Conflict(2, 3)
+    assert merge3(BASE, b"b\nc\nd\ne\n", b"A\nb\nc\nd\ne\n") == Conflict(1, 1), "where something is gone"
+    assert merge3(BASE, b"a\nb\nc\ne\n", b"a\nn\nb\nc\nD\ne\n") == Conflict(4, 4), "numbered as ours is"
+    assert merge3(b"a\nm\nx", b"a\nm\nx\n", b"A\nm\nx").kept == ((3, 3),)
+
+
+@pytest.mark.parametrize("anchor", [(0, 1, 0), (0, 0, 1), (1, 0, 0)])
+def test_pieces_that_do_not_add_up_to_each_of_the_texts_are_never_a_merge(monkeypatch, anchor):
+    monkeypatch.setattr(merge, "_anchors", lambda *_: [anchor])
+    with pytest.raises(WorkspaceError, match=r"A merge would have lost bytes\. Nothing was planned\."):
+        merge3(b"a\nb\n", b"a\nb\n", b"a\nb\n")
 
 
 TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"\n", b"}\n", b"e\r\n"]), max_size=12)
