@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.approval.decision import Decision, sign_changes, still_valid
-from rails.approval.edit import HumanEditError, edit_summary, edited, hunks, in_editor, run_editor, without_hunks
+from rails.approval.edit import (
+    HumanEditError,
+    edit_summary,
+    edited,
+    edited_run,
+    hunks,
+    in_editor,
+    parameters_in_editor,
+    run_editor,
+    without_hunks,
+)
 from rails.core.changes import ChangeSet
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
@@ -37,6 +47,10 @@ def test_an_edited_proposal_is_judged_again_and_has_its_own_digest(make, judge):
     assert again.digest != request.digest
     assert again.notes[0] == "edited by the human"
     assert again.requests == request.requests
+    doubtful = replace(request, doubts=("a doubt",), model="m")
+    again = edited(doubtful, {APP: b"a = 3\n"}, judge, from_project=("edit_file",))
+    assert (again.doubts, again.model, again.id, again.agent) == (("a doubt",), "m", request.id, request.agent)
+    assert any("comes from the project" in risk for risk in again.risks)
 
 
 def test_the_gates_verdict_on_the_edit_is_what_is_asked_about(make, judge):
@@ -85,6 +99,51 @@ def test_the_agent_is_told_exactly_what_the_human_changed(make, judge):
         "+a = 3",
     ]
     assert edit_summary(request, request) == ""
+    assert edit_summary(request, make.ask(*request.changes.changes, make.change("c.py"))) == "", (
+        "what is more is no edit"
+    )
+    for mine, other in ((b"\0", b"x\n"), (b"x\n", b"\0")):
+        sides = (make.ask(make.change(after=one)) for one in (mine, other))
+        assert edit_summary(*sides).splitlines()[1:] == ["src/app.py: replaced by other content that is not text."]
+
+
+def test_a_run_is_asked_about_with_the_parameters_of_the_human_and_the_agent_is_told_them(make):
+    request = replace(make.ask_tool(path="t\xe9sts", fast=True), model="m")
+
+    def edits(places):
+        (place,) = places
+        assert place.read_text("utf-8") == '{\n  "path": "t\xe9sts",\n  "fast": true\n}\n'
+        place.write_bytes(b'{"path": "x\xff"}')
+
+    assert parameters_in_editor(request, edits) == '{"path": "x\ufffd"}'
+    other = replace(request.tool_request, parameters={"path": "src", "fast": True})
+    again = edited_run(
+        request, "typed", lambda asked, text: other if (asked, text) == (request.tool_request, "typed") else ""
+    )
+    assert (again.tool_request, again.notes, again.model, again.agent) == (
+        other,
+        ("edited by the human",),
+        "m",
+        "coder",
+    )
+    assert edit_summary(request, again).splitlines()[1:] == [
+        "--- parameters (yours)",
+        "+++ parameters (approved)",
+        "@@ -1,4 +1,4 @@",
+        " {",
+        '-  "path": "t\xe9sts",',
+        '+  "path": "src",',
+        '   "fast": true',
+        " }",
+    ]
+    for asked, found, words in (
+        (make.ask(), other, "There are no parameters to edit."),
+        (request, "fast has to be true.", "fast has to be true."),
+        (request, request.tool_request, "Nothing was changed."),
+    ):
+        with pytest.raises(HumanEditError) as told:
+            edited_run(asked, "", lambda *_, found=found: found)
+        assert str(told.value) == words
 
 
 def test_what_a_formatter_did_to_an_unedited_file_is_no_edit(make):
@@ -123,6 +182,9 @@ def test_what_is_not_text_cannot_be_taken_in_part(make):
     assert hunks(binary) == []
     with pytest.raises(HumanEditError, match="not text"):
         without_hunks(binary, {0})
+    recoded = make.change(before="\u4e16\nb\nc\n".encode(), after="\xe9\nb\nd\n".encode("latin-1"))
+    with pytest.raises(HumanEditError, match=r"src/app\.py changes its encoding; it cannot be taken in part\."):
+        without_hunks(recoded, {0})
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "d\r"]), max_size=10).map(lambda x: "\n".join(x).encode())

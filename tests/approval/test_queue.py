@@ -89,7 +89,7 @@ def test_an_approval_in_the_page_is_signed_like_any_other(make):
 
 def test_a_denial_brings_its_reason_and_a_stop_stops(make):
     decision = Desk().answers(("deny", {"reason": "use argparse"})).queue.decide(make.ask())
-    assert (decision.answer, decision.reason) == ("deny", "use argparse")
+    assert (decision.answer, decision.reason, decision.of) == ("deny", "use argparse", make.ask().digest)
     assert Desk().answers(("abort", {})).queue.decide(make.ask()).answer == "abort"
 
 
@@ -205,6 +205,7 @@ def test_a_grant_holds_the_rule_that_was_shown_for_as_often_as_was_said(make):
     desk = Desk().answers(("grant", {"rule": rule, "uses": 2, "minutes": 5}))
     assert "grant 1" in desk.queue.decide(request).scope
     assert desk.grants.active()[0].uses == 2
+    assert 290 < desk.grants.active()[0].ends - time.time() <= 300
 
 
 def test_nobody_in_time_is_no_denial(make):
@@ -217,8 +218,9 @@ def test_nobody_in_time_is_no_denial(make):
 
 
 def test_without_a_terminal_and_a_page_nobody_is_waited_for(make):
-    assert Desk(page_waits=False).queue.decide(make.ask()).reason == "no human"
-    assert ApprovalQueue(page_waits=True).decide(make.ask()).reason == "no human"
+    for queue in (Desk(page_waits=False).queue, ApprovalQueue(page_waits=True)):
+        decision = queue.decide(make.ask())
+        assert (decision.answer, decision.reason, decision.of) == ("deny", "no human", make.ask().digest)
 
 
 class Here:
@@ -412,6 +414,10 @@ BAD = [
     {"do": "edit", "digest": "d" * 64, "files": {str(n): "" for n in range(101)}},
     {"do": "edit", "digest": "d" * 64, "left_out": {"a": [-1]}},
     {"do": "edit", "digest": "d" * 64, "left_out": {"a": "0"}},
+    {"do": "edit", "digest": "d" * 64, "left_out": {"a": [True]}},
+    {"do": "edit", "digest": "d" * 64, "left_out": []},
+    {"do": "approve", "digest": "d" * 64, "place": "mail"},
+    {"do": "choose", "digest": "d" * 64, "choice": 1},
 ]
 
 
@@ -424,6 +430,10 @@ def test_an_odd_answer_is_refused_with_a_reason(value):
 def test_an_answer_is_read_as_it_is_written():
     answer = PageAnswer("edit", "d" * 64, "r", "", 3, 4, {"a": "b"}, {"c": (0, 2)}, False)
     assert read_answer(answer.to_json()) == answer
+    least = {"do": "grant", "digest": "d" * 64, "uses": 1, "minutes": 1}
+    assert read_answer(least) == PageAnswer("grant", "d" * 64, uses=1, minutes=1)
+    assert read_answer({"do": "edit", "digest": "d" * 64, "original": 1}).original is False
+    assert read_answer({"do": "edit", "digest": "d" * 64, "original": True}).original is True
 
 
 class Ticking:
@@ -632,6 +642,9 @@ def test_what_a_page_edits_is_the_files_own_text_in_its_own_encoding(make):
     assert kept is None
     assert note.startswith("src/app.py is in ")
     assert note.endswith(", which does not have '\u4e16'.")
+    for run, told in ((20, "\u4e16" * 20), (21, "\u4e16" * 20 + "… (+1 characters)")):
+        note = edits("é\n".encode("latin-1"), "è\n".encode("latin-1"), "\u4e16" * run)[1]
+        assert note.endswith(f", which does not have {told!r}."), note
     assert edits(b"a\n", None, "c\n")[1].startswith("The line ends of src/app.py would not survive")
 
 
@@ -653,6 +666,34 @@ def test_a_grant_of_another_rule_or_where_none_can_be_given_is_no_answer(make, m
         assert desk.queue.decide(request).answer == answer
         assert desk.records[0].details["grant"] is None or grants
         assert len(desk.grants.active()) == (answer == "approve")
+    adjusted = make.ask(notes=["matched at rung 3"])
+    desk = Desk().answers(("grant", {"rule": rule}))
+    no = PageAnswer("deny", adjusted.digest).to_json()
+    monkeypatch.setattr("rails.approval.queue.time.sleep", lambda _: desk.box.place(1, no))
+    assert desk.queue.decide(adjusted).answer == "deny", "it can have no rule"
+    assert desk.grants.active() == ()
+
+
+def test_an_answer_at_the_very_moment_at_which_time_is_up_counts(make):
+    desk = Desk(patience_s=5.0, clock=iter([0.0, 0.0, *[9.0] * 9]).__next__)
+    late = PageAnswer("deny", make.ask().digest, "just in time").to_json()
+
+    class Late(Box):
+        def read(self, question):
+            found = super().read(question)  # nothing yet
+            self.place(question, late)
+            return found
+
+    desk.box = Late()
+    desk.queue.open(desk.box, desk.publish)
+    assert desk.queue.decide(make.ask()).reason == "just in time"
+    assert [record.event_type for record in desk.records] == ["APPROVAL_OPENED"], "and nothing has expired"
+
+
+def test_what_is_no_text_is_asked_about_like_any_other_file(make):
+    for data in (b"\0\xff", None):
+        desk = Desk().answers(("approve", {}))
+        assert desk.queue.decide(make.ask(make.change("x.bin", b"\0", data))).answer == "approve"
 
 
 def test_a_terminal_that_goes_away_is_not_asked_again_and_without_a_page_its_word_counts(make):

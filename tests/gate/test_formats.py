@@ -6,9 +6,10 @@ import xml.etree.ElementTree as ET
 import jsonschema
 import pytest
 
+import rails
 from rails.core.changes import ChangeSet
 from rails.core.errors import UsageError
-from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Verdict
+from rails.core.verdict import CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.report import text
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
@@ -216,3 +217,353 @@ def test_what_was_given_back_is_not_offered_to_be_corrected():
     )
     said = text.verdict_as_text(Verdict("fail", ChangeSet(), tuple(found), (), (back,)))
     assert "ai-rails gate --fix corrects 1 of them." in said
+
+
+# -- what stands beside a verdict: places, ends, notes, counts and order, each as it is written --------------
+
+FOUND = (
+    Finding("b.py", 3, 5, "F821", "Undefined name `x`", "ruff", end_line=3, end_column=6, source="é = x"),
+    Finding("b.py", 9, 0, "C901", "`f` is too complex (12 > 10)", "ruff", worse_than=11, end_line=9, end_column=2),
+    Finding("b.py", 3, 2, "E\x07", "old\nnews", "t", "warning", 3, 5, new=False, source="\ta\x1b = b"),
+    Finding("b.py", 0, 0, "I001", "Sort the imports.", "ruff", severity="info", remedy="Sort the imports."),
+    Finding("a\t.json", 2, 1, "N8N001", "Two, A.", "n8n", end_line=4, end_column=1, remedy="Rename\none.", source=" "),
+    Finding("a\t.json", 2, 1, "B2", "<bad> & \x1b[31m", "json", remedy="Mend it", source="{"),
+    Finding("w.py", 1, 300, "W1", "long", "ruff", end_line=1, end_column=302, source="x = " + "y" * 400),
+    Finding("w.py", 2, 160, "W1", "whole 7", "ruff", end_line=2, end_column=160, source="z" * 159 + "v"),
+    Finding("w.py", 3, 4, "A\n1", 'old %\r"q"', "ruff", end_line=4, end_column=9, new=False, source='\t"q"z'),
+    Finding("w.py", 3, 1, "Z", "", "ruff", end_line=4, remedy="Do."),
+)
+MISSED = (
+    *(NotChecked(f"d\n{n}.go", "syntax", "no check", False) for n in range(5)),
+    NotChecked("d\n1.go", "lint", "no check", False),
+    *(NotChecked("e\t.py", check, "not\tthere") for check in ("ruff", "mypy")),
+    NotChecked("w.py", "fix", "it broke the file"),
+)
+MENDED = (Fixed("a\t.py", "F401", "ruff", 2), Fixed("a\t.py", "format", "ruff"), Fixed("b.py", "I001", "ruff"))
+RUNS = (
+    CheckRun("ruff", "0.17.6", 3.21, "pyproject.toml", 2, 1, "/bin/ruff check -"),
+    CheckRun("data", "", 1000, "a\tb", 10_000_000, 0, "x\ty"),
+)
+RICH = Verdict("fail", ChangeSet(), FOUND, MENDED, MISSED, RUNS, evidence=(Evidence("b.py", ("ruff", "syntax")),))
+AS_TEXT = f"""\
+<bold>a\\x09.json<plain>
+  2:1      <red>B2<plain> <bad> & \\x1b[31m
+           <dim>|<plain> {{
+           <dim>|<plain> <red>^<plain>
+           <dim>=<plain> Mend it
+  2:1      <red>N8N001<plain> Two, A.
+           <dim>=<plain> Rename\\x0aone.
+
+<bold>b.py<plain>
+  -        <yellow>I001<plain> note: Sort the imports.
+  3:2      <yellow>E\\x07<plain> warning: old\\x0anews<dim> (was there before)<plain>
+           <dim>|<plain>  a\\x1b = b
+           <dim>|<plain>  <red>^^^^^^<plain>
+  3:5      <red>F821<plain> Undefined name `x`
+           <dim>|<plain> é = x
+           <dim>|<plain>     <red>^<plain>
+  9:0      <red>C901<plain> `f` is too complex (12 > 10)
+
+<bold>w.py<plain>
+  1:300    <red>W1<plain> long
+           <dim>|<plain> {"y" * 160}
+           <dim>|<plain> {" " * 80}<red>^^<plain>
+  2:160    <red>W1<plain> whole 7
+           <dim>|<plain> {"z" * 159}v
+           <dim>|<plain> {" " * 159}<red>^<plain>
+  3:1      <red>Z<plain>{" "}
+           <dim>=<plain> Do.
+  3:4      <yellow>A\\x0a1<plain> old %\\x0d"q"<dim> (was there before)<plain>
+           <dim>|<plain>  "q"z
+           <dim>|<plain>    <red>^<plain>
+
+<bold>Fixed for you<plain>
+  a\\x09.py: F401 (2), ruff
+  b.py: I001 (1)
+
+<bold>Not checked<plain>
+  e\\x09.py: ruff, mypy: not\\x09there
+  w.py: fix: it broke the file
+  5 files: syntax, lint: no check (not required)
+    d\\x0a0.go, d\\x0a1.go, d\\x0a2.go and 2 more
+
+<red>Fail: 7 findings in 3 files, 1 worse than before.<plain>
+"""
+COLOURS = {"bold": "1", "red": "31", "plain": "0", "dim": "2", "yellow": "33", "green": "32"}
+
+
+def coloured(shown, *, colour):
+    for name, code in COLOURS.items():
+        shown = shown.replace(f"<{name}>", f"\x1b[{code}m" if colour else "")
+    return shown
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_the_text_names_every_place_in_order_with_its_line_and_its_end(colour):
+    assert text.verdict_as_text(RICH, colour) == coloured(AS_TEXT, colour=colour)
+    passed = coloured("<green>Pass: every required check ran and found nothing new.<plain>\n", colour=colour)
+    assert text.verdict_as_text(EMPTY, colour) == passed
+    error = "<red>Error: something required could not be checked. This is not a pass.<plain>\n"
+    assert text.verdict_as_text(Verdict("error", ChangeSet()), colour) == coloured(error, colour=colour)
+
+
+def test_the_explanation_and_the_other_words_of_a_summary_are_exact():
+    shown = text.render(RICH, "text", explain=True)
+    assert shown == text.verdict_as_text(RICH) + "\n" + (
+        "check  version     files  known      ms  rules           command\n"
+        "ruff   0.17.6          2      1     3.2  pyproject.toml  /bin/ruff check -\n"
+        "data            10000000      0  1000.0  a\\x09b          x\\x09y\n"
+    )
+    assert text.render(RICH, "text") == text.verdict_as_text(RICH)
+    alone = (Finding("a.py", 1, 1, "format", "m", "ruff"), Finding("b.py", 1, 1, "F401", "m", "ruff", fixable=True))
+    misses = tuple(NotChecked(f"{name}.py", "ruff", "r") for name in "abc")
+    said = text.verdict_as_text(Verdict("fail", ChangeSet(), alone, (), misses))
+    assert said.endswith(
+        "\nNot checked\n  a.py: ruff: r\n  b.py: ruff: r\n  c.py: ruff: r\n\n"
+        "Fail: 2 findings in 2 files. ai-rails gate --fix corrects 2 of them.\n"
+    )
+
+
+def test_json_has_every_field_of_what_was_found_mended_missed_and_run():
+    fields = "path line column rule message tool severity end_line end_column fixable new worse_than remedy json_path"
+    as_json = {
+        "verdict": "fail",
+        "findings": [{name: getattr(one, name) for name in fields.split()} for one in FOUND],
+        "fixed": [{name: getattr(one, name) for name in ("path", "rule", "tool", "count")} for one in MENDED],
+        "not_checked": [
+            {name: getattr(one, name) for name in ("path", "check", "reason", "required")} for one in MISSED
+        ],
+        "evidence": [{"path": "b.py", "checks": ["ruff", "syntax"]}],
+        "checks": [
+            {"name": "ruff", "version": "0.17.6", "duration_ms": 3.21, "command": "/bin/ruff check -"},
+            {"name": "data", "version": "", "duration_ms": 1000, "command": "x\ty"},
+        ],
+    }
+    assert text.render(RICH, "json") == json.dumps(as_json, indent=2)
+
+
+# Of each finding of FOUND: the rule's place among those named, level, file, region, state, start of the print.
+RESULTS = [
+    (4, "error", "b.py", (3, 5, None, 6), "new", "a52966b6"),
+    (2, "error", "b.py", (9, None, None, 2), "updated", "c422240a"),
+    (3, "warning", "b.py", (3, 2, None, 5), "unchanged", "1c60bc9a"),
+    (5, "note", "b.py", None, "new", "04e0b6f2"),
+    (6, "error", "a%09.json", (2, 1, 4, 1), "new", ""),
+    (1, "error", "a%09.json", (2, 1, None, None), "new", "904d8ac2"),
+    (7, "error", "w.py", (1, 300, None, 302), "new", "084b5ddc"),
+    (7, "error", "w.py", (2, 160, None, None), "new", ""),
+    (0, "error", "w.py", (3, 4, 4, 9), "unchanged", ""),
+    (8, "error", "w.py", (3, 1, 4, None), "new", ""),
+]
+ABOUT = {
+    "A\n1": ('old %\r"q"', None),
+    "B2": ("<bad> & \x1b[#m", "Mend it"),
+    "C901": ("`f` is too complex (# > #)", None),
+    "E\x07": ("old\nnews", None),
+    "F821": ("Undefined name `x`", None),
+    "I001": ("Sort the imports.", "Sort the imports."),
+    "N8N001": (
+        "The file must be one JSON document; n8n cannot read anything else.",
+        'For example: {"nodes": [}',
+    ),
+    "W1": ("long", None),
+    "Z": ("Z", "Do."),
+}
+
+
+def test_sarif_tells_each_place_rule_state_and_miss():
+    log = json.loads(text.render(RICH, "sarif"))
+    (run,) = log["runs"]
+    assert text.render(RICH, "sarif") == json.dumps(log, indent=2)
+    assert run["columnKind"] == "unicodeCodePoints"
+    assert run["originalUriBaseIds"] == {"PROJECT": {"description": {"text": "The project folder."}}}
+    assert run["tool"]["driver"]["version"] == rails.__version__
+    assert log["$schema"].endswith("/sarif-schema-2.1.0.json")
+    rules = [
+        (rule["id"], rule["shortDescription"]["text"], rule.get("help")) for rule in run["tool"]["driver"]["rules"]
+    ]
+    assert rules == [(rule, about, {"text": more} if more else None) for rule, (about, more) in ABOUT.items()]
+    assert run["tool"]["extensions"] == [{"name": "ruff", "version": "0.17.6"}, {"name": "data"}]
+    names = ("startLine", "startColumn", "endLine", "endColumn")
+    for finding, item, (index, level, uri, region, state, print_of) in zip(FOUND, run["results"], RESULTS, strict=True):
+        place = {"artifactLocation": {"uri": uri, "uriBaseId": "PROJECT"}}
+        if region:
+            place["region"] = {name: value for name, value in zip(names, region, strict=True) if value}
+        prints = item.pop("partialFingerprints")
+        assert prints["aiRailsIdentity/v1"].startswith(print_of), "it stays the same from release to release"
+        assert (list(prints), item) == (
+            ["aiRailsIdentity/v1"],
+            {
+                "ruleId": finding.rule,
+                "ruleIndex": index,
+                "level": level,
+                "message": {"text": finding.message},
+                "locations": [{"physicalLocation": place}],
+                "baselineState": state,
+            },
+        )
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is True
+    told = invocation["toolExecutionNotifications"]
+    assert [(one["level"], one["message"]["text"]) for one in told] == [
+        ("error" if miss.required else "note", f"{miss.check} did not check it: {miss.reason}") for miss in MISSED
+    ]
+    uris = [f"d%0A{n}.go" for n in (0, 1, 2, 3, 4, 1)] + ["e%09.py", "e%09.py", "w.py"]
+    assert [one["locations"] for one in told] == [
+        [{"physicalLocation": {"artifactLocation": {"uri": uri, "uriBaseId": "PROJECT"}}}] for uri in uris
+    ]
+    failed = json.loads(text.render(Verdict("error", ChangeSet()), "sarif"))["runs"][0]["invocations"][0]
+    assert failed == {"executionSuccessful": False, "toolExecutionNotifications": []}
+
+
+def test_annotations_tell_each_place_and_miss():
+    assert text.render(RICH, "github").split("\n") == [
+        "::error title=F821,file=b.py,line=3,endLine=3,col=5,endColumn=6::F821 Undefined name `x`",
+        "::error title=C901,file=b.py,line=9,endLine=9,endColumn=2::C901 `f` is too complex (12 > 10)",
+        "::warning title=E\\x07,file=b.py,line=3,endLine=3,col=2,endColumn=5::E\\x07 old%0Anews",
+        "::notice title=I001,file=b.py::I001 Sort the imports.",
+        "::error title=N8N001,file=a\t.json,line=2,endLine=4,col=1,endColumn=1::N8N001 Two, A. Rename%0Aone.",
+        "::error title=B2,file=a\t.json,line=2,col=1::B2 <bad> & \\x1b[31m. Mend it",
+        "::error title=W1,file=w.py,line=1,endLine=1,col=300,endColumn=302::W1 long",
+        "::error title=W1,file=w.py,line=2,endLine=2,col=160,endColumn=160::W1 whole 7",
+        '::error title=A%0A1,file=w.py,line=3,endLine=4,col=4,endColumn=9::A%0A1 old %25\\x0d"q"',
+        "::error title=Z,file=w.py,line=3,endLine=4,col=1::Z . Do.",
+        *(f"::notice title=not checked,file=d%0A{n}.go::syntax did not check it: no check" for n in range(5)),
+        "::notice title=not checked,file=d%0A1.go::lint did not check it: no check",
+        "::error title=not checked,file=e\t.py::ruff did not check it: not\tthere",
+        "::error title=not checked,file=e\t.py::mypy did not check it: not\tthere",
+        "::error title=not checked,file=w.py::fix did not check it: it broke the file",
+    ]
+
+
+def test_junit_has_a_case_for_each_file_that_blocks_and_their_counts():
+    counts = 'tests="4" failures="3" errors="2" time="1.003"'
+    case = '    <testcase classname="gate" name='
+    miss = '<error type="not checked" message='
+    assert text.render(RICH, "junit").split("\n") == [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<testsuites {counts}>",
+        f'  <testsuite name="ai-rails gate" {counts}>',
+        rf'{case}"a\x09.json"><failure type="B2" message="2:1 B2 &lt;bad&gt; &amp; \x1b[31m"/>'
+        '<failure type="N8N001" message="2:1 N8N001 Two, A."/></testcase>',
+        f'{case}"b.py"><failure type="C901" message="9:0 C901 `f` is too complex (12 &gt; 10)"/>'
+        '<failure type="F821" message="3:5 F821 Undefined name `x`"/></testcase>',
+        rf'{case}"e\x09.py">{miss}"mypy did not check it: not\x09there"/>'
+        rf'{miss}"ruff did not check it: not\x09there"/></testcase>',
+        f'{case}"w.py">{miss}"fix did not check it: it broke the file"/>'
+        '<failure type="W1" message="1:300 W1 long"/><failure type="W1" message="2:160 W1 whole 7"/>'
+        '<failure type="Z" message="3:1 Z "/></testcase>',
+        "  </testsuite>",
+        "</testsuites>",
+    ]
+    quoted = Verdict("fail", ChangeSet(), (Finding("a.py", 1, 1, "R", "a \"b\" 'c'", "t"),))
+    assert 'message="1:1 R a &quot;b&quot; &#x27;c&#x27;"/>' in text.render(quoted, "junit")
+    assert '"every required check ran and found nothing new"/>' in text.render(EMPTY, "junit")
+
+
+def test_rdjson_tells_each_place_and_whose_rule_it_is():
+    log = json.loads(text.render(RICH, "rdjson"))
+    assert text.render(RICH, "rdjson") == json.dumps(log, indent=2)
+    ends = [(3, 6, 7), (9, 1, 2), (3, 2, 5), (1, 1, 0), (2, 1, 0), (2, 1, 0), (1, 300, 302), (2, 160, 0), (3, 4, 0)]
+    ends.append((3, 1, 0))
+    severities = ["ERROR", "ERROR", "WARNING", "INFO", *["ERROR"] * 6]
+    assert log["source"] == {"name": "ai-rails"}
+    for finding, item, severity, (line, start, end) in zip(FOUND, log["diagnostics"], severities, ends, strict=True):
+        place = {"start": {"line": line, "column": start}} | ({"end": {"line": line, "column": end}} if end else {})
+        assert item == {
+            "message": finding.message,
+            "location": {"path": finding.path, "range": place},
+            "severity": severity,
+            "code": {"value": finding.rule},
+            "source": {"name": finding.tool},
+        }
+    unquoted = Finding("a.py", 2, 7, "R", "m", "t", end_line=2, end_column=9)
+    place = json.loads(text.render(Verdict("fail", ChangeSet(), (unquoted,)), "rdjson"))["diagnostics"][0]["location"]
+    assert place["range"] == {"start": {"line": 2, "column": 7}, "end": {"line": 2, "column": 9}}
+
+
+CODE = """\
+import os
+
+def first(a):
+    b = a
+
+    return b
+
+    # its last line
+async def second(
+    a,
+):
+    if a:
+        return 1
+    pass
+
+x = 1
+
+y = 2
+export default function third() {
+  return 2;
+}
+class A:
+    VALUE = [
+        1,
+    ]
+    def b(self):
+        return 1
+if os:
+    x = 3
+
+    y = 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "end_line", "options", "first", "last", "marked"),
+    [
+        (1, 1, {}, 1, 4, "1"),
+        (3, 3, {}, 3, 8, "3"),
+        (4, 6, {}, 3, 8, "4 5 6"),
+        (5, 5, {}, 3, 8, "5"),
+        (6, 99, {}, 3, 8, "6 7 8"),
+        (6, 0, {"most": 5}, 3, 9, "6"),
+        (6, 0, {"most": 6}, 3, 8, "6"),
+        (13, 13, {}, 9, 14, "13"),
+        (16, 16, {"around": 1}, 15, 17, "16"),
+        (20, 20, {}, 19, 21, "20"),
+        (21, 30, {"around": 2}, 19, 23, "21 22 23"),
+        (23, 23, {}, 22, 27, "23"),
+        (26, 26, {}, 26, 27, "26"),
+        (27, 27, {}, 26, 27, "27"),
+        (30, 30, {"around": 1}, 29, 31, "30"),
+        (29, 29, {"around": 1}, 28, 30, "29"),
+        (32, 32, {}, 0, 0, ""),
+        (0, 0, {}, 0, 0, ""),
+    ],
+)
+def test_around_a_finding_its_function_is_shown_or_some_lines_on_each_side(
+    line, end_line, options, first, last, marked
+):
+    shown = text.window(Finding("a.py", line, 1, "R", "m", "t", end_line=end_line), CODE, **options).split("\n")
+    places = [one.partition(" | ")[0].rstrip(" |").split(" ", 1) for one in shown if one]
+    assert [int(number) for _, number in places] == list(range(first, last + 1) if first else [])
+    assert " ".join(number.strip() for mark, number in places if mark == ">") == marked
+    if line == 5:
+        for start in ("def x():", "async def x():", "class X:", "function x() {", "export function x() {"):
+            assert text.window(Finding("a", 5, 1, "R", "m", "t"), f"{start}\n" + "  y\n" * 8).count("\n") == 8
+        for start in ("async function x() {", "export default function x() {"):
+            assert text.window(Finding("a", 5, 1, "R", "m", "t"), f"{start}\n" + "  y\n" * 8).count("\n") == 8
+        assert text.window(Finding("a", 5, 1, "R", "m", "t"), "if x:\n" + "  y\n" * 8).count("\n") == 6
+        assert text.window(Finding("a", 40, 1, "R", "m", "t"), "def x():\n" + "  y\n" * 39).count("\n") == 39
+        assert text.window(Finding("a", 40, 1, "R", "m", "t"), "def x():\n" + "  y\n" * 40).count("\n") == 4
+    if line == 4:
+        assert shown == [
+            f"{'>' if 4 <= n <= 6 else ' '} {n} | {CODE.split(chr(10))[n - 1]}".rstrip() for n in range(3, 9)
+        ]
+
+
+def test_a_line_around_a_finding_is_cut_and_shows_what_it_holds():
+    one = Finding("a.py", 1, 1, "R", "m", "t")
+    assert text.window(one, "\ta\x1b" + "b" * 200) == "> 1 | \ta\\x1b" + "b" * 157
+    assert text.window(one, "") == ""
+    assert text.window(one, "a\n\n").split("\n") == ["> 1 | a", "  2 |"]
+    assert text.window(one, "a") == "> 1 | a"

@@ -138,7 +138,8 @@ def _one(finding: Finding, paint: _Paint) -> Iterator[str]:
     old = "" if finding.new else paint(_DIM, " (was there before)")
     colour = _RED if finding.severity == "error" and finding.new else _YELLOW
     mild = "" if finding.severity == "error" else f"{'note' if finding.severity == 'info' else 'warning'}: "
-    yield f"  {place:<8} {paint(colour, finding.rule)} {mild}{printable(finding.message, keep='')}{old}"
+    rule, message = printable(finding.rule, keep=""), printable(finding.message, keep="")
+    yield f"  {place:<8} {paint(colour, rule)} {mild}{message}{old}"
     if finding.source.strip():
         yield from _quoted(finding, finding.source, paint)
     if finding.remedy and finding.remedy not in finding.message:
@@ -227,6 +228,9 @@ _STARTS: Final = (
     "export default function ",
 )
 
+#: What begins the last line of a head or a block, as far out as its first.
+_ENDS: Final = (")", "}", "]")
+
 
 def _enclosing(lines: list[str], line: int, most: int) -> tuple[int, int] | None:
     """Find the function or class around ``line`` by indentation, which also works for broken code."""
@@ -235,7 +239,7 @@ def _enclosing(lines: list[str], line: int, most: int) -> tuple[int, int] | None
         return _block(lines, line, most)
     for number in range(line - 1, max(0, line - most), -1):
         text = lines[number - 1]
-        if not text.strip() or _indent(text) >= indent:
+        if not text.strip() or _indent(text) >= indent or text.lstrip().startswith(_ENDS):
             continue
         indent = _indent(text)
         if text.lstrip().startswith(_STARTS):
@@ -248,7 +252,7 @@ def _block(lines: list[str], first: int, most: int, inside: int = 0) -> tuple[in
     for number in range(first + 1, len(lines) + 1):
         text = lines[number - 1]
         if text.strip():
-            if _indent(text) <= indent and not text.lstrip().startswith((")", "}", "]")):
+            if _indent(text) <= indent and not text.lstrip().startswith(_ENDS):
                 break
             last = number
     return (first, last) if last - first < most and last >= inside else None
