@@ -4,8 +4,8 @@ Judged by the file's language: a spread (``...rest``) is code in JavaScript, ``(
 ``# Unchanged`` is a heading in Markdown.
 
 Covered: a line that is nothing but such a sentence, in the comment syntax of any common language or between dots or
-brackets; and a rewrite that drops more than 30 % of a file of ten lines or more. Not covered: sentences of one's own
-invention, and prose that merely talks about the rest of the code.
+brackets; a comment by itself that is nothing but dots; and a rewrite that drops more than 30 % of a file of ten lines
+or more. Not covered: sentences of one's own invention, and prose that merely talks about the rest of the code.
 """
 
 from __future__ import annotations
@@ -70,18 +70,27 @@ def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
     A line that ``old`` has as well is the author's own and does not count. ``path`` tells the language.
     """
     lower = new.lower()
-    if not any(word in lower for word in _FIRST):
-        return None
     suffix = path.rpartition(".")[2].lower()
-    known = {line.strip() for line in old.splitlines()}
-    for number, line in enumerate(new.splitlines(), start=1):
-        if len(line) <= 200 and line.strip() not in known and _stands_for_code(line, suffix):
-            return number, line.strip()
+    worded = any(word in lower for word in _FIRST)
+    dotted = suffix not in _PROSE and ("..." in new or "…" in new)
+    known = {line.strip() for line in old.splitlines()} if worded or dotted else set()
+    if worded:
+        for number, line in enumerate(new.splitlines(), start=1):
+            if len(line) <= 200 and line.strip() not in known and _stands_for_code(line, suffix):
+                return number, line.strip()
+    if dotted:
+        for dots in _DOTS.finditer(new):
+            near = new[: dots.start()].rpartition("\n")[0].rpartition("\n")[2], new[dots.end() + 1 :].partition("\n")[0]
+            if dots[0].strip() not in known and not any(map(_COMMENT.match, near)):
+                return new.count("\n", 0, dots.start()) + 1, dots[0].strip()
     return None
 
 
-_SPREADING: Final = frozenset({"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte", "php"})
-_SPREAD: Final = lazy(r"\s*[\[({]?\s*\.{3}[A-Za-z_$][\w$.?()\[\]]*\s*[\])}]*\s*[,;]?\s*")
+#: A line that is a comment of nothing but dots. In a comment of several lines they are its own.
+_DOTS: Final = lazy(r"^[ \t]*(?:#|//|--|;|%|\{?/\*|<!--)[ \t]?(?:\.{3}|…)[ \t]*(?:\*/\}?|-->)?[ \t\r]*$", re.M)
+#: Where three dots before a name are a spread, and a # before one a field or an id.
+_SPREADING: Final = _words("js mjs cjs jsx ts mts cts tsx vue svelte php css scss less")
+_SPREAD: Final = lazy(r"\s*(?:[\[({]?\s*\.{3}[A-Za-z_$][\w$.?()\[\]]*\s*[\])}]*\s*[,;]?\s*|#[a-z_][\w-]*\s*[;=({,].*)")
 _PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "adoc"})
 _LISP: Final = frozenset({"lisp", "clj", "cljs", "cljc", "scm", "rkt", "el", "hy"})
 

@@ -144,6 +144,11 @@ def test_more_than_thirty_percent_of_the_lines_is_too_much_to_lose_unasked(befor
         ("CHANGELOG.md", "# Unchanged"),
         ("CHANGELOG.md", "* existing rules"),
         ("a.md", "-- unchanged"),
+        ("a.js", "  #rest;"),
+        ("a.css", "#content {"),
+        ("a.py", "# as in\n# ...\n# and so on"),
+        ("a.md", "# ..."),
+        ("a.py", "    ..."),
     ],
 )
 def test_what_is_code_or_prose_in_the_file_s_language_is_no_placeholder(path, line):
@@ -164,6 +169,10 @@ def test_what_is_code_or_prose_in_the_file_s_language_is_no_placeholder(path, li
         ("a.md", "<!-- rest of the file -->"),
         ("a.md", "# ... existing sections ..."),
         ("a.html", "<!-- existing content -->"),
+        ("a.html", "<!-- ... -->"),
+        ("a.rs", "    // ..."),
+        ("a.css", "/* ... */"),
+        ("a.py", "    # …"),
     ],
 )
 def test_a_placeholder_is_one_in_every_language(path, line):
