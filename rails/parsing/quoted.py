@@ -315,13 +315,17 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
         return Closed(kind, name, found.start(), found.end())
     if rest.endswith("/") or (name in _WITH_NAME and not re.match(r"[=/][ \t]*\S|[ \t]+name[ \t]*=", rest)):
         return None
-    return Container(kind, name, found.start(), found.end(), _either_tag(name), "" if escaped else "<")
+    any_form = escaped or kind == "thought"
+    literal = "/" if kind == "thought" else "" if escaped else "<"
+    return Container(kind, name, found.start(), found.end(), _either_tag(name, any_form=any_form), literal)
 
 
-def _either_tag(name: str) -> re.Pattern[str]:
+def _either_tag(name: str, *, any_form: bool = False) -> re.Pattern[str]:
+    """Return a pattern for both tags of a name; ``any_form``: with angle brackets that are escaped, too."""
+    left, right = (_LT, _GT) if any_form else ("<", ">")
     space = r"[ \t]{0,8}"
     return re.compile(
-        rf"{_LT}{space}(/?){space}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:(?:[^\S\n]|=)[^<>\n]*?)?{_GT}", re.I
+        rf"{left}{space}(/?){space}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:(?:[^\S\n]|=)[^<>\n]*?)?{right}", re.I
     )
 
 

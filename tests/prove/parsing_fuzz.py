@@ -24,6 +24,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent.parent / "benchmarks"), str(Path(__file__).parent.parent.parent)]
 
+from parsing_containers import ESCAPED, MARKUP, THOUGHTS  # noqa: E402
 from parsing_corpus import SHAPES, F, rows  # noqa: E402
 
 from rails.parsing.call_formats import optional  # noqa: E402
@@ -112,6 +113,8 @@ PIECES = [
     '"""',
     "`",
 ]
+#: One message in two draws from these, too: what opens and closes the containers.
+MARKS = [mark for pair in (THOUGHTS | MARKUP | ESCAPED).values() for mark in pair]
 DOCS = [
     "# Title\n",
     'it\'s "quoted"\n',
@@ -148,7 +151,8 @@ FORMS = [
 
 def assembled(rng: random.Random) -> tuple[str, str | None]:
     """Return a message of random pieces."""
-    return "".join(rng.choice(PIECES) for _ in range(rng.randint(1, 16))), None
+    pieces = rng.choice([PIECES, PIECES + MARKS])
+    return "".join(rng.choice(pieces) for _ in range(rng.randint(1, 16))), None
 
 
 def damaged(rng: random.Random, pool: list[str]) -> tuple[str, str | None]:
