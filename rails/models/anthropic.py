@@ -54,6 +54,7 @@ from rails.models.http import (
     request_text,
     status_error,
     steadied,
+    text_in,
     unreached,
 )
 from rails.models.model import Model
@@ -330,7 +331,7 @@ class _Reading:
                 block.signature = delta["signature"]
 
     def _add(self, block: _Block, text: str) -> Iterator[TextDelta]:
-        block.text.append(text)
+        block.text.append(text_in(text))
         self._chars += len(text)
         if self._chars > limits.ANSWER_CHARS:
             self.ended = True

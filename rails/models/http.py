@@ -316,6 +316,15 @@ def ending(
     return reason, words or note.format(limit=max_tokens)
 
 
+def text_in(content: object) -> str:
+    """Return the text of a piece of an answer, which may be a list of parts. Raises TypeError where it is no text."""
+    if isinstance(content, list):
+        return "".join(text_in(part.get("text")) for part in content if part.get("type", "text") == "text")
+    if not isinstance(content, str | None):
+        raise TypeError(f"{type(content).__name__} stands where text belongs")
+    return content or ""
+
+
 def echo_arguments(raw: str) -> dict[str, Json]:
     """Return a call's arguments as the object that a provider wants in the history.
 

@@ -34,7 +34,7 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.models.http import ModelServer, echo_arguments, encodable, ending, request_text, steadied
+from rails.models.http import ModelServer, echo_arguments, encodable, ending, request_text, steadied, text_in
 from rails.models.model import Model
 from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
@@ -150,6 +150,7 @@ class _Reading:
         self._calls: dict[int, _Call] = {}
         self._chars = 0
         self._finish: str | None = None
+        self._refusal = ""
         self._usage = Usage()
 
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
@@ -159,7 +160,8 @@ class _Reading:
             self._usage = _usage(usage)
         for choice in (event.get("choices") or ())[:1]:
             delta = choice.get("delta") or choice.get("message") or {}
-            text = delta.get("content") or ""
+            text = text_in(delta.get("content"))
+            self._refusal += text_in(delta.get("refusal"))
             if text:
                 self._text.append(text)
                 self._grow(len(text))
@@ -175,7 +177,8 @@ class _Reading:
         parts: list[MessagePart] = [TextPart(text)] if text else []
         for number, call in sorted(self._calls.items()):
             parts.append(NativeCall(call.id or f"call_{number}", call.name, "".join(call.arguments)))
-        stop, note = ending(_STOPS, self._finish, self._chars, self._max_tokens)
+        finish = "content_filter" if self._refusal and self._finish == "stop" else self._finish
+        stop, note = ending(_STOPS, finish, self._chars, self._max_tokens, one_line(self._refusal, 300))
         return ModelAnswer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)
 
     def _call(self, piece: Mapping[str, Any]) -> None:

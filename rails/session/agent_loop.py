@@ -420,7 +420,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     reader.feed(answer.message.text)
     found = reader.finish(answer)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
-        return carry_out(context, answer, found, resumed.done)
+        return carry_out(context, answer, found, resumed.messages, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
     native = {} if isinstance(found, RequestResult) else found.native_ids
     outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))

@@ -213,6 +213,12 @@ def in_doubt(ids: tuple[str, ...], tool_name: str) -> RequestResult:
     return RequestResult(ids, "failed", text)
 
 
+def empty() -> RequestResult:
+    """An answer of nothing where nothing was done: no work that could have ended."""
+    text = "Human/System Feedback: Your answer was empty: it has neither words nor a request. Nothing was done."
+    return RequestResult((), "output", f"{text} Send a request, or say why there is nothing to do.")
+
+
 def output(refusals: Sequence[Refusal]) -> RequestResult:
     """A final answer that lacks what the role's answer must have."""
     lines = ["Human/System Feedback: Your final answer is not in the form that your role must give it."]

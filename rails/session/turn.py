@@ -61,16 +61,20 @@ def take_turn(context: TurnContext, number: int, messages: Sequence[Message], to
     prose = None if isinstance(found, RequestResult) else found.prose
     words = f"{context.model.name} answered ({answer.stop_reason})"
     context.publish(LlmResponse.of(words, answer, prose=prose, duration_ms=ms_since(started)))
-    return carry_out(context, answer, found)
+    return carry_out(context, answer, found, messages)
 
 
 def carry_out(
     context: TurnContext,
     answer: ModelAnswer,
     found: ParsedAnswer | RequestResult,
+    messages: Sequence[Message] | None = None,
     done: Mapping[str, RequestResult] | None = None,
 ) -> Turn:
-    """Carry out a whole answer; what cannot be read has its outcome already. ``done`` is what a run before this did."""
+    """Carry out a whole answer to ``messages``, if to any; what cannot be read has its outcome already.
+
+    ``done`` is what a run before this did.
+    """
     if isinstance(found, RequestResult):
         native = {call.id: call.id for call in answer.message.calls}
         return Turn(answer, (found,), _reply(context, answer, (found,), native))
@@ -79,7 +83,7 @@ def carry_out(
         return Turn(answer, (checked,), _reply(context, answer, (checked,), found.native_ids))
     outcomes = (*checked.outcomes, *_carried_out(context, checked.requests, checked.outcomes, done or {}))
     if not outcomes and answer.stop_reason not in feedback.CUT:
-        lacking = attempted(context.publish, (), "your answer was checked", lambda: _lacking(context, answer))
+        lacking = attempted(context.publish, (), "your answer was checked", lambda: _lacking(context, answer, messages))
         if lacking is None:
             return Turn(answer, (), None)
         outcomes = (lacking,)
@@ -103,8 +107,12 @@ def _carried_out(
     return outcomes + _run_in_order(context, [r for r in runs if r.id not in done], (*before, *outcomes))
 
 
-def _lacking(context: TurnContext, answer: ModelAnswer) -> RequestResult | None:
-    """Return what a final answer lacks of what its role must give, in words for the agent."""
+def _lacking(context: TurnContext, answer: ModelAnswer, messages: Sequence[Message] | None) -> RequestResult | None:
+    """Return what a final answer lacks of what its role must give, in words for the agent; it may be all."""
+    before = [message for message in messages or () if message.role == "assistant"]
+    begins = messages is not None and all(map(_is_empty, before))
+    if answer.stop_reason != "refusal" and (begins or answer.stop_reason == "tool_use") and _is_empty(answer.message):
+        return feedback.empty()
     from rails.agents.output import check_output  # here and below: an answer that only edits waits for less
 
     lacking = check_output(context.agent, answer.message.text)
@@ -112,6 +120,10 @@ def _lacking(context: TurnContext, answer: ModelAnswer) -> RequestResult | None:
         return None
     context.publish(OutputRefused(tuple(lacking)))
     return feedback.output(lacking)
+
+
+def _is_empty(message: Message) -> bool:
+    return not message.calls and not any(sign.isprintable() and not sign.isspace() for sign in message.text)
 
 
 def _reply(

@@ -1,6 +1,10 @@
 """HTML and CSS: what is opened is closed again; a template is said to be not checked."""
 
+import time
+
 import pytest
+
+from rails.gate.checks import markup
 
 PAGE = "<!doctype html>\n<html>\n<body>\n<ul><li>a<li>b</ul>\n<p>x<br>y\n<svg><path d='1'/></svg>\n</body>\n</html>\n"
 STYLE = '@media (min-width: 1px) {\n  a::after { content: "}"; background: url(x;y.png) } /* { */\n}\n'
@@ -44,3 +48,9 @@ def test_what_was_open_before_is_not_blamed_on_the_change(world):
 def test_a_template_is_said_to_be_not_checked(world, text):
     verdict = world.judge(("a.html", text))
     assert (verdict.status, [miss.reason for miss in verdict.not_checked]) == ("pass", ["it is a template"])
+
+
+def test_a_page_in_which_nothing_is_closed_is_read_in_a_moment():
+    started = time.process_time()
+    faults = markup._Elements("<p></b>\n" * 8_000 + "<i><div>" * 2_000 + "</div>" * 2_000).faults
+    assert (len(faults), time.process_time() - started < 1) == (10_000, True)

@@ -260,6 +260,18 @@ def test_a_server_that_answers_with_the_whole_message_is_understood():
         assert (answer.stop_reason, answer.usage.input_tokens) == ("tool_use", 9)
 
 
+def test_a_refusal_in_words_is_a_refusal_and_content_in_parts_is_read():
+    with StubServer([chunks({"refusal": "I cannot "}, {"refusal": "do that."}, finish="stop")]) as stub:
+        answer = answer_of(stub)
+    assert (answer.stop_reason, answer.note) == ("refusal", "I cannot do that.")
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hi"}]
+    with StubServer([chunks({"content": parts}, {"content": " you"}, finish="stop")]) as stub:
+        assert answer_of(stub).message.text == "Hi you"
+    for odd in (7, {"text": "x"}, [7], [{"type": "text", "text": 7}]):
+        with StubServer([chunks({"content": odd}, finish="stop")]) as stub, pytest.raises(ModelError):
+            answer_of(stub)
+
+
 def test_a_server_that_lists_no_models_says_nothing_of_the_window():
     with StubServer([Reply(raw=b"")]) as stub:
         model = OpenAIModel("m", "", f"{stub.url}/v1")

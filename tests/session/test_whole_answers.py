@@ -73,3 +73,20 @@ def test_results_that_do_not_fit_in_one_message_are_cut_and_say_so(work):
     done = work(READ * 13, "I see.")
     assert "asked for too much at once" in done.told[0]
     assert len(done.told[0]) < limits.ANSWER_FEEDBACK_CHARS * 1.3
+
+
+@pytest.mark.parametrize(
+    ("before", "stop"), [((), "end_turn"), ((), "tool_use"), ((READ,), "tool_use")], ids=["first", "no call", "later"]
+)
+def test_an_empty_answer_is_no_work_that_is_done(work, before, stop):
+    (work.project / "a.txt").write_text("word\n", "utf-8")
+    empty = stopped(stop, " \u200b\n")
+    done = work(*before, empty, empty)
+    assert (done.ending.outcome, len(done.told)) == ("gave_up", len(before) + 1)
+    assert "Your answer was empty" in done.told[-1]
+    assert work(*before, empty, "There is nothing to do.").ending.outcome == "done"
+
+
+def test_after_work_a_last_answer_may_be_empty(work):
+    (work.project / "a.txt").write_text("word\n", "utf-8")
+    assert work(READ, stopped("end_turn")).ending.outcome == "done"

@@ -67,6 +67,7 @@ class _Elements(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.faults: list[_Fault] = []
         self._open: list[tuple[str, int, int]] = []
+        self._places: dict[str, list[int]] = {}  # of each name in what is open
         self.feed(text)
         self.close()
         self._unclosed(0)
@@ -78,17 +79,21 @@ class _Elements(HTMLParser):
         """Open an element."""
         del attrs
         line, column = self.getpos()
-        self._open += [] if _VOID.fullmatch(tag) else [(tag, line, column + 1)]
+        if not _VOID.fullmatch(tag):
+            self._places.setdefault(tag, []).append(len(self._open))
+            self._open.append((tag, line, column + 1))
 
     def handle_startendtag(self, tag: str, attrs: object) -> None:
         """Take ``<path/>`` as opened and closed."""
 
     def handle_endtag(self, tag: str) -> None:
         """Close an element, and those within it that may end with it."""
-        places = [at for at, (name, _, _) in enumerate(self._open) if name == tag]
-        if places:
-            self._unclosed(places[-1] + 1)
-            del self._open[places[-1] :]
+        if places := self._places.get(tag):
+            at = places[-1]
+            self._unclosed(at + 1)
+            for name, _, _ in self._open[at:]:
+                self._places[name].pop()
+            del self._open[at:]
         elif not (_VOID.fullmatch(tag) or _OPTIONAL.fullmatch(tag)):
             line, column = self.getpos()
             self.faults.append((line, column + 1, f"</{tag[:40]}> closes nothing."))
