@@ -44,6 +44,12 @@ _SEARCH: Final = re.compile(rf"^{OPENING.pattern}$", re.M | re.I)
 _DIFF: Final = re.compile(r"^(?:@@ |@@$|diff --git |--- [^\n]+\n\+\+\+ )", re.M)
 _GIT_HEAD: Final = r"(?:diff |index |new file|deleted file|old mode|new mode|rename |similarity )[^\n]*\n"
 _DIFF_HEAD: Final = re.compile(rf"(?:^|\n)((?:{_GIT_HEAD})*--- [^\n]+\n\+\+\+ [^\n]+\n)\Z")
+#: What a here-document is given to that is a patch.
+_APPLIES: Final = re.compile(r"(?<![\w./-])(?:apply_patch|git apply|patch)(?:[ \t][^\n]*)?\Z")
+#: A here-document up to the word that ends it.
+_HERE: Final = re.compile(
+    r"\A((?:[^\n]*\n){0,2}[^\n<]{0,200}<<-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n.*?^)\2(?=[ \t\r]*$)", re.M | re.S
+)
 #: A fence of one of these is a patch or nothing.
 _PATCH_FENCES: Final = frozenset({"diff", "patch", "udiff"})
 _BESIDE: Final = "If you want it, send it as a tool request, or in an answer that holds no tool request."
@@ -186,7 +192,9 @@ def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
     if span.container is not None:
-        return _patch(block, span.raw + behind, above, _header(prose)) if span.container == "patch" else block
+        applied = span.label == "a here-document" and _APPLIES.search(prose[-_NAME:]) is not None
+        patch = span.container == "patch" or applied
+        return _patch(block, span.raw + behind, above, _header(prose)) if patch else block
     if span.kind == "xml":
         return block
     if not span.closed:
@@ -234,7 +242,7 @@ def _header(prose: str) -> str:
 
 def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:
     """Return what a patch asks for; nothing where the text is none."""
-    name = name_in_info(info) or name_above(above)
+    name, text = name_in_info(info) or name_above(above), _HERE.sub(r"\1", text)
     if any(line.strip() == BEGIN for line in text.split("\n")):
         return block._replace(form="*** Begin Patch", outcomes=list(patch_changes(text)))
     if _SEARCH.search(text):

@@ -10,12 +10,13 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.builtin_tools import EDIT_FILE, INSERT_LINES, WRITE_FILE
-from rails.core.text import one_line
+from rails.core.text import excerpt, one_line
 from rails.core.tool_request import Json
 from rails.data_formats.proposed import NotRead, Outcome, Proposed
-from rails.data_formats.strict_json import JsonFault, explain_json_fault, parse_strict
+from rails.data_formats.strict_json import JsonFault, parse_strict
 from rails.parsing.call_formats.begin_patch import patch_changes
 
+_AGAIN: Final = "Send the calls again, with arguments that are correct JSON."
 #: Members that hold calls, or what holds them.
 _INSIDE: Final = ("content", "tool_calls", "message", "choices", "output")
 #: Who says what is no answer of a model's. Where one speaks, or a result is told, the calls were carried out.
@@ -82,11 +83,11 @@ def _call(value: Mapping[str, Json]) -> Outcome | None:
     if isinstance(arguments, str):
         parsed = parse_strict(arguments)
         if isinstance(parsed, JsonFault):
-            why = explain_json_fault(arguments, parsed)
-            return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not valid JSON: {why}")
+            why = f"{parsed.message.removesuffix(' at')}, near: {excerpt(arguments, parsed.offset)}"
+            return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not valid JSON: {why}", _AGAIN)
         arguments = parsed.value
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not an object")
+        return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not an object", _AGAIN)
     return Proposed(name, arguments)
 
 
