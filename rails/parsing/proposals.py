@@ -192,12 +192,10 @@ def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
     if span.container is not None:
-        applied = span.label == "a here-document" and _APPLIES.search(prose[-_NAME:]) is not None
-        patch = span.container == "patch" or applied
-        return _patch(block, span.raw + behind, above, _header(prose)) if patch else block
-    if span.kind == "xml":
+        if span.container == "patch" or (span.label == "a here-document" and _APPLIES.search(prose[-_NAME:])):
+            return _patch(block, span.raw + behind, above, _header(prose))
         return block
-    if not span.closed:
+    if span.kind == "xml" or not span.closed:
         return block
     body, block = _body(span), block._replace(first=1)
     whole = "\n".join(body)
