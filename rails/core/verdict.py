@@ -15,6 +15,15 @@ Status = Literal["pass", "fail", "error"]
 
 
 @dataclass(frozen=True, slots=True)
+class Author:
+    """Whose change it is: the task's words, what runs printed, and whether the role changes only tests it was given."""
+
+    task: str = ""
+    outputs: tuple[str, ...] = ()
+    given_tests_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One problem at one place. Lines and columns are 1-based and count characters; 0 means unknown.
 

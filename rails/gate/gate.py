@@ -20,7 +20,7 @@ from rails.core.dataclass import replace
 from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
-from rails.core.verdict import CheckRun, Evidence, Finding, NotChecked, Status, Verdict
+from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Status, Verdict
 from rails.gate import scratch_files
 from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, taken_away, with_baselines
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from rails.gate.languages.python.ruff_client import Ruff
     from rails.gate.support.check_command import CheckCommand
     from rails.gate.support.warm_processes import PythonPool
-    from rails.gate.weakened_tests import Author
 
 _UNPARSED: Final = "a file does not parse"
 _GOES_BACK: Final = "it was not run, because the change goes back to the agent anyway"
@@ -345,7 +344,7 @@ class Gate:
         if any(path.endswith(_CODE) for path, _, _ in sides):
             from rails.gate import weakened_tests
 
-            yield from weakened_tests.findings(home, sides, author or weakened_tests.Author())
+            yield from weakened_tests.findings(home, sides, author or Author())
         if any(path.endswith((".toml", ".json", ".jsonc", ".yaml", ".yml")) for path, _, _ in sides):
             from rails.gate import approved_state, weakened_config
 

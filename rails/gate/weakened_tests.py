@@ -15,7 +15,7 @@ from typing import Final
 from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
-from rails.core.verdict import Finding
+from rails.core.verdict import Author, Finding
 from rails.data_formats.python_code import parse_tree, statements
 from rails.gate.baseline import split_lines
 
@@ -45,15 +45,6 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 #: A file of the change: its path, and its text before and after; empty where there is none.
 Sides = tuple[str, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """Whose change it is: the task's words, what runs printed, and whether the role changes only tests it was given."""
-
-    task: str = ""
-    outputs: tuple[str, ...] = ()
-    given_tests_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,6 +214,8 @@ _HINT: Final = lazy(
     rf"|\[/?{_any_case(['think', 'thought', 'reasoning'])}|◁|\*\*\* Begin Patch"
     r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
 )
+#: What such a thing begins with: most answers hold none of these, and the pattern above takes long to compile.
+_FIRST: Final = lazy(r"<|\[|◁|&|\\|＜|〈|\*\*\*|\"\"\"|'''")
 _CLOSINGS: Final = tuple(lazy(token.closing, re.IGNORECASE) for token in _TOKENS)
 
 _ITEM: Final = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}"
@@ -278,7 +280,8 @@ class Closed(NamedTuple):
 def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
     """Return the first offset at which a mark could stand, -1 for none. Quick; says yes too often."""
     stop = len(text) if end is None else end
-    hint = _HINT.search(text, start, stop)
+    first = _FIRST.search(text, start, stop)
+    hint = _HINT.search(text, first.start(), stop) if first else None
     word = text.find("assistant", start, stop)  # harmony's tokens, their bars lost
     return hint.start() if hint and (word < 0 or hint.start() < word) else word
 

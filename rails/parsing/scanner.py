@@ -65,10 +65,11 @@ def notable_lines(*, marked: bool = False) -> Callable[[str, int, int], int]:
     ``pos`` begins a line. ``marked``: lines on which a dialect begins count, too.
     """
     pattern = _MARKED if marked else _NOTABLE
-    first, further = re.compile(pattern), re.compile(f"\n{pattern}")  # a search for a plain character is fast
+    first, further = lazy(pattern), re.compile(f"\n{pattern}")  # a search for a plain character is fast
 
     def find(text: str, pos: int, end: int) -> int:
-        if first.match(text, pos, end):
+        plain = not marked and pos < end and text[pos].isalpha() and text[pos] != "d"
+        if not plain and first.match(text, pos, end):
             return pos
         found = further.search(text, pos, end)
         return found.start() + 1 if found else end

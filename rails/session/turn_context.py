@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rails.agents.template import Agent
 from rails.approval.decision import Approver
@@ -19,6 +19,7 @@ from rails.core.errors import WorkspaceError
 from rails.core.events.base import Event
 from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
+from rails.core.verdict import Author
 from rails.edits.apply import read_file
 from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
@@ -26,9 +27,6 @@ from rails.models.model import Model
 from rails.parsing.echoes import ReturnedTexts
 from rails.session.contained import ContainedRuns
 from rails.tools.registry import Registry
-
-if TYPE_CHECKING:
-    from rails.gate.weakened_tests import Author
 
 #: So many runs' texts are remembered, and of each so many characters.
 _RUNS: Final = 20
@@ -104,8 +102,6 @@ class TurnContext:
     @property
     def author(self) -> Author:
         """Whose changes the agent's are, for the gate."""
-        from rails.gate.weakened_tests import Author
-
         return Author(self.task, tuple(self.printed), self.agent.given_tests_only)
 
     def _content(self, name: str) -> bytes | None:

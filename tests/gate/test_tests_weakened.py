@@ -4,7 +4,7 @@ import pytest
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate.weakened_tests import Author
+from rails.core.verdict import Author
 
 TEST = '''"""Tests."""
 
