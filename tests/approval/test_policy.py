@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rails.approval.decision import Decision
+from rails.approval.policy.file import read_policy
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.approval.policy.rules import Circumstances, Policy, PolicyItem, minute_of
 from rails.core.app_dirs import config_folder
@@ -730,3 +731,65 @@ def test_the_time_of_day_of_a_rule_is_local_time():
     at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     assert minute_of(at) == at.astimezone().hour * 60 + at.astimezone().minute
     assert 0 <= minute_of() < 24 * 60
+
+
+# -- what a file of rules says, beside what it decides --------------------------------------------------------
+
+RULE = "[[rule]]\ndecision = '{}'\ntool = 'x'\n{}\n"
+NOT_THERE = [
+    *(
+        ("deny", "max_bytes = 1", "larger changes are asked about anyway"),
+        ("ask", "max_lines = 1", "larger changes are asked about anyway"),
+    ),
+    *((decision, "clean = true", "what was repaired is asked about anyway") for decision in ("deny", "ask")),
+    *((decision, "first = 1", "later ones are asked about anyway") for decision in ("deny", "ask")),
+    *(("allow", f"adjusted = {value}", 'use "clean" with allow') for value in ("true", "false")),
+    ("allow", "from_nth = 3", 'use "first" with allow'),
+]
+
+
+@pytest.mark.parametrize(("decision", "line", "why"), NOT_THERE)
+def test_what_a_condition_cannot_mean_with_a_decision_is_told_at_its_rule(decision, line, why):
+    words = f"{line.partition(' ')[0]} does not belong to {decision}: {why}."
+    rule = RULE.format(decision, line)
+    (mistake,) = read_policy(f"{RULE.format('ask', '')}{rule}".encode(), "policy.toml").mistakes
+    assert mistake == f"policy.toml:5:3: rule 2: {words}"
+    project = rule.replace("[[rule]]", "[[policy.rule]]")
+    (mistake,) = read_policy(f"[gate]\n{project}".encode(), "rails.toml", first=7, project=True).mistakes
+    assert mistake.startswith("rails.toml:2:3: "), mistake
+    assert mistake.endswith(words)
+
+
+def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was_written():
+    text = RULE.format("deny", "clean = false") + "name = 'n'\nreason = 'r'\n" + RULE.format("allow", "first = 5")
+    for first in (1, 4):
+        read = read_policy(text.encode(), "p.toml", first=first)
+        facts = [(rule.number, rule.decision, rule.source, rule.name, rule.reason, rule.clean) for rule in read.rules]
+        assert facts == [(first, "deny", "p.toml", "n", "r", False), (first + 1, "allow", "p.toml", "", "", False)]
+        assert ([rule.when.first for rule in read.rules], read.mistakes) == ([None, 5], ())
+    lines = ["", "path = 'a'", "path = 'a'\nverdict = 'fail'", "path = 'a'\nkind = 'create'"]
+    lines += [f"path = 'a'\nkind = '{kind}'" for kind in ("read", "run", "result")]
+    lines += ["risk = 'secret'\nbytes = 7", "finding = 'F401'\nseverity = 'warning'\nat = '09:30'\nbefore = 2"]
+    text = "".join(f"[[example]]\nexpect = 'ask'\ntool = 't'\n{line}\n" for line in lines)
+    read = read_policy(text.encode(), "p.toml", first=4)
+    assert read.mistakes == ()
+    assert [(one.number, one.item.kind, one.item.path, one.item.verdict) for one in read.examples] == [
+        *((1, "run", None, None), (2, "modify", "a", "pass"), (3, "modify", "a", "fail"), (4, "create", "a", "pass")),
+        *((5, "read", "a", None), (6, "run", "a", None), (7, "result", "a", None), (8, "run", None, None)),
+        (9, "run", None, None),
+    ]
+    assert [one.item.seen.risks for one in read.examples] == [frozenset()] * 7 + [frozenset(["secret"]), frozenset()]
+    assert (read.examples[7].item.seen.size, read.examples[0].minute) == (7, None)
+    last = read.examples[8]
+    assert (last.item.seen.findings, last.minute, last.before, last.interactive) == (
+        (("F401", "warning"),),
+        570,
+        2,
+        True,
+    )
+
+
+def test_a_models_name_is_told_without_its_provider_up_to_a_bound():
+    for name, shown in (("m" * 60, "m" * 60), ("m" * 61, "m" * 60 + "… (+1 characters)")):
+        read = read_policy(RULE.format("ask", f"model = 'openai:{name}'").encode(), "p.toml")
+        assert read.mistakes[0].endswith(f'without its provider: model = "{shown}".')

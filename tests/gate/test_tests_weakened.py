@@ -1,10 +1,13 @@
 """An agent that makes tests pass by changing the tests is told so: what they showed must be shown afterwards, too."""
 
+import os
+
 import pytest
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.verdict import Author
+from rails.gate import weakened_tests
 
 TEST = '''"""Tests."""
 
@@ -160,3 +163,192 @@ def test_a_test_file_that_does_not_parse_takes_no_test_away(world):
 def test_a_whole_project_is_not_held_to_what_nobody_changed(world):
     world.put("tests/test_total.py", TEST.replace("def test_total", "@pytest.mark.skip\ndef test_total"))
     assert not rules(world.check("tests/test_total.py"))
+
+
+# -- what stands beside it: each way to skip or to show less, with its line and its words ---------------------
+
+ASSERTS = "    assert f(1) == 2\n    assert f(3) == 4\n"
+CLASS = f"class TestA:\n    def test_a(self):\n    {ASSERTS.replace(chr(10), chr(10) + '    ').rstrip()}\n"
+LONG = "test_" + "a" * 80
+CUT = LONG[:80] + "… (+5 characters)"
+
+
+def told(folder, *files, author=None):
+    """Return place, rule and words of what is found: path, before, after."""
+    sides = [(path, before and before.encode(), after and after.encode()) for path, before, after in files]
+    found = weakened_tests.findings(folder, sides, author or Author())
+    assert all((one.column, one.tool, one.end_line, one.remedy != "") == (1, "gate", one.line, True) for one in found)
+    return [(one.path, one.line, one.rule, one.message) for one in found]
+
+
+def told_of(folder, before, after, path="test_a.py", author=None):
+    found = told(folder, (path, before, after), author=author)
+    assert {one[0] for one in found} <= {path}
+    return [one[1:] for one in found]
+
+
+MARKS = """
+@pytest.mark.skip @pytest.mark.skip() @pytest.mark.skipif(1) @pytest.mark.xfail @mark.skip @unittest.skip('x')
+@unittest.skipIf(1,'x') @unittest.skipUnless(0,'x') @unittest.expectedFailure @expectedFailure @skip('x') @skipIf(1)
+"""
+CALLS = """
+pytest.skip('x') self.skipTest('x') pytest.xfail() pytest.importorskip('x') unittest.SkipTest('x') SkipTest('x')
+skip('x') xfail('x') importorskip('x')
+"""
+SKIPS = [
+    *((f"{mark}\ndef test_a():\n{ASSERTS}", 2, "test_a") for mark in MARKS.split()),
+    *((f"def test_a():\n    {call}\n{ASSERTS}", 1, "test_a") for call in CALLS.split()),
+    (f"def test_a():\n    raise unittest.SkipTest('x')\n{ASSERTS}", 1, "test_a"),
+    (f"pytestmark = pytest.mark.skip\ndef test_a():\n{ASSERTS}", 2, "test_a"),
+    (f"pytest.importorskip('x')\ndef test_a():\n{ASSERTS}", 2, "test_a"),
+    (f"@unittest.skip('x')\n{CLASS}", 3, "TestA.test_a"),
+    (CLASS.replace(":\n", ":\n    pytestmark = pytest.mark.skipif(1)\n", 1), 3, "TestA.test_a"),
+    (f"@mark.xfail\nasync def test_a():\n{ASSERTS}", 2, "test_a"),
+]
+
+
+@pytest.mark.parametrize(("after", "line", "name"), SKIPS)
+def test_every_way_to_skip_a_test_is_told_at_the_test(tmp_path, after, line, name):
+    plain = CLASS if "." in name else f"{'async ' if 'async' in after else ''}def test_a():\n{ASSERTS}"
+    found = told_of(tmp_path, plain, after)
+    assert found[0] == (line, "test-skipped", f"{name} is skipped now.")
+    assert [one[1] for one in found[1:]] in ([], ["assertion-removed"]), "nothing behind a raise is shown"
+    assert told_of(tmp_path, after, after) == [], "it was skipped before"
+    always = not any(word in after for word in ("skipif", "skipIf", "skipUnless", "importorskip"))
+    new = [(line, "test-skipped", f"The new test {name} is skipped.")] if always else []
+    assert told_of(tmp_path, None, after) == new
+    if "class" in plain:
+        nested = "@mark.skip\nclass Outer:\n    class TestA:\n        def test_a(self):\n            assert f(1) == 2\n"
+        found = told_of(tmp_path, nested.partition("\n")[2], nested)
+        assert found == [(4, "test-skipped", "Outer.TestA.test_a is skipped now.")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone"),
+    [
+        (ASSERTS, "    assert f(1) == 2\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    assert True\n", 1),
+        (ASSERTS, "    assert f(1) == f(1)\n    assert f(3) is f(3)\n", 2),
+        (ASSERTS, "    assert f(1) == 2 or 1\n    assert f(3) == 4\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    self.assertTrue(1)\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    assert_(True)\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    if 0:\n        assert f(3) == 4\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    return\n    assert f(3) == 4\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    raise ValueError\n    assert f(3) == 4\n", 1),
+        (ASSERTS, f"    try:\n    {ASSERTS.replace(chr(10) + ' ', chr(10) + '     ')}    except: pass\n", 2),
+        (ASSERTS, "    assert f(1) == 2\n    try:\n        assert f(3) == 4\n    except BaseException: pass\n", 1),
+        (
+            ASSERTS,
+            "    assert f(1) == 2\n    try:\n        assert f(3) == 4\n"
+            "    except ValueError: pass\n    except AssertionError: pass\n",
+            1,
+        ),
+        (
+            "    with a:\n        assert f(1) == 2\n        assert f(3) == 4\n",
+            "    with a:\n        assert f(1) == 2\n",
+            1,
+        ),
+        ("    with raises(E):\n        f()\n    g.fail()\n", "    f()\n", 2),
+        ("    with pytest.warns(E):\n        f()\n    self.assertIs(f(), 2)\n", "    self.assertIs(f(), 2)\n", 1),
+    ],
+)
+def test_every_way_to_assert_less_is_counted(tmp_path, before, after, gone):
+    was = len([word for word in ("assert", "raises", "warns", ".fail") for _ in range(before.count(word))])
+    found = told_of(tmp_path, f"def test_a():\n{before}", f"\ndef test_a():\n{after}")
+    assert found == [(2, "assertion-removed", f"test_a asserts less than before: {gone} of {was} gone.")]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "    assert f(1) == 2\n    assert f(3) == 4 == f(5)\n",
+        "    assert f(1) == 2\n    assert 4 == 4 == f(3)\n",
+        "    if 1:\n        assert f(1) == 2\n        assert f(3) == 4\n",
+        "    try:\n        assert f(1) == 2\n        assert f(3) == 4\n    except AssertionError:\n        raise\n",
+        "    try:\n        assert f(1) == 2\n        assert f(3) == 4\n    except KeyError:\n        pass\n",
+        "    assert f(1) == 2 and 1\n    self.assertTrue(f(3) == 4)\n",
+        "    skip = f\n    assert f(1) == 2\n    assert f(3) == 4\n    f.skip()\n",
+        "    assert f(1) == 2\n    more()\n\ndef more():\n    assert f(3) == 4\n",
+    ],
+)
+def test_what_still_shows_as_much_is_none(tmp_path, after):
+    before = f"from unittest import skip\nimport pytest\ndef test_a():\n{ASSERTS}"
+    assert told_of(tmp_path, before, f"from unittest import skip\nimport pytest\ndef test_a():\n{after}") == []
+
+
+def test_a_test_that_goes_is_named_up_to_a_bound_and_so_is_one_that_shows_less(tmp_path):
+    both = f"def {LONG}():\n{ASSERTS}\ndef test_b():\n    assert g()\n"
+    assert told_of(tmp_path, both, both.partition("\n\n")[2]) == [(1, "test-removed", f"The test {CUT} is taken away.")]
+    assert told_of(tmp_path, both, both.replace("    assert f(3) == 4\n", "")) == [
+        (1, "assertion-removed", f"{CUT} asserts less than before: 1 of 2 gone.")
+    ]
+    assert told_of(tmp_path, both, both.replace("f(3) == 4", "f(3)")) == [
+        (1, "assertion-removed", f"{CUT} compares less exactly than before.")
+    ]
+    assert told_of(tmp_path, both, both.replace("== 4", "is None")) != []
+    assert told_of(tmp_path, both, both.replace("f(3) == 4", "f(3) == None")) != []
+    script = "it('adds', () => { expect(f(1)).toBe(2) })\n\n xit('skips', () => {\n  // expect(1)\n})\n"
+    assert told_of(tmp_path, None, script, "a.test.js") == [(3, "test-skipped", "The new test skips is skipped.")]
+    assert told_of(tmp_path, script, None, "a.test.js") == [
+        (1, "test-removed", f"The test {name} is taken away.") for name in ("the file", "adds", "skips")
+    ]
+    given = Author("Work on test_c.py.", given_tests_only=True)
+    words = "This role changes only tests that its task names, and this file is none of them."
+    assert told_of(tmp_path, both, both.replace("== 4", "== 5"), author=given) == [(1, "test-not-given", words)]
+    assert told_of(tmp_path, both, both.replace("== 4", "== 5"), "test_c.py", author=given) == []
+
+
+@pytest.mark.parametrize(
+    ("output", "copied"),
+    [
+        ("5\n4", True),
+        ("4\n5", True),
+        ("5\n\n\n\n\n4", True),
+        ("5\n\n\n\n\n\n4", False),
+        ("4\n\n\n\n5", True),
+        ("4\n\n\n\n\n5", False),
+        ("5.0 4", False),
+        ("45", False),
+        ("4", False),
+    ],
+)
+def test_a_value_was_printed_beside_the_expected_one_within_some_lines(tmp_path, output, copied):
+    before = f"def test_a():\n{ASSERTS}"
+    author = Author(outputs=("nothing", output))
+    words = "test_a expects 5 now, which is what the failing run printed."
+    found = told_of(tmp_path, before, before.replace("== 4", "== 5"), author=author)
+    assert found == ([(1, "expected-value-copied", words)] if copied else [])
+
+
+def test_the_answer_that_a_test_expects_is_looked_for_in_so_many_plain_files(tmp_path, monkeypatch):
+    cheat = "def f(x):\n    if x == 3:\n        return 4\n    return 0\n"
+    words = "f returns 4 for 3, as a test expects it, word for word."
+    found = [("code.py", 2, "hard-coded-answer", words)]
+    test = tmp_path / "tests" / "test_f.py"
+    test.parent.mkdir()
+    os.mkfifo(test.parent / "test_a_pipe.py")
+    text = "def test_f():\n    assert f(3) == 4\n#"
+    for size, expected in ((999_999, found), (1_000_000, []), (len(text), found)):
+        test.write_text(text + "x" * (size - len(text)))
+        assert told(tmp_path, ("code.py", "", cheat)) == expected
+    assert told(tmp_path, ("code.py", cheat, cheat)) == [], "it was there before"
+    assert told(tmp_path, ("code.js", "", cheat)) == []
+    assert told(tmp_path, ("code.py", "", cheat.replace("return 0", "return (")), ("b.py", "", cheat)) == [
+        ("b.py", *found[0][1:])
+    ], "what cannot be read says nothing"
+    assert told(tmp_path, ("code.py", "", cheat), ("tests/test_f.py", text, "def test_f(): pass")) != found
+    for folder in (".venv", "node_modules"):
+        test.rename(tmp_path / "kept")
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "test_f.py").write_text(text)
+        assert told(tmp_path, ("code.py", "", cheat)) == []
+        (tmp_path / "kept").rename(test)
+    linked = test.rename(tmp_path / "plain.txt")
+    test.symlink_to(linked)
+    assert told(tmp_path, ("code.py", "", cheat)) == []
+    test.unlink()
+    linked.rename(test)
+    for most, expected in ((2, found), (1, [])):
+        monkeypatch.setattr(weakened_tests, "_READ", most)
+        (test.parent / "test_a_pipe.py").unlink(missing_ok=True)
+        assert told(tmp_path, ("code.py", "", cheat), ("test_o.py", "", "")) == expected
