@@ -769,15 +769,19 @@ def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was
         assert ([rule.when.first for rule in read.rules], read.mistakes) == ([None, 5], ())
     lines = ["", "path = 'a'", "path = 'a'\nverdict = 'fail'", "path = 'a'\nkind = 'create'"]
     lines += [f"path = 'a'\nkind = '{kind}'" for kind in ("read", "run", "result")]
-    lines += ["risk = 'secret'\nbytes = 7", "finding = 'F401'\nseverity = 'warning'\nat = '09:30'\nbefore = 2"]
+    lines += [
+        "kind = 'create'\nrisk = 'secret'\nbytes = 7",
+        "finding = 'F401'\nseverity = 'warning'\nat = '09:30'\nbefore = 2",
+    ]
     text = "".join(f"[[example]]\nexpect = 'ask'\ntool = 't'\n{line}\n" for line in lines)
     read = read_policy(text.encode(), "p.toml", first=4)
     assert read.mistakes == ()
     assert [(one.number, one.item.kind, one.item.path, one.item.verdict) for one in read.examples] == [
         *((1, "run", None, None), (2, "modify", "a", "pass"), (3, "modify", "a", "fail"), (4, "create", "a", "pass")),
-        *((5, "read", "a", None), (6, "run", "a", None), (7, "result", "a", None), (8, "run", None, None)),
+        *((5, "read", "a", None), (6, "run", "a", None), (7, "result", "a", None), (8, "create", None, None)),
         (9, "run", None, None),
     ]
+    assert [one.item.seen.findings for one in read.examples[:8]] == [()] * 8
     assert [one.item.seen.risks for one in read.examples] == [frozenset()] * 7 + [frozenset(["secret"]), frozenset()]
     assert (read.examples[7].item.seen.size, read.examples[0].minute) == (7, None)
     last = read.examples[8]
@@ -790,6 +794,31 @@ def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was
 
 
 def test_a_models_name_is_told_without_its_provider_up_to_a_bound():
+    for provider in ("anthropic", "openai", "ollama", "openrouter"):
+        read = read_policy(RULE.format("ask", f"model = ['x', '{provider}:*']").encode(), "p.toml")
+        assert read.mistakes[0].endswith('without its provider: model = "*".')
     for name, shown in (("m" * 60, "m" * 60), ("m" * 61, "m" * 60 + "… (+1 characters)")):
         read = read_policy(RULE.format("ask", f"model = 'openai:{name}'").encode(), "p.toml")
         assert read.mistakes[0].endswith(f'without its provider: model = "{shown}".')
+
+
+@pytest.mark.parametrize("project", [False, True])
+def test_a_table_of_the_wrong_shape_hides_no_mistake_of_another(project):
+    start = "policy." if project else ""
+    text = f"""
+[[{start}rule]]
+decision = 'maybe'
+[[{start}rule]]
+decision = 'deny'
+verdict = 'error'
+[[{start}rule]]
+decision = 'deny'
+first = 1
+[[{start}example]]
+expect = 'ask'
+at = '9:30'
+"""
+    read = read_policy(text.encode(), "p.toml", project=project)
+    assert (read.rules, read.examples) == ((), ())
+    places = {mistake.split(" ")[0] for mistake in read.mistakes}
+    assert places == {"p.toml:3:1:", "p.toml:7:3:", "p.toml:10:3:", "p.toml:12:1:"}, read.mistakes

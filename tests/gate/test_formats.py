@@ -567,3 +567,7 @@ def test_a_line_around_a_finding_is_cut_and_shows_what_it_holds():
     assert text.window(one, "") == ""
     assert text.window(one, "a\n\n").split("\n") == ["> 1 | a", "  2 |"]
     assert text.window(one, "a") == "> 1 | a"
+    for head in ("def a(b=[\n    1,\n]):", "def a(\n    b,\n):", "function a({\n    b,\n}) {"):
+        shown = text.window(Finding("a.py", 4, 1, "R", "m", "t"), f"{head}\n  return b\ny\n")
+        assert shown.split("\n")[0] == f"  1 | {head.partition(chr(10))[0]}"
+        assert shown.count("\n") == 3

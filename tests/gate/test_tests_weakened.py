@@ -248,6 +248,13 @@ def test_every_way_to_skip_a_test_is_told_at_the_test(tmp_path, after, line, nam
             "    with a:\n        assert f(1) == 2\n",
             1,
         ),
+        (
+            ASSERTS,
+            "    assert f(1) == 2\n    try:\n        assert f(3) == 4\n    except Exception:\n        x = 1\n",
+            1,
+        ),
+        (ASSERTS, "    assert f(1) == 2\n    assert 'f(3) == 4'\n", 1),
+        ("    assert f() < f()\n    assert 0\n", "    g()\n", 2),
         ("    with raises(E):\n        f()\n    g.fail()\n", "    f()\n", 2),
         ("    with pytest.warns(E):\n        f()\n    self.assertIs(f(), 2)\n", "    self.assertIs(f(), 2)\n", 1),
     ],
@@ -267,6 +274,8 @@ def test_every_way_to_assert_less_is_counted(tmp_path, before, after, gone):
         "    try:\n        assert f(1) == 2\n        assert f(3) == 4\n    except AssertionError:\n        raise\n",
         "    try:\n        assert f(1) == 2\n        assert f(3) == 4\n    except KeyError:\n        pass\n",
         "    assert f(1) == 2 and 1\n    self.assertTrue(f(3) == 4)\n",
+        "    try:\n        assert f(1) == 2\n        assert f(3) == 4\n    except Exception:\n        x = g()\n",
+        "    assert f(1) == 2\n    self.assertTrue()\n    assert f(3) == 4\n",
         "    skip = f\n    assert f(1) == 2\n    assert f(3) == 4\n    f.skip()\n",
         "    assert f(1) == 2\n    more()\n\ndef more():\n    assert f(3) == 4\n",
     ],
@@ -292,9 +301,21 @@ def test_a_test_that_goes_is_named_up_to_a_bound_and_so_is_one_that_shows_less(t
     assert told_of(tmp_path, script, None, "a.test.js") == [
         (1, "test-removed", f"The test {name} is taken away.") for name in ("the file", "adds", "skips")
     ]
+    helped = "def help():\n    assert f() == 1\n    assert g() == 2\n\ndef test_x():\n    help()\n\n"
+    helped += "def test_y():\n    help()\n"
+    assert told_of(tmp_path, helped, helped.replace("    assert g() == 2\n", "")) == [
+        (line, "assertion-removed", f"test_{name} asserts less than before: 1 of 2 gone.")
+        for line, name in ((4, "x"), (7, "y"))
+    ]
+    two = CLASS + CLASS.partition("\n")[2].replace("_a", "_b")
+    assert told_of(tmp_path, two, "class TestA: pass\n") == [
+        (1, "test-removed", f"The test TestA.test_{name} is taken away.") for name in "ab"
+    ]
     given = Author("Work on test_c.py.", given_tests_only=True)
     words = "This role changes only tests that its task names, and this file is none of them."
     assert told_of(tmp_path, both, both.replace("== 4", "== 5"), author=given) == [(1, "test-not-given", words)]
+    skipped = both.replace("def test_b", "@mark.skip\ndef test_b")
+    assert told_of(tmp_path, both, skipped, author=given)[-1] == (1, "test-not-given", words)
     assert told_of(tmp_path, both, both.replace("== 4", "== 5"), "test_c.py", author=given) == []
 
 
@@ -309,6 +330,7 @@ def test_a_test_that_goes_is_named_up_to_a_bound_and_so_is_one_that_shows_less(t
         ("4\n\n\n\n\n5", False),
         ("5.0 4", False),
         ("45", False),
+        ("got '5', not \"4\"", True),
         ("4", False),
     ],
 )
@@ -318,6 +340,10 @@ def test_a_value_was_printed_beside_the_expected_one_within_some_lines(tmp_path,
     words = "test_a expects 5 now, which is what the failing run printed."
     found = told_of(tmp_path, before, before.replace("== 4", "== 5"), author=author)
     assert found == ([(1, "expected-value-copied", words)] if copied else [])
+    for quote in "'\"`":
+        before = f"test('a', () => {{ expect(f(3)).toBe({quote}4{quote}) }})"
+        found = told_of(tmp_path, before, before.replace("4", "5"), "a.test.js", author)
+        assert [one[1] for one in found] == (["expected-value-copied"] if copied else [])
 
 
 def test_the_answer_that_a_test_expects_is_looked_for_in_so_many_plain_files(tmp_path, monkeypatch):
@@ -333,6 +359,10 @@ def test_the_answer_that_a_test_expects_is_looked_for_in_so_many_plain_files(tmp
         assert told(tmp_path, ("code.py", "", cheat)) == expected
     assert told(tmp_path, ("code.py", cheat, cheat)) == [], "it was there before"
     assert told(tmp_path, ("code.js", "", cheat)) == []
+    for other in (cheat.replace("3", "5"), cheat.replace("4", "5"), cheat.replace("def f", "def g")):
+        assert told(tmp_path, ("code.py", "", other)) == [], "a test expects nothing of it"
+    (test.parent / "test_b.py").write_text("def test_b():\n    assert g() == 1\n")
+    assert told(tmp_path, ("code.py", "", cheat)) == found
     assert told(tmp_path, ("code.py", "", cheat.replace("return 0", "return (")), ("b.py", "", cheat)) == [
         ("b.py", *found[0][1:])
     ], "what cannot be read says nothing"
