@@ -161,6 +161,11 @@ _PYTHON: Final = lazy(
     r"(?=[ \t\r\n]*(?:\w{1,60}[ \t]*=[^=]|[\"'{]|\)))",
     re.M,
 )
+#: The first argument of a call that only shows its form.
+_TEMPLATE: Final = lazy(
+    r"[ \t]*(?:\w{1,60}[ \t]*=[ \t]*)?"
+    r"(?:<[^<>\n]{1,60}>|[\"'](?:\.{3}|…|<[^<>\n]{1,60}>|(?:path|file)[/_]to[/_])|\.{3}|…)"
+)
 #: The line of a traceback above the code that it shows.
 _FRAME: Final = lazy(r"^[ \t]*File \"[^\"\n]{1,200}\", line \d+[^\n]*\n\Z", re.M)
 #: The same, where only the name of a tool that there is tells a call.
@@ -204,7 +209,7 @@ def python_calls(text: str, start: int, end: int, tools: ToolSchemas) -> Iterato
     for found, _ in zip(_PYTHON.finditer(text, start, end), range(_LIMIT), strict=False):
         known = found[2] if found[2] in tools else ""
         stop = _line_end(text, found.end())
-        if in_traceback(text, found.start()):
+        if in_traceback(text, found.start()) or _TEMPLATE.match(text, found.end(), stop):
             continue
         listed = found[1] and text[found.end() : stop].rstrip().endswith(")]") and "=" in text[found.end() : stop]
         if known or (listed and FUNCTION_NAME.fullmatch(found[2])):

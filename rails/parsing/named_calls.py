@@ -35,7 +35,9 @@ _BEFORE: Final = lazy(
 #: What defines a function, or opens a table of settings.
 _DEFINED: Final = lazy(r"(?:.*\bfunction\s+|\s*\[+\w+\.)", re.I)
 #: A table of settings in TOML that is none of a call.
-_TABLE: Final = lazy(r"^\[+(?!tool|call|function|action)[\w.-]+\]+[ \t]*\n(?:[ \t]*\w.*\n)*[ \t]*\w+ *= *[\"']\Z", re.M)
+_TABLE: Final = lazy(
+    r"^\[+(?!tool|call|function|action)[\w.-]+\]+[ \t]*(?:#.*)?\n(?:[ \t]*[\w#].*\n)*[ \t]*\w+ *= *[\"']\Z", re.M
+)
 #: The key that names a tool below its parameters.
 _KEY: Final = lazy(r"[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
 _SURE: Final = lazy(r"tool|function|action|call|invoke", re.I)

@@ -98,6 +98,12 @@ LOST = {
             "[write_file]\npath: a.py\n[/write_file]",
             "1. -> write_file(path='a.py', content='x')",
             "write_file:\n  content: pytest -q",
+            "```yaml\nparameters:\n  path: a.py\ntool: write_file\n```",
+            "```ts\nconst r = await tools.write_file({ path: 'a.py', content: 'x' });\n```",
+            "{&#x22;tool&#x22;: &#x22;write_file&#x22;, &#x22;path&#x22;: &#x22;a.py&#x22;}",
+            '/write_file {"path": "a.py", "content": "x"}',
+            "```ini\n[write_file]\npath = a.py\n```",
+            "write_file <<EOF\npath: a.py\nEOF",
         )
     },
     "a name below a token": (
@@ -141,6 +147,10 @@ QUOTED = {
             "```yaml\nname: write_file\nproperties:\n  path: {type: string}\n```",
             "```toml\n[[allow]]\ntool = 'write_file'\npath = 'src/**'\n```",
             "```toml\n[tools.write_file]\npath = 'a.py'\n```",
+            "```toml\n[[example]]  # tried\nexpect = 'deny'\ntool = 'write_file'\npath = 'a.py'\n```",
+            "```\n  File \"a.py\", line 3, in go\n    write_file(path='a.py', content='x')\n```",
+            "Calls stand between <tool_call> and </tool_call>.",
+            "write_file(path='path/to/file', content='...') is the form.",
         )
     },
     "a tool's name only": 'The key "tool" names it: {"tool": "write_file"}.',
@@ -164,7 +174,7 @@ def test_a_call_that_was_not_read_is_refused_with_its_line_and_never_run(name, s
     assert (refusal.code, refusal.request_id) == ("unread", "t1.1")
     assert refusal.message.startswith(f"Line {line} holds a call of 'write_file' {where}, ")
     assert "```json" in refusal.hint
-    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf>Aw-n#[1a`"
+    assert text[refusal.start : refusal.end].strip()[0] in "{<tTf>Aw-n#[1a`/c"
     assert found.prose == text
 
 
