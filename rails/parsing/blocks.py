@@ -127,16 +127,8 @@ class TextBlock:
     def span(self, *, closed: bool) -> BlockSpan:
         """Return the finished stretch."""
         raw = "".join(self.lines)
-        return BlockSpan(
-            self.kind,
-            self.start,
-            self.start + len(raw),
-            raw,
-            self.body_start,
-            self.start + len(raw),
-            closed,
-            self.label,
-        )
+        end = self.start + len(raw)
+        return BlockSpan(self.kind, self.start, end, raw, self.body_start, end, closed, self.label)
 
     def retreat(self) -> tuple[int, int] | None:
         """Return where its body and the stretch may have ended after all, counted from its start."""

@@ -97,13 +97,8 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
         hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
         if read.code == "ambiguous":
             hint = "Send the call as JSON, in a fence that begins with ```json; no tag ends a value there."
-        return Refusal(
-            read.code,
-            f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}.",
-            hint,
-            at,
-            span.end,
-        )
+        message = f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}."
+        return Refusal(read.code, message, hint, at, span.end)
     end = span.start + len(raw)
     request = RawRequest(
         "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
@@ -237,17 +232,9 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
         hint = f"Send '{done.broken_at}' as JSON, not as a text."
         return Refusal("syntax", message, hint, block.at(done.broken_at), block.end, done.broken_at)
     parameters = cast("dict[str, Json]", done.value)
-    request = RawRequest(
-        block.id,
-        read.tool,
-        parameters,
-        read.explanation,
-        frame.dialect or read.dialect,
-        block.start,
-        block.end,
-        (*notes, *done.repairs),
-        block.raw,
-    )
+    place, dialect = (block.start, block.end), frame.dialect or read.dialect
+    repairs = (*notes, *done.repairs)
+    request = RawRequest(block.id, read.tool, parameters, read.explanation, dialect, *place, repairs, block.raw)
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request, frame.tools.get(read.tool))
     return request

@@ -141,15 +141,8 @@ class AnswerParser:
             self._look_again(late)
         if self._size > limits.ANSWER_CHARS:
             self._refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
-        return ParsedAnswer(
-            tuple(self._requests),
-            tuple(self._refusals),
-            tuple(self._ignored),
-            self._text(),
-            dict(self._native),
-            dict(self._blocks),
-            tuple(late),
-        )
+        found = tuple(self._requests), tuple(self._refusals), tuple(self._ignored)
+        return ParsedAnswer(*found, self._text(), dict(self._native), dict(self._blocks), tuple(late))
 
     def _look_again(self, late: list[ParseEvent]) -> None:
         """Take patches and named blocks of an answer in which nothing was read, and refuse all other calls."""
@@ -312,20 +305,9 @@ class AnswerParser:
         if span.progress is None:
             self._actions = True
             return [classify.xml_call(span, raw, self._tools)]
-        block = JsonBlock(
-            span.body,
-            raw,
-            span.start,
-            span.start + len(raw),
-            span.body_start,
-            span.closed,
-            whole,
-            span.dialect,
-            span.label,
-            self._dialects,
-            span.cut_short,
-            first=self._place_of(span.body_start, span),
-        )
+        end, first = span.start + len(raw), self._place_of(span.body_start, span)
+        told = whole, span.dialect, span.label, self._dialects, span.cut_short, "", first
+        block = JsonBlock(span.body, raw, span.start, end, span.body_start, span.closed, *told)
         if span.ambiguous:
             return [uncertain_blocks.ends_twice(block)]
         if span.context and classify.is_call(span.context, span.progress, self._tools):

@@ -149,20 +149,11 @@ def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> R
         return Refusal("patch", message, outcome.hint, block.start, block.end)
     if outcome.tool not in tools:
         message = f"Line {line}, {block.form}: there is no tool {outcome.tool!r} here, which it needs."
-        return Refusal(
-            "patch", message, f"There are: {', '.join(sorted(tools)[:20]) or 'none'}.", block.start, block.end
-        )
+        hint = f"There are: {', '.join(sorted(tools)[:20]) or 'none'}."
+        return Refusal("patch", message, hint, block.start, block.end)
     form = BEGIN if block.form == "provider JSON" and BEGIN in block.raw else block.form
-    return RawRequest(
-        "",
-        outcome.tool,
-        outcome.parameters,
-        dialect=form,
-        start=block.start,
-        end=block.end,
-        raw=block.raw,
-        below=outcome.below,
-    )
+    told = form, block.start, block.end, (), block.raw, outcome.below
+    return RawRequest("", outcome.tool, outcome.parameters, "", *told)
 
 
 def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:

@@ -7,7 +7,7 @@ block at the end of an answer that was cut off may be incomplete. Each case is r
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final
 
 from rails.core import limits
@@ -55,7 +55,7 @@ def placed(refusal: Refusal, line: int, column: int) -> Refusal:
 
 def used_closers(outcomes: Sequence[BlockResult]) -> bool:
     """Return whether any outcome rests on added closers, which only a normal stop allows."""
-    return any(isinstance(one, RawRequest) and any(n.name in _UNLESS_CUT for n in one.repairs) for one in outcomes)
+    return bool(_repairs(outcomes) & _UNLESS_CUT)
 
 
 def too_many(start: int, end: int, limit: int) -> Refusal:
@@ -88,18 +88,16 @@ def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at
 
 def was_repaired(outcomes: Sequence[BlockResult]) -> bool:
     """Return whether any outcome rests on a repair of the text."""
-    return any(
-        isinstance(one, RawRequest) and any(not note.name.startswith("text_to_") for note in one.repairs)
-        for one in outcomes
-    )
+    return any(not name.startswith("text_to_") for name in _repairs(outcomes))
+
+
+def _repairs(outcomes: Sequence[BlockResult]) -> Set[str]:
+    return {note.name for one in outcomes if isinstance(one, RawRequest) for note in one.repairs}
 
 
 def holds_raw_lines(outcomes: Sequence[BlockResult]) -> bool:
     """Return whether a string of any outcome ran over raw line ends, so that a fence line could be its content."""
-    return any(
-        isinstance(one, RawRequest) and any(note.name in ("raw_control", "inner_quotes") for note in one.repairs)
-        for one in outcomes
-    )
+    return bool(_repairs(outcomes) & {"raw_control", "inner_quotes"})
 
 
 def ends_twice(block: JsonBlock) -> Refusal:

@@ -325,10 +325,8 @@ def _structure(
         return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", parsed.offset)
     kind = quick_check.type_name(parsed.value)
     if kind not in types:
-        wanted = " or ".join(sorted(types))
-        return JsonFault(
-            "schema", f"expected {wanted}, got {kind}" + ("; send a list, even for one" if "array" in types else "")
-        )
+        listed = "; send a list, even for one" if "array" in types else ""
+        return JsonFault("schema", f"expected {' or '.join(sorted(types))}, got {kind}{listed}")
     notes.extend(parsed.repairs)
     done = coerced(parsed.value, schema)
     notes.extend(done.repairs)
