@@ -287,7 +287,10 @@ class AgentLoop:
                 self.context.publish(LlmError(str(error), again, attempt))
                 if pause is None:
                     raise ModelError(f"{error} Gave up after {counted(attempt, 'try', 'tries')}.") from error
-                self.state.wait(getattr(error, "retry_after", None) or pause)
+                seconds = getattr(error, "retry_after", None) or pause
+                if seconds >= self.context.time_left():
+                    raise TimeUpError(f"{error} The session's time ends before the next try.") from error
+                self.state.wait(seconds)
             except ModelError as error:
                 self.context.publish(LlmError(str(error), False, attempt))
                 raise

@@ -6,6 +6,7 @@ path as every edit; once it is decided, the layer forgets it. What git ignores s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -43,7 +44,8 @@ _NO_TESTS: Final = (
 class ContainedRuns:
     """Runs commands for one session. ``label`` is found when first needed, and logged; ``agreed`` is a human's yes.
 
-    ``publish`` gets the event with the label; ``human`` is who may type the sentence.
+    ``publish`` gets the event with the label; ``human`` is who may type the sentence; ``time_left`` says how many
+    seconds the session still has, and no command takes longer.
     """
 
     project: Path
@@ -52,6 +54,7 @@ class ContainedRuns:
     found: Label | None = None
     agreed: bool = False
     unlocked: bool = False
+    time_left: Callable[[], float] = field(default=lambda: math.inf)
     _layer: Layer | None = None
     _count: int = 0
 
@@ -146,7 +149,7 @@ class ContainedRuns:
         result = run(
             argv,
             SandboxView(self.project, layer, folder=folder),
-            limits=SandboxLimits(seconds=seconds),
+            limits=SandboxLimits(seconds=min(seconds, self.time_left())),
             label=self.label,
             together=True,
             keep=layer.output / f"{self._count}.txt",

@@ -50,7 +50,7 @@ class OpenSession:
     def contained(self) -> ContainedRuns:
         """What runs commands; it is opened when the first one runs."""
         if self._contained is None:
-            self._contained = ContainedRuns(self.job.project, self.publish)
+            self._contained = ContainedRuns(self.job.project, self.publish, time_left=self._time_left)
         return self._contained
 
     @contextmanager

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from rails.core.conversation import Message, TextDelta, TextPart
-from rails.core.errors import ModelRetryable
+from rails.core.errors import CheckError, ModelRetryable
 from rails.gate.checks import markdown
 from rails.models.anthropic import AnthropicModel
 from rails.models.in_time import in_time
@@ -90,6 +90,29 @@ def test_the_time_of_a_session_cuts_through_a_stream_that_only_pings(work, monke
         assert time.monotonic() - started < 40
     assert done.ending.outcome == "gave_up"
     assert "seconds is used up" in done.ending.message
+
+
+def test_no_wait_for_a_busy_model_is_longer_than_the_time_of_the_session(work):
+    waited = []
+    busy = ModelRetryable("The server is busy.", 3600.0)
+    done = work(busy, "Done.", max_seconds=1_000, wait=waited.append)
+    assert (done.ending.outcome, waited) == ("gave_up", [])
+    assert "The session's time ends before the next try" in done.ending.message
+    done = work(busy, "Nothing to do.", max_seconds=4_000, wait=waited.append)
+    assert (done.ending.outcome, waited) == ("done", [3600.0])
+
+
+def test_a_contained_command_takes_no_longer_than_the_time_of_the_session_whatever_it_asks_for(work, monkeypatch):
+    given = []
+
+    def run(*_words, limits, **_more):
+        given.append(limits.seconds)
+        raise CheckError("not here")
+
+    monkeypatch.setattr("rails.sandbox.run.run", run)
+    work(request("run_command", command="sleep 600", timeout=600), "Done.", approvals=["approve"], max_seconds=50)
+    assert len(given) == 1
+    assert 40 < given[0] <= 50
 
 
 def hanging_tool():

@@ -1,5 +1,9 @@
 """What an agent needs to read less: outlines, a file by symbol, and a map of the project."""
 
+import errno
+import io
+import os
+
 import pytest
 
 from rails.core import limits
@@ -85,3 +89,14 @@ def test_what_is_kept_from_agents_is_not_on_the_map(run, tmp_path):
     assert "plan" not in shown
     assert "hidden" not in shown
     assert ".env" not in shown
+
+
+def test_a_file_that_the_disk_does_not_give_is_left_out_and_said(run, tmp_path, monkeypatch):
+    class Broken(io.BytesIO):
+        def read(self, _size=-1):
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("rails.tools.runners.files.os.fdopen", lambda file, _mode: os.close(file) or Broken())
+    assert run("read_file", file_path="notes.txt").text == "Error: notes.txt cannot be read: Input/output error."
+    assert "2 binary, large or unreadable" in run("search_files", pattern="notes").text
+    assert project_map(tmp_path, limits.MAP_BYTES).splitlines() == ["./: notes.txt", "pkg/: greet.py"]

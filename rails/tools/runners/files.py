@@ -438,7 +438,10 @@ def _read(project: Path, path: WorkspacePath) -> bytes:
     with os.fdopen(file, "rb") as stream:
         if status.st_size > limits.FILE_BYTES:
             raise _Unreadable(f"{path} has {status.st_size} bytes; {limits.FILE_BYTES} are allowed.")
-        return stream.read(limits.FILE_BYTES + 1)
+        try:
+            return stream.read(limits.FILE_BYTES + 1)
+        except OSError as error:
+            raise _Unreadable(_reason(str(path), error)) from None
 
 
 def _reason(shown: str, error: OSError) -> str:
