@@ -20,6 +20,7 @@ from rails.approval.edit import (
     run_editor,
     without_hunks,
 )
+from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
@@ -102,6 +103,9 @@ def test_the_agent_is_told_exactly_what_the_human_changed(make, judge):
     assert edit_summary(request, make.ask(*request.changes.changes, make.change("c.py"))) == "", (
         "what is more is no edit"
     )
+    long = make.ask(make.change(after=b"x" * limits.FEEDBACK_CHARS))
+    told = edit_summary(request, long).partition("\n")[2]
+    assert limits.FEEDBACK_CHARS // 2 * 0.9 < len(told) < limits.FEEDBACK_CHARS // 2 * 1.1
     for mine, other in ((b"\0", b"x\n"), (b"x\n", b"\0")):
         sides = (make.ask(make.change(after=one)) for one in (mine, other))
         assert edit_summary(*sides).splitlines()[1:] == ["src/app.py: replaced by other content that is not text."]

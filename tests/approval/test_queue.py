@@ -416,6 +416,8 @@ BAD = [
     {"do": "edit", "digest": "d" * 64, "left_out": {"a": "0"}},
     {"do": "edit", "digest": "d" * 64, "left_out": {"a": [True]}},
     {"do": "edit", "digest": "d" * 64, "left_out": []},
+    {"do": "edit", "digest": "d" * 64, "left_out": {"a": {}}},
+    {"do": "edit", "digest": "d" * 64, "left_out": {"a": 5}},
     {"do": "approve", "digest": "d" * 64, "place": "mail"},
     {"do": "choose", "digest": "d" * 64, "choice": 1},
 ]

@@ -315,6 +315,9 @@ def test_the_explanation_and_the_other_words_of_a_summary_are_exact():
         "data            10000000      0  1000.0  a\\x09b          x\\x09y\n"
     )
     assert text.render(RICH, "text") == text.verdict_as_text(RICH)
+    wide = Finding("a.py", 1, 2, "R", "m", "t", source="ab" + "c" * 200)
+    said = text.verdict_as_text(Verdict("fail", ChangeSet(), (wide,)))
+    assert f"\n           | ab{'c' * 158}\n           |  ^\n" in said, "from its start where the place is in it"
     alone = (Finding("a.py", 1, 1, "format", "m", "ruff"), Finding("b.py", 1, 1, "F401", "m", "ruff", fixable=True))
     misses = tuple(NotChecked(f"{name}.py", "ruff", "r") for name in "abc")
     said = text.verdict_as_text(Verdict("fail", ChangeSet(), alone, (), misses))
