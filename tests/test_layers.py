@@ -382,18 +382,35 @@ NOT_FOR_APPLY += [
 ]
 NOT_FOR_APPLY += ["rails.session.tool_runs", "rails.tools.runners", "rails.render.highlight", "traceback", "ctypes"]
 NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.edits.choices", "rails.git"]
+NOT_FOR_APPLY += ["rails.gate.weakened_tests", "rails.gate.languages", "ast", "tokenize", "shutil", "dataclasses"]
+#: What writing it by a rule needs beyond that: the rule, and git for the history.
+FOR_WRITING = {"subprocess", "rails.git", "rails.config.tables", "rails.approval.policy.policy"}
+FOR_WRITING |= {"rails.approval.policy.rules"}
 
 
 def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
+    """First shown, then written by a rule, in one process."""
     (tmp_path / "answer.md").write_text('```json\n{"tool": "write_file", "path": "a.md", "content": "# A\\n"}\n```\n')
+    rules = tmp_path / "settings" / "ai-rails" / "policy.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\ndecision = "allow"\ntool = "write_file"\npath = "*.md"\n')
+    more = sorted({*NOT_FOR_APPLY} - FOR_WRITING)
     code = (
         f"import os, sys; os.chdir({str(tmp_path)!r}); sys.argv[1:] = ['apply', 'answer.md', '--dry-run']\n"
         "from rails.cli import console\n"
         "from rails.commands import leave\n"
         f"leave.end_process = lambda code: print(code, [m for m in {NOT_FOR_APPLY!r} if m in sys.modules])\n"
-        "console()"
+        "try:\n    console()\nexcept SystemExit:\n    pass\n"
+        f"os.environ['XDG_CONFIG_HOME'] = {str(tmp_path / 'settings')!r}\n"
+        "from rails.cli import main\n"
+        "code = main(['apply', 'answer.md', '--approve', 'policy'])\n"
+        "from rails.parsing import quoted\n"
+        "once = [quoted._HINT.__dict__.get('search')]\n"
+        f"print(code, once, [m for m in {more!r} if m in sys.modules])"
     )
-    assert run_python(code).splitlines()[-1] == "0 []"
+    said = run_python(code).splitlines()
+    assert [line for line in said if line.startswith("0 [")] == ["0 []", "0 [None] []"]
+    assert (tmp_path / "a.md").read_text() == "# A\n"
 
 
 # What a host's first call need not wait for: its log, the history, and the hosts that do not call.

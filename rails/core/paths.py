@@ -22,6 +22,9 @@ _DEVICE: Final = lazy(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|c
 _DRIVE: Final = lazy(r"[A-Za-z]:")
 _SHORT_NAME: Final = lazy(r"(git|rails|env|claude|vscode)~[0-9]", re.I)
 
+#: Folders that are never shown: their content is not the project's text, or not the model's business.
+HIDDEN_FOLDERS: Final = frozenset({".git", ".rails", ".hg", ".svn", ".ssh", ".gnupg", ".aws"})
+_EXAMPLE_ENDINGS: Final = (".example", ".sample", ".template")
 #: Directory names whose content another program executes, or that hold our own state. Any depth.
 PROTECTED_DIRECTORIES: Final = {
     ".git": "version control: what is in it can run on the next git command",
@@ -245,6 +248,26 @@ def forbidden(path: WorkspacePath) -> str | None:
     if names & {".git", ".rails"} or any(_SHORT_NAME.fullmatch(name) for name in names):
         return "it is inside .git or .rails, which no agent may write"
     return None
+
+
+def hidden(name: str) -> bool:
+    """Say whether a file of this name holds secrets by convention: ``.env`` and its variants, private keys."""
+    folded = name.casefold()
+    if folded == ".env" or (folded.startswith(".env.") and not folded.endswith(_EXAMPLE_ENDINGS)):
+        return True
+    return folded in {".netrc", ".pypirc", ".npmrc", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"}
+
+
+def why_hidden(path: WorkspacePath) -> str:
+    """Say why no agent is shown what is at ``path``; "" for an ordinary file."""
+    if is_kept_file(path):
+        return ""
+    for part in path.parts[:-1]:
+        if part.casefold() in HIDDEN_FOLDERS:
+            return f"{path} is inside {part}, which is not shown to agents."
+    if hidden(path.name) or path.name.casefold() in HIDDEN_FOLDERS:
+        return f"{path} may hold secrets and is not shown to agents. Ask the human for what you need."
+    return ""
 
 
 def casefolded_name(part: str) -> str:

@@ -22,7 +22,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
 from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, parse_path, why_hidden
 from rails.core.tool_request import ToolRequest
 from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
@@ -75,8 +75,6 @@ def unlisted(context: TurnContext, path: str) -> str:
 
 def closed_files(context: TurnContext, paths: Iterable[str]) -> frozenset[str]:
     """Return which of ``paths`` the agent may not be told of: hidden or kept back by a rule, and not read by a yes."""
-    from rails.tools.runners.files import why_hidden
-
     known = [(name, path) for name in paths if isinstance(path := parse_path(name), WorkspacePath)]
     left = [(name, path) for name, path in known if str(path) not in context.shown]
     return frozenset(name for name, path in left if why_hidden(path) or unlisted(context, str(path)))

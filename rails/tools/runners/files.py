@@ -23,7 +23,7 @@ from rails.core.builtin_tools import LIST_FILES, OUTLINE, READ_FILE, SEARCH_FILE
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.globs import glob_match
-from rails.core.paths import WorkspacePath, is_kept_file, parse_path
+from rails.core.paths import HIDDEN_FOLDERS, WorkspacePath, hidden, parse_path, why_hidden
 from rails.core.restrictions import Restrictions
 from rails.core.text import Decoded, counted, decode_text, one_line, sha256, why_not_text
 from rails.core.tool_request import Json, ToolRequest, ToolResult
@@ -32,13 +32,10 @@ from rails.data_formats.source import Symbol, language_of, symbols
 from rails.json_schema.allowed import nearest_name
 from rails.tools.registry import Builtin, Definition
 
-#: Folders that are never shown: their content is not the project's text, or not the model's business.
-HIDDEN_FOLDERS: Final = frozenset({".git", ".rails", ".hg", ".svn", ".ssh", ".gnupg", ".aws"})
 #: Folders that lists and searches leave out; a file in them can still be read by its path.
 SKIPPED_FOLDERS: Final = frozenset(
     {"node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox", ".nox"}
 )
-_EXAMPLE_ENDINGS: Final = (".example", ".sample", ".template")
 _DEFAULT_LINES: Final = 2_000
 _LINE_CHARS: Final = 2_000
 _LISTED: Final = 1_000
@@ -364,26 +361,6 @@ class _Walk:
         said += [f"{self.unread} binary, large or unreadable left out"] if self.unread else []
         said += [f"{self.kept_back} kept back from agents"] if self.kept_back else []
         return [f"({'; '.join(said)})"] if said else []
-
-
-def hidden(name: str) -> bool:
-    """Say whether a file of this name holds secrets by convention: ``.env`` and its variants, private keys."""
-    folded = name.casefold()
-    if folded == ".env" or (folded.startswith(".env.") and not folded.endswith(_EXAMPLE_ENDINGS)):
-        return True
-    return folded in {".netrc", ".pypirc", ".npmrc", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"}
-
-
-def why_hidden(path: WorkspacePath) -> str:
-    """Say why no agent is shown what is at ``path``; "" for an ordinary file."""
-    if is_kept_file(path):
-        return ""
-    for part in path.parts[:-1]:
-        if part.casefold() in HIDDEN_FOLDERS:
-            return f"{path} is inside {part}, which is not shown to agents."
-    if hidden(path.name) or path.name.casefold() in HIDDEN_FOLDERS:
-        return f"{path} may hold secrets and is not shown to agents. Ask the human for what you need."
-    return ""
 
 
 def _path(raw: Json) -> WorkspacePath:
