@@ -232,6 +232,9 @@ def test_pinned_data_of_each_node_that_is_not_there_is_told_at_its_key():
         ("warning", "pinData.Gone", said % '"Gone"', remedy),
         ("warning", "pinData.Lost", said % '"Lost"', remedy),
     ]
+    lines = json.dumps(value, indent=2).splitlines()
+    for found, key in zip((f for f in findings(value) if f.rule == "N8N104"), ('"Gone"', '"Lost"'), strict=True):
+        assert lines[found.line - 1][found.column - 1 : found.end_column - 1] == key
     for pinned in ([], None, "x"):
         assert told(chain("A", pinData=pinned), "N8N104", "import") == []
 

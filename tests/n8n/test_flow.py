@@ -43,6 +43,12 @@ def test_a_connected_sticky_note_is_an_error_and_a_lone_one_is_fine():
     assert findings(workflow(START, note)) == []
     value = workflow(START, note, connections={"Start": {"main": [[to("Note")]]}})
     assert errors(value) == [("N8N035", "connections.Start.main[0][0].node")]
+    value = workflow(START, note, node("A"), connections={"Note": {"main": [[to("A")]]}})
+    assert [rule for rule, _ in errors(value)] == ["N8N035"], "and nothing more of its wire"
+    value["connections"] = {"Start": {"main": [[to("A")], None, 5, "x"]}}
+    assert [place for rule, place in errors(value) if rule == "N8N021"] == [
+        f"connections.Start.main[{at}]" for at in (2, 3)
+    ]
 
 
 def test_no_trigger_is_a_warning_told_once():

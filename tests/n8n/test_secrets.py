@@ -76,6 +76,8 @@ def test_a_long_literal_value_of_a_name_that_says_secret_is_one_in_all_shapes(na
     for parameters in ({name: value}, {"h": [{"name": name, "value": value}]}, {"a": {"b": [{"c": {name: value}}]}}):
         found = the_one(with_parameters(parameters), "N8N090")
         assert f"(value of '{name}')" in found.message
+        line = json.dumps(with_parameters(parameters), indent=2).splitlines()[found.line - 1]
+        assert line[found.column - 1 : found.end_column - 1] == value
     for other in (value[1:], "zkfeedbadfoodbadcafezz", "13579246801357924680", f"={{{{ {value} }}}}", value + " x"):
         assert "N8N090" not in rules(with_parameters({name: other})), other
 
