@@ -313,12 +313,9 @@ class Draft:
         at = bisect_right(stage.spans, (span.start, span.end), key=lambda other: (other.start, other.end))
         for other in stage.spans[max(0, at - 1) : at + 1]:  # all others are disjoint, so only these two can overlap
             if span.start < other.end and other.start < span.end:
-                raise EditError(
-                    "overlap",
-                    f"Two edits of this answer change the same text, lines {span.first_line}–{span.last_line} and "
-                    f"{other.first_line}–{other.last_line}.",
-                    "Send them as one edit.",
-                )
+                lines = f"lines {span.first_line}–{span.last_line} and {other.first_line}–{other.last_line}"
+                message = f"Two edits of this answer change the same text, {lines}."
+                raise EditError("overlap", message, "Send them as one edit.")
         stage.spans.insert(at, span)
 
     def _flush(self) -> None:

@@ -385,19 +385,11 @@ def _losses(change: FileChange) -> Sequence[str]:
 
 
 def _wanted(p: Mapping[str, Json]) -> EditRequest:
-    return EditRequest(
-        _text(p.get("old_string")),
-        _text(p.get("new_string")),
-        p.get("replace_all") is True,
-        _number(p.get("occurrence")),
-        _number(p.get("near_line")),
-        _number(p.get("expected_count")),
-        _text(p.get("handle")),
-        p.get("ignore_case") is True,
-        p.get("use_regex") is True,
-        _text(p.get("validate_after")),
-        p.get("keep_placeholder") is True,
-    )
+    old, new, handle, after = (_text(p.get(key)) for key in ("old_string", "new_string", "handle", "validate_after"))
+    nth, near, count = (_number(p.get(key)) for key in ("occurrence", "near_line", "expected_count"))
+    flags = ("replace_all", "ignore_case", "use_regex", "keep_placeholder")
+    every, any_case, regex, keep = (p.get(key) is True for key in flags)
+    return EditRequest(old, new, every, nth, near, count, handle, any_case, regex, after, keep)
 
 
 def _text(value: Json) -> str:

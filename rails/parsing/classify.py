@@ -124,11 +124,6 @@ def _unclosed_call(span: BlockSpan, follower: XmlFollower) -> Refusal:
     return Refusal("unterminated", message, hint, at, span.end)
 
 
-def _known_keys(tools: ToolSchemas, tool: str) -> frozenset[str]:
-    """Return every key that a call of ``tool`` may hold."""
-    return frozenset(_KEYS) | quick_check.names(tools.get(tool, {}))
-
-
 def judge_block(
     block: JsonBlock, tools: ToolSchemas, progress: JsonProgress, first: ParsedJson | JsonFault | None = None
 ) -> list[BlockResult]:
@@ -268,7 +263,7 @@ def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:
 def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progress: JsonProgress) -> list[BlockResult]:
     def known() -> frozenset[str]:
         named = _NAMED_TOOL.search(block.body) if progress.tool not in tools else None
-        return _known_keys(tools, named[1] if named else progress.tool)
+        return frozenset(_KEYS) | quick_check.names(tools.get(named[1] if named else progress.tool, {}))
 
     from rails.parsing.added_closers import only_reading
     from rails.parsing.readings import read_repaired
@@ -304,8 +299,7 @@ def _refused(
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
-    first = _FIRST_CALL.match(block.body)
-    tool = first[1] if first else progress.tool
+    tool = first[1] if (first := _FIRST_CALL.match(block.body)) else progress.tool
     hint = remedy(repaired, tool, (*progress.keys, *progress.found), tools, progress.path)
     return Refusal(code, told + second, hint, at, min(at + 1, block.end))
 
