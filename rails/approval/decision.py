@@ -21,7 +21,7 @@ from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import StaleError
-from rails.core.tool_request import Json, ToolRequest
+from rails.core.tool_request import PATH_KEYS, Json, ToolRequest
 from rails.core.verdict import Verdict
 
 #: "dry_run": nothing was to be decided; it is neither a yes nor a no, but nothing is carried out.
@@ -46,7 +46,7 @@ class ApprovalRequest:
     coercions, how an edit was located). ``doubts`` are the risks for which no rule may allow it unasked: a
     place that is only alike, a merge. ``digest`` binds the answer to all of it. ``model`` is the name of the model
     that asked, as the log has it. ``named`` are the risks with their names, for rules; ``returned`` is whether the
-    tool has run and it is asked whether the agent may read what it gave, which stands as its only parameter.
+    tool has run and it is asked whether the agent may read what it gave, which stands beside where it looked.
     """
 
     id: str
@@ -103,6 +103,10 @@ class RuleBook(Protocol):
 
     def looks_at(self, request: ApprovalRequest) -> bool:
         """Whether a rule denies ``request`` or has it asked about."""
+        ...
+
+    def passed(self, request: ApprovalRequest) -> None:
+        """Take note of a use that nobody had to be asked about."""
         ...
 
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
@@ -221,7 +225,8 @@ def request_for_tool(
 def request_for_result(request: ApprovalRequest, text: str) -> ApprovalRequest:
     """Ask whether the agent may read ``text``, which the run that ``request`` is about has returned."""
     assert request.tool_request is not None, "only a run returns something"
-    shown = replace(request.tool_request, parameters={"returned": text}, explanation="")
+    where = {key: value for key, value in request.tool_request.parameters.items() if key in PATH_KEYS}
+    shown = replace(request.tool_request, parameters={**where, "returned": text}, explanation="")
     named = (
         *returned_risks(text),
         *(risk for risk in parameter_risks("", {"returned": text}) if risk.kind == "hidden"),

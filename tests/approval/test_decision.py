@@ -265,7 +265,7 @@ def test_a_question_about_a_result_is_one_of_its_own(make):
         (),
         True,
     )
-    assert asked.tool_request.parameters == {"returned": "42\u200b" + "\n" * 100}
+    assert asked.tool_request.parameters == {"file_path": "src/app.py", "returned": "42\u200b" + "\n" * 100}
     assert asked.explanation == asked.tool_request.explanation == "", (
         "what the agent said of the run is not said of what came"
     )

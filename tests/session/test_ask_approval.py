@@ -76,6 +76,9 @@ class Rules(Human):
     def looks_at(self, request):
         return request.tools[0] in self.tight
 
+    def passed(self, request):
+        """Nothing is counted here."""
+
     def keeps_back(self, agent, path, tools, answered=None):
         return f"{agent} {' '.join(tools)}" if path == self.hidden else ""
 

@@ -132,9 +132,26 @@ def test_a_human_is_asked_about_what_a_tool_returned(work, project):
     human = Human("deny")
     rule = '[[rule]]\ndecision = "ask"\nkind = "result"\ntool = "read_file"\n'
     done = work(request("read_file", file_path="open/b.txt"), "I see.", approver=by(rule, human))
-    assert human.asked[0].tool_request.parameters == {"returned": "open/b.txt: 1 line\n     1\tneedle"}
+    assert human.asked[0].tool_request.parameters == {
+        "file_path": "open/b.txt",
+        "returned": "open/b.txt: 1 line\n     1\tneedle",
+    }
     assert "needle" not in done.told[0]
     assert "keep it" in done.told[0]
+
+
+def test_a_rule_on_what_is_returned_of_a_path_holds_for_it_alone_and_for_lists_and_searches(work, project):
+    rule = '[[rule]]\ndecision = "deny"\nkind = "result"\npath = "secrets/**"\nreason = "not out"\n'
+    done = work(LOOK + request("read_file", file_path="open/b.txt"), "I see.", approver=by(rule))
+    assert "kept back from you. not out" in done.told[0]
+    assert "open/b.txt: 1 line" in done.told[0]
+    assert "secrets/a.txt" not in done.told[0].replace("of secrets/a.txt", "")
+
+
+def test_what_happened_unasked_counts_and_a_denial_is_not_stopped_by_case(work, project):
+    third = '[[rule]]\ndecision = "deny"\ntool = "List_Files"\nagent = "CODER"\nfrom_nth = 3\n'
+    done = work(request("list_files", path="open") * 4, "I see.", approver=by(third))
+    assert (done.told[0].count("1 file\n"), done.told[0].count("Human Feedback")) == (2, 2)
 
 
 def test_c14_11_a_restricted_path_is_not_read_written_listed_or_searched(work, project):

@@ -90,6 +90,11 @@ class PolicyApprover:
         """Whether a rule denies ``request`` or has it asked about, also where its tool is free to use."""
         return self._tightened(request) is not None
 
+    def passed(self, request: ApprovalRequest) -> None:
+        """Count a use that nobody had to be asked about for the rules that could stop the next; it used up no yes."""
+        stopping = Policy(tuple(rule for rule in self.policy.rules if rule.decision != "allow"))
+        self.counted.update(stopping.counted(items_of(request), self._around(request.model)))
+
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
         """Return the rule that stands against one of ``tools`` showing a file unasked; "" where none does.
 
@@ -103,6 +108,9 @@ class PolicyApprover:
             use = items_of(answered)
             left = Policy(tuple(rule for rule in self.policy.rules if not rule.speaks(use, around)))
             judgement = left.judge_items(items, (), around)
+        if not judgement.rules or judgement.ruling == "allow":  # what is returned of a file is shown of it
+            of_files = Policy(tuple(rule for rule in self.policy.rules if rule.path))
+            judgement = of_files.judge_items([replace(item, kind="result") for item in items], (), around)
         return str(judgement.rules[0]) if judgement.rules and judgement.ruling != "allow" else ""
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:

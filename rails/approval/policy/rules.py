@@ -9,7 +9,7 @@ covered by some ``allow`` rule.
 - an ``allow`` without ``kind`` covers creating and modifying files and tools that only read; deleting
   (or emptying) a file and running a program have to be named;
 - an ``allow`` without ``verdict`` needs the checks to have passed;
-- ``deny`` and ``ask`` compare paths without regard to case, ``allow`` exactly.
+- ``deny`` and ``ask`` compare paths and names without regard to case, ``allow`` exactly.
 
 - an ``allow`` with ``clean`` only covers what needed no repair, conversion or lenient matching;
 - what else a rule may require is in :mod:`rails.approval.policy.rules`.
@@ -208,8 +208,8 @@ class PolicyRule:
     def matches(self, item: PolicyItem, around: Circumstances = UNKNOWN) -> bool:
         """Say whether the rule speaks about ``item``; how often it did is not looked at."""
         return (
-            _any_name(self.tool, item.tool)
-            and _any_name(self.agent, item.agent)
+            self._any_name(self.tool, item.tool)
+            and self._any_name(self.agent, item.agent)
             and self._kind(item.kind)
             and self._file(item)
             and not (self.clean and item.adjusted)
@@ -244,6 +244,12 @@ class PolicyRule:
             self._place(item.path)
             and (not verdicts or item.verdict in verdicts)
             and (self.max_lines is None or item.lines <= self.max_lines)
+        )
+
+    def _any_name(self, globs: tuple[str, ...], name: str) -> bool:
+        wide = self.decision != "allow"
+        return not globs or any(
+            fnmatchcase(*((name.casefold(), glob.casefold()) if wide else (name, glob))) for glob in globs
         )
 
     def _place(self, path: str | None) -> bool:
@@ -354,10 +360,6 @@ def _lines_of(change: FileChange) -> int:
     before, after = ((data or b"").decode("latin-1").split("\n") for data in (change.before, change.after))
     diff = line_diff(before, after)
     return diff.added + diff.removed
-
-
-def _any_name(globs: tuple[str, ...], name: str) -> bool:
-    return not globs or any(fnmatchcase(name, glob) for glob in globs)
 
 
 def _protected(item: PolicyItem) -> str | None:
