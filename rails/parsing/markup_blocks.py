@@ -31,11 +31,11 @@ OPENINGS: Final = (
 )
 _OPENING: Final = lazy(rf"([ \t\ufeff]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+){{0,4}})(?:{OPENINGS})")
 _EOL: Final = r"[ \t]*\r?(?:\n|\Z)"
-#: What goes on below its line: a here-document (POSIX shell, 2.7.4), and a string between three quotation marks.
-_OPEN_END: Final = lazy(
-    r"<<<?[-~]?[ \t]?(?:'(\w{1,40})'|\"(\w{1,40})\"|\\?([A-Z][A-Z0-9_]{0,40}))(?:[ \t]*[>|&;)][^\n]*)?"
-    rf"{_EOL}|(\"{{3}}|'{{3}})(?![^\n]*\4)"
+#: A here-document (POSIX shell, 2.7.4), at the end of a line.
+_HERE: Final = lazy(
+    r"<<<?[-~]?[ \t]?(?:'(\w{1,40})'|\"(\w{1,40})\"|\\?([A-Z][A-Z0-9_]{0,40}))(?:[ \t]*[>|&;)][^\n]*)?" + _EOL
 )
+_QUOTES: Final = ('"' * 3, "'" * 3)
 _OF: Final = r"(?:[ \t_-]?OF\b|[ \t_-]of_)?[ \t_:.-]*"
 _TITLED: Final = lazy(r"(?:!!!|\?\?\?\+?)[ \t]+[\w\"]|\.\.[ \t]+[\w:.-]{1,60}::")
 
@@ -113,7 +113,7 @@ def find_markup(line: str, ours: Collection[str]) -> Container | None:
             if name.lower() in OPEN or name in ours:
                 return None
             end = re.compile(closing.replace("NAME", re.escape(name)), re.M | re.IGNORECASE)
-            return Container("element", label.replace("NAME", name), 0, len(line), end)
+            return Container("element", label.replace("NAME", name), 0, len(line), end, word=name)
     return None
 
 
@@ -125,11 +125,12 @@ def _is_marked(line: str, ours: Collection[str]) -> bool:
 
 def find_open_end(line: str) -> Container | None:
     """Return the here-document, or the string between three quotation marks, that goes on behind this line."""
-    found = next((one for one in _OPEN_END.finditer(line) if not one[4] or line.count(one[4]) % 2), None)
+    for quotes in _QUOTES:
+        if line.count(quotes) % 2:
+            return Container("element", "a string", line.rfind(quotes), len(line), re.compile(quotes), quotes)
+    found = _HERE.search(line)
     if found is None:
         return None
-    word = re.escape(found[1] or found[2] or found[3] or found[4])
-    if found[4]:
-        return Container("element", "a string", found.start(), len(line), re.compile(word), found[4])
+    word = found[1] or found[2] or found[3]
     end = re.compile(rf"^[ \t]*(?:>>>)?{word}(?:>>>)?(?![^\n]*\w)[^\n]*$", re.M)
-    return Container("element", "a here-document", found.start(), len(line), end, word)
+    return Container("element", "a here-document", found.start(), len(line), end, word, word=word)

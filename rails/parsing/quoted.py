@@ -72,7 +72,7 @@ _THOUGHT_NAME: Final = rf"(?:{_AROUND}[_-]){{0,3}}{_THINKS}(?:[_-]{_AROUND}){{0,
 _NAMES: Final = "|".join(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START, key=len, reverse=True))
 #: The angle brackets of tags, also as a renderer of HTML, Markdown or JSON had to escape them.
 _LT: Final = r"(?:<|&lt;|&#60;|&#x3c;|\\<|\\u003c|[＜〈])"
-_GT: Final = r"(?:>|&gt;|&#62;|&#x3e;|\\>|\\u003e|[＞〉])"
+_GT: Final = r"(?=[>&\\＞〉])(?:>|&gt;|&#62;|&#x3e;|\\>|\\u003e|[＞〉])"
 _TAG: Final = (
     rf"(?P<lt>{_LT})[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_THOUGHT_NAME}|{_NAMES})"
     rf"(?P<rest>(?:[^\S\n][^<>\n]{{0,500}}?|[=/][^<>\n]{{0,500}}?)?)(?:{_GT}|(?=[ \t]*\r?(?:\n|\Z)))"
@@ -241,7 +241,7 @@ class Container:
 
     ``closing`` finds its closing mark; where it has a group, also its opening one, without that group. ``literal`` is
     a text that both hold, for a quick search. ``lines`` is what all of its lines begin with, where that and not a
-    closing mark tells its end.
+    closing mark tells its end. ``word`` is what its closing mark holds, in any letter case.
     """
 
     kind: ContainerKind
@@ -251,6 +251,7 @@ class Container:
     closing: re.Pattern[str] | None = None
     literal: str = ""
     lines: re.Pattern[str] | None = None
+    word: str = ""
 
     @property
     def nests(self) -> bool:
@@ -351,7 +352,7 @@ def find_element(line: str, ours: Collection[str]) -> Container | None:
         return None
     if _BEGINS.search(name) or (name in OPEN and " name=" not in found[2]) or _MARK.match(line, found.start(1) - 1):
         return None
-    return Container("element", name, 0, found.end(), _either_tag(name), "<")
+    return Container("element", name, 0, found.end(), _either_tag(name), "<", word=name)
 
 
 def _token(found: re.Match[str]) -> Container:

@@ -53,6 +53,8 @@ _REST: Final = lazy(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
 _BEFORE: Final = 400
 #: How often a text may be read again from an earlier place, because a block did not end where it seemed to.
 _RETREATS: Final = 8
+#: How many closing marks are looked for in the rest of an answer; an element with another one is taken to be closed.
+_SEARCHES: Final = 40
 #: How many containers and calls are told apart on one line; the rest of the answer is hidden then.
 _PIECES: Final = 100
 _CROWDED: Final = quoted.Container("quote", f"a line with more than {_PIECES} marks", 0, 0)
@@ -104,7 +106,7 @@ class Scanner:
         self._before = ""
         self._after: list[str] = []  # prose behind an XML call that is held
         self._retreats = 0
-        self._rest: tuple[int, str] | None = None  # of the answer, once its end is known, and where that begins
+        self._rest: tuple[int, str, str] | None = None  # of the answer once its end is known: offset, text, lower case
         self._last_ends: dict[str, int] = {}  # patterns of closing marks, and where the last one stands
         self.strays = quoted.Strays()
         self._ours: frozenset[str] | None = None
@@ -260,9 +262,13 @@ class Scanner:
         """Return whether this is an element whose closing mark is known to stand nowhere in the rest of the answer."""
         if container.kind != "element" or self._rest is None:
             return False
-        start, text = self._rest
+        start, text, lower = self._rest
         key = container.closing_text
         if key not in self._last_ends:
+            if lower.rfind(container.word.lower()) < self.offset - start + container.end:
+                return True
+            if len(self._last_ends) >= _SEARCHES:
+                return False
             self._last_ends[key] = start + container.last_end(text)
         return self._last_ends[key] < self.offset
 
@@ -294,7 +300,7 @@ class Scanner:
             end = line_end if line_end and not text[end:line_end].strip() else end
         self.offset = stretch.start + end
         if isinstance(stretch, QuotedRegion):  # only the end of the answer shows that it is never closed
-            self._rest = self._rest or (stretch.start, text)
+            self._rest = self._rest or (stretch.start, text, text.lower())
         if isinstance(stretch, QuotedRegion) or (isinstance(stretch, XmlCall) and stretch.follower.prose):
             yield from self._prose_at(stretch.start, text[:end])
         else:

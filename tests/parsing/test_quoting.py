@@ -476,3 +476,12 @@ def test_lines_that_could_open_a_block_and_never_close_it_hide_nothing_however_m
     answer = parse(f"{lines}{block(json.dumps(DOC))}", SHAPES)
     assert [r.tool_name for r in answer.requests] == ["write_file"]
     assert not answer.refusals
+
+
+@pytest.mark.parametrize(
+    "unit", ['"""', "<<A>", "&lt;think ", "[a]\n", "(a)\n", "$$\n", "/*\n", "<a{n}>\n", "[a{n}]\n"]
+)
+def test_what_could_open_a_block_costs_no_more_where_there_is_much_of_it(unit, cpu_seconds):
+    texts = ["".join(unit.replace("{n}", str(number)) for number in range(count)) for count in (500, 4_000)]
+    short, long = (cpu_seconds(lambda text=text: parse(text, SHAPES)) for text in texts)
+    assert long < max(0.2, 30 * short)
