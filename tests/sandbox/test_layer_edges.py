@@ -261,8 +261,10 @@ def test_a_copy_takes_over_what_the_project_has_now_and_only_that(project):
         shutil.rmtree(project / "src")
         layer.refresh()
         assert set(told(layer)[0]) == {"own"}
-        layer.drop(["own"])
+        layer.put({"tool.sh": b"mine\n"})
+        layer.drop(["own", "tool.sh"])
         assert told(layer) == ({}, ())
+        assert (layer.root / "tool.sh").read_text() == "theirs\n", "the project shows through again"
         assert layer._bases == {}
         assert layer._sources.keys() == layer._copied.keys() == {"tool.sh"}
 
