@@ -29,7 +29,7 @@ _LABELS: Final = (
 )
 _BEFORE: Final = lazy(
     rf"(?:(?:const|let|var)[ \t]+\w{{1,30}}(?=[ \t]*=)|<[^<>\n]{{1,40}}>|[^\w\n]|_|\d{{1,3}}(?=\W)"
-    rf"|\b(?:{_LABELS})(?=\b|_)|(?<=[{{\[\"'(])\w{{1,4}}(?=[\"':])|(?<=[\"'])\w{{1,4}}){{0,60}}+",
+    rf"|(?<![^\W_])(?:{_LABELS})(?![^\W_])|(?<=[{{\[\"'(])\w{{1,4}}(?=[\"':])|(?<=[\"'])\w{{1,4}}){{0,60}}+",
     re.I,
 )
 #: What defines a function, or opens a table of settings.
@@ -41,7 +41,7 @@ _TABLE: Final = lazy(
 #: The key that names a tool below its parameters.
 _KEY: Final = lazy(r"[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
 _SURE: Final = lazy(r"tool|function|action|call|invoke", re.I)
-_BETWEEN: Final = rf"(?:[^\w—–→]|[\d_]|\b(?i:{_LABELS})(?=\b|_)){{0,80}}?"
+_BETWEEN: Final = rf"(?:[^\w—–→]|[\d_]|(?<![^\W_])(?i:{_LABELS})(?![^\W_])){{0,80}}?"
 #: A value that somebody meant: quoted, a number, a path or a file, a list, a command with an option, or the mark of a
 #: block that follows.
 _VALUE: Final = (

@@ -104,6 +104,8 @@ LOST = {
             '/write_file {"path": "a.py", "content": "x"}',
             "```ini\n[write_file]\npath = a.py\n```",
             "write_file <<EOF\npath: a.py\nEOF",
+            '{"action": "write_file", "action_input": {"path": "a.py" "content": "x"}}',
+            '```json\n{"tool_calls": [{"id": "1", "function": {"name": "write_file", "args": "{"path": "a"}"}}]}\n```',
         )
     },
     "a name below a token": (
