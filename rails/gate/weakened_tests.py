@@ -303,7 +303,7 @@ def _all_tests(project: Path, changed: Sequence[Sides]) -> Iterator[_Test]:
     texts = {path: after for path, _, after in changed}
     for folder, inner, files in os.walk(project):
         inner[:] = sorted(name for name in inner if not name.startswith(".") and name != "node_modules")
-        names = (Path(folder, name).relative_to(project).as_posix() for name in files if name.endswith(".py"))
+        names = (Path(folder, name).relative_to(project).as_posix() for name in sorted(files) if name.endswith(".py"))
         for name in (one for one in names if TEST_FILE.search(one) and one not in texts):
             if len(texts) >= _READ:
                 inner.clear()
