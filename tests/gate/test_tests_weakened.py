@@ -378,7 +378,7 @@ def test_the_answer_that_a_test_expects_is_looked_for_in_so_many_plain_files(tmp
     assert told(tmp_path, ("code.py", "", cheat)) == []
     test.unlink()
     linked.rename(test)
-    for most, expected in ((2, found), (1, [])):
+    for most, expected in ((3, found), (2, [])):
         monkeypatch.setattr(weakened_tests, "_READ", most)
         (test.parent / "test_a_pipe.py").unlink(missing_ok=True)
         assert told(tmp_path, ("code.py", "", cheat), ("test_o.py", "", "")) == expected
