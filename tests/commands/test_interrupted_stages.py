@@ -166,7 +166,7 @@ def test_control_c_in_a_conversation_stops_what_is_under_way_and_not_the_convers
         said = len(terminal.seen)
         terminal.until(lambda: "\u203a" in terminal.seen[said:])
         terminal.type("/quit\r")
-        assert terminal.end() == 0
+        assert (code := terminal.end()) == 0, (code, terminal.seen[-2000:])
     after = terminal.seen[said:]
     assert "is answering" not in after
     assert "Traceback" not in terminal.seen
