@@ -19,6 +19,7 @@ from rails.json_schema import quick_check
 from rails.parsing import classify
 from rails.parsing.blocks import closing_line
 from rails.parsing.classify import JsonBlock
+from rails.parsing.frames import hides
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
@@ -40,11 +41,14 @@ def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | Non
     if found is None:
         return None
     started, completed, end = found
-    if _SUSPECT.search(text, end) and (
-        _notable(text, end, len(text)) < len(text)
-        or REST_LINE.search(text, end)
-        or REMNANT.search(text, end)
-        or has_mark(text, end) >= 0
+    if hides(text, end) or (
+        _SUSPECT.search(text, end)
+        and (
+            _notable(text, end, len(text)) < len(text)
+            or REST_LINE.search(text, end)
+            or REMNANT.search(text, end)
+            or has_mark(text, end) >= 0
+        )
     ):
         return None  # there is more, or the block may have been torn
     outcome, start = completed.outcome, started.offset

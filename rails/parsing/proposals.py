@@ -29,6 +29,7 @@ from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import named_file
 from rails.parsing.call_formats.provider_json import provider_calls
+from rails.parsing.frames import find_frames, unless_framed
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.scanner import Scanner
 from rails.parsing.unread_calls import find_unread_calls, without_blocks
@@ -76,8 +77,11 @@ def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refus
     """Yield a request for each change that the blocks of ``text`` ask for; only refusals where one cannot be read."""
     if len(text) > _CHARS or not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
         return  # who may not edit shows what it writes
-    blocks = [block for block in _blocks(text, tools) if block.outcomes]
+    blocks = [*_blocks(text, tools)]
     found = [_judged(text, block, outcome, tools) for block in blocks for outcome in block.outcomes]
+    if places := [(block.start, block.end) for block in blocks if block.outcomes]:
+        around = find_frames(text, places, [(block.start, block.end) for block in blocks if not block.outcomes])
+        found = [unless_framed(one, around) for one in found]
     refused = [one for one in found if isinstance(one, Refusal)]
     yield from refused or found
 

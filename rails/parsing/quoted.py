@@ -341,6 +341,8 @@ OPEN: Final = frozenset(
 )
 #: A name whose closing mark has another one: <example_start> … <example_end>.
 _BEGINS: Final = lazy(r"(?:\b|_)(?:begin|start)(?:_|\b)")
+#: Attributes by which an element around an answer is somebody else's.
+_OTHERS_NAME: Final = lazy(rf"[ \t](?:name|from|author|sender)[ \t]*=|[ \t]role[ \t]*=[ \t]*[\"']?{_OTHERS}\b", re.I)
 _ELEMENT: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z][\w.:-]{0,60})((?:[ \t][^<>\n]{0,500})?)>")
 
 
@@ -350,7 +352,11 @@ def find_element(line: str, ours: Collection[str]) -> Container | None:
     name = found[1].lower() if found else ""
     if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours:
         return None
-    if _BEGINS.search(name) or (name in OPEN and " name=" not in found[2]) or _MARK.match(line, found.start(1) - 1):
+    if (
+        _BEGINS.search(name)
+        or (name in OPEN and not _OTHERS_NAME.search(found[2]))
+        or _MARK.match(line, found.start(1) - 1)
+    ):
         return None
     return Container("element", name, 0, found.end(), _either_tag(name), "<", word=name)
 

@@ -400,6 +400,7 @@ def rows() -> Iterator[dict[str, Any]]:
         yield _row("wanted", form, f"Now:\n{json.dumps(value)}\n", [], told=True)
     yield from _indented()
     yield from _titled()
+    yield from _framed()
     for form, text in PROSE.items():
         yield _row("data", form, text, [], told=False)
     for payload in (
@@ -495,6 +496,93 @@ def _titled() -> Iterator[dict[str, Any]]:
                 yield _row(
                     "title", f"{title}, {name}", f"Look:\n\n{title}\n\n{shown}\nNow:\n{REAL}", ["read_file"], told=None
                 )
+
+
+#: Lines that no list of markup names, around a call or above it.
+FRAMES = (
+    ("++++", "++++"),
+    ("....", "...."),
+    ("////", "////"),
+    ("____", "____"),
+    ("[source,json]\n----", "----"),
+    ("[NOTE]\n====", "===="),
+    ("|===", "|==="),
+    ("{{{#!json", "}}}"),
+    ("{-", "-}"),
+    ("/-", "-/"),
+    ("#[", "]#"),
+    ("%{", "%}"),
+    ("--[==[", "]==]"),
+    ("@*", "*@"),
+    ("<#", "#>"),
+    ("@example", "@end example"),
+    ("\\starttyping", "\\stoptyping"),
+    ("\\iffalse", "\\fi"),
+    (".nf", ".fi"),
+    (".EX", ".EE"),
+    ("=pod", "=cut"),
+    (":LOGBOOK:", ":END:"),
+    ("##[group]Run", "##[endgroup]"),
+    ("::group::x", "::endgroup::"),
+    ("section_start:1:x", "section_end:2:x"),
+    ("EXAMPLE START", "EXAMPLE END"),
+    ("{#if x}", "{/if}"),
+    ("{{^x}}", "{{/x}}"),
+    ("<%doc>", "</%doc>"),
+    ("<#if false>", "</#if>"),
+    ("@php", "@endphp"),
+    ("#if($x)", "#end"),
+    ("<思考>", "</思考>"),
+    ("⟦think⟧", "⟦/think⟧"),
+    ("%%thinking%%", "%%/thinking%%"),
+    ("<think:start>", "<think:end>"),
+    ("<|ipython|>", "<|eom_id|>"),
+    ("<|tools_prefix|>", "<|tools_suffix|>"),
+    ("const s = `", "`;"),
+    ('s = r#"', '"#;'),
+    ("x = ''", "'';"),
+    ("@if (false) {", "}"),
+    ("if false; then", "fi"),
+    ("「", "」"),
+    ("╔══ example ══╗", "╚══════╝"),
+    ("⪡⪡⪡⪡⪡ SEARCH", "⪢⪢⪢⪢⪢ REPLACE"),
+    ("{expand}", "{expand}"),
+    ("/// note", "///"),
+    ("As here: <snippet>", "</snippet>"),
+    ("- {-", "  -}"),
+)
+#: Lines around a call that show nothing: rules, headings, tables, emphasis, tokens of one's own turn.
+UNFRAMED = (
+    ("---", "---"),
+    ("***", "* * *"),
+    ("## Step 1", "## Step 2"),
+    ("=== Step 1 ===", "=== Step 2 ==="),
+    ("**Now:**", "**Now:**"),
+    ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|"),
+    ("- [ ] Read", "- [x] Read"),
+    ("`a.py`:", "`a.py` is what I read."),
+    ("(First a.py.)", "(Then the others.)"),
+    ("...", "..."),
+    ("👉 Reading:", "✅ Read."),
+    ("<|im_start|>assistant", "<|im_end|>"),
+    ("<|start_header_id|>assistant<|end_header_id|>", "<|eot_id|>"),
+    ('"Read it first", you said.', '"Then change it."'),
+    ("#1: read", "#2: change"),
+    ("[a.py](a.py) first:", "[a.py](a.py) is next."),
+    ("{a.py} first:", "Done (see above)."),
+    ("{-\nA note.\n-}", "I read it."),
+    ("....\nA note.\n....", "....\nAnother.\n...."),
+)
+
+
+def _framed() -> Iterator[dict[str, Any]]:
+    for number, (opening, closing) in enumerate(FRAMES):
+        for name, payload in [*PAYLOADS.items()][number % 3 :: 3]:
+            inside = f"{opening}\n{payload}{closing}\n"
+            yield _row("frame", f"{opening}, {name}", f"Look:\n\n{inside}\nNow:\n\n{REAL}", ["read_file"], told=True)
+            yield _row("frame", f"{opening}, {name}, alone", inside, [], told=True)
+    for opening, closing in UNFRAMED:
+        yield _row("no frame", opening, f"{opening}\n\n{REAL}\n{closing}\n", ["read_file"], told=False)
 
 
 def _row(form: str, name: str, text: str, runs: list[str], *, told: bool | None) -> dict[str, Any]:

@@ -138,3 +138,41 @@ def test_time_grows_with_the_size_and_not_faster(text, cpu_seconds):
     small = cpu_seconds(lambda: parse(text * 20_000, corpus.TOOLS), enough=0.01)
     bound = 10 * max(small, 0.01)
     assert cpu_seconds(lambda: parse(text * 80_000, corpus.TOOLS), enough=bound) < bound
+
+
+def test_an_answer_with_more_lines_of_markup_than_can_be_told_apart_is_held():
+    found = parse("".join(f"{{- {n}\n" for n in range(1_000)) + corpus.REAL + "-} x\n" * 1_000, corpus.TOOLS)
+    assert not found.requests
+    assert "more lines of markup" in found.refusals[0].message
+
+
+def test_a_framed_call_is_held_and_both_lines_are_named():
+    (refusal,) = parse(f"Look:\n\n{{- was\nText.\n{corpus.REAL}\n-}}\n", corpus.TOOLS).refusals
+    assert refusal.message == (
+        "Line 5 of the answer: The call stands between '{- was' (line 3) and '-}' (line 9), so it may only be shown; "
+        "it was not carried out."
+    )
+
+
+@pytest.mark.parametrize("lead", ["> ", "# ", "| ", "12 | ", "$ ", "a.md:12:", "2026-01-01 10:00:00 INFO  ", "REM "])
+def test_a_call_between_tokens_behind_anything_but_a_sentence_on_its_line_is_held(lead):
+    call = '<|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.py"}<|tool_call_end|>'
+    call = f"<|tool_calls_section_begin|>{call}<|tool_calls_section_end|>"
+    found = parse(f"Look:\n\n{lead}{call}\n", corpus.TOOLS, dialects=["kimi"])
+    assert ([*found.requests], [one.code for one in found.refusals]) == ([], ["unread"])
+    for before in ("", "I read it first. ", "Zuerst lese ich:", "<|im_start|>assistant\n"):
+        assert len(parse(before + call, corpus.TOOLS, dialects=["kimi"]).requests) == 1
+
+
+@pytest.mark.parametrize("dialect", ["hermes", "mistral", "kimi", "gemini"])
+def test_a_call_of_a_dialect_in_indented_code_is_held(dialect):
+    call = {
+        "hermes": '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.py"}}\n</tool_call>\n',
+        "mistral": '[TOOL_CALLS] [{"name": "read_file", "arguments": {"path": "a.py"}}]\n',
+        "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>"
+        '{"path": "a.py"}<|tool_call_end|><|tool_calls_section_end|>\n',
+        "gemini": f'{F}tool_code\nread_file(path="a.py")\n{F}\n',
+    }[dialect]
+    shown = "".join(f"    {line}" for line in call.splitlines(True))
+    assert not parse(f"Such a call:\n\n{shown}", corpus.TOOLS, dialects=[dialect]).requests
+    assert len(parse(f"Now:\n\n{call}", corpus.TOOLS, dialects=[dialect]).requests) == 1

@@ -1,0 +1,302 @@
+"""Frames: two lines that show together that what stands between them is quoted, in whatever language they are.
+
+No list of markup languages is complete, so what decides is how the lines look, not what they mean. A line that closes
+something (``++++``, ``-}``, ``@end example``, ``</%doc>``, ``##[endgroup]``, ``:END:``, ``"#;``) and an earlier one
+that it mirrors frame the requests between them. So does a line of markup above a request that is indented below it,
+and text that stands before a request on its own line and is no sentence (``> ``, ``# ``, ``12 | ``). A rule between
+paragraphs (``---``), headings, lists, emphasis and tables frame nothing.
+
+Nobody can know that such a request was meant or shown; it is held, and its author is told of both lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from rails.core.errors import Refusal
+from rails.core.lazy_pattern import lazy
+from rails.core.text import one_line
+from rails.core.tool_request import RawRequest
+from rails.parsing.quoted import INDENTED, OPEN, find_indented
+
+#: How many pairs of lines are compared; beyond, everything is framed.
+_PAIRS: Final = 50_000
+#: How many delimited blocks are looked at.
+_DELIMITED_BLOCKS: Final = 100
+#: Characters of the text before a block that tell whether it is indented code.
+_BEFORE: Final = 400
+_ITEMS: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}")
+#: One of these is in every line that could close a frame.
+_SYMBOL: Final = lazy(r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:fi|esac|endif|done)\b", re.M)
+#: A line of prose, whatever it begins with: a rule, a heading, an item, a fence, a quoted line, a row of a table,
+#: inline code, emphasis, words between quotation marks, a link.
+_PLAIN: Final = (
+    r"([-*=])[ \t]*(?:\1[ \t]*)+\r?$|_{1,3}\r?$|#{1,6}(?:[ \t]|\r?$)|>[ \t]|[-*+](?:[ \t]|\r?$)|`{3}|~{3}|\.\.\.\r?$"
+    r"|\|[^\n]*[\w -]|(?=[^\n]*-)[-:| ]{3,}\r?$|[`\"'“‘][^\n]*\w|\{:|(?:\*\*?|__?|~~)[^\W_]|!?\[[^\]\n]*\][(\[]"
+)
+_PROSE: Final = lazy(_PLAIN)
+#: The quick look: a line that could close a frame.
+_CLOSER: Final = lazy(
+    rf"^[ \t]*(?!{_PLAIN})"
+    r"((?:[^\w\s]|_)[^\n]{0,99}|\w{1,30}(?:(?![.!?:…]+\r?$)[^\w\s]{2,20}|[:_](?:end|stop)\b[^\n]{0,60})"
+    r"|(?:END|STOP)(?:[ _:-][A-Z _:-]{0,60})?|[A-Z][A-Z _-]{0,60}[ _:-](?:END|STOP)|fi|esac|endif|done)[ \t]*\r?$",
+    re.M,
+)
+#: A mark behind other text, at the end of its line.
+_CLOSED: Final = lazy(
+    r"[^\s][ \t]+((?![.,!?…:;`_'\"“”]|\(\)|\*+[ \t]*\r?$|/>|-+>?[ \t]*\r?$)(?:(?=[^\s]*[-+*%@#=|~^\\])[^\w\s]{2,20}"
+    r"|[<{\[⟦〔【◁◀%(@|]{1,3}/[\w:-]{1,40}[^\w\s.,!?:;]{1,3}))[ \t]*\r?$",
+    re.M,
+)
+#: The end of something named: ``/NAME``, ``end NAME``, ``NAME end`` behind symbols, or words joined to one another.
+_SYMBOLS: Final = r"(?P<s>(?:[^\w\s]|_|[ \t]){0,20}?)[ \t]*"
+_ENDS: Final = tuple(
+    lazy(rf"{_SYMBOLS}{rest}", re.IGNORECASE)
+    for rest in (
+        r"(?<=[^\w\s./~])/[^\w\s]{0,5}(?P<n>[\w:-]+)",
+        r"(?:end|stop|(?:close|fin|fi|cut|ee)(?![a-z]))(?:[ _:.-]*of(?=[ _-]))?[ _:.-]*(?P<n>\w*)",
+        r"(?P<n>\w[\w-]{0,30}?)(?:[_:]|(?<=[^\w\s])[_: .-]+|[_ :-]+(?=END|STOP)|-)(?:end|stop|finish)s?(?![a-z])",
+    )
+)
+_MIRRORS: Final = str.maketrans("()[]{}<>«»‹›“”‘’„‚┌└╔╚╭╰┏┗", ")(][}{><»«›‹”“’‘“‘└┌╚╔╰╭┗┏")
+#: Words by which Unicode names the two of a pair.
+_SIDES: Final = (("LEFT", "RIGHT"), ("LESS-THAN", "GREATER-THAN"))
+_SAME_TWICE: Final = frozenset("{[%$@\\+~^=!:&")
+_OPENING_END: Final = frozenset("([{`\"'“‘„‚«|>")
+#: A line of markup that what is indented below it belongs to.
+_OWNS: Final = lazy(
+    r"(?:\.\.(?:\s|\Z)|!!!|\?\?\?|///|:::|===[ \t]|[<@%\\{:]|\[\^)|.*(?:::|:[ \t]*[|>][-+]?|[{(\[])[ \t]*\Z", re.S
+)
+_LISTED: Final = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+#: What may stand before a request of another model's form on its line: a sentence.
+_SENTENCE: Final = lazy(
+    r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:[^\W\d_][^\n]*[ ][^\n]*|[^\W\d_]+)[.!?:…。！？：][ \t]*"
+    r"|<{1,2}|[<|｜]{1,3}[\w▁:]{1,40}[|｜]?>{0,2}(?:assistant)?"  # another token, or what is left of one
+)
+#: With what the forms begin that may follow other text on a line.
+_INLINE: Final = ("<|", "<｜", "<start_", "assistant")
+#: Tokens around the turn of the one who answers, which frame nothing.
+_OWN_TURN: Final = lazy(r"(?<!to=)assistant|model\b|final|python_tag|im_start\|>[ \t]*\Z", re.IGNORECASE)
+_TOKEN: Final = lazy(
+    r"</?[|｜]?[^<>\n|｜]{0,40}[|｜]>|<[|｜][^<>\n|｜]{1,40}>|[<\[](?:extra_id|reserved|unused)_?\d{1,5}[>\]]"
+)
+_FIRST_TOKEN: Final = lazy(r"<[|｜]?(?:start|begin)", re.IGNORECASE)
+_LAST_TOKEN: Final = lazy(r"end|stop|eo[tm]|suffix|/", re.IGNORECASE)
+_HIDDEN: Final = "\0"
+
+
+#: A delimited block of AsciiDoc below the line of its attributes, whose delimiters look like rules; and such a rule.
+_DELIMITED: Final = lazy(r"^(\[[A-Za-z][^\]\n]{0,100}\])[ \t]*\r?\n([-=*_]{2,40})[ \t]*\r?\n", re.M)
+_RULE: Final = lazy(r"^(?:--|[-=*_]{4,40})[ \t]*\r?$", re.M)
+
+
+class Frame(NamedTuple):
+    """A stretch of the answer that two lines frame: its offsets, and what shows it, in words."""
+
+    start: int
+    end: int
+    what: str
+
+
+class _Line(NamedTuple):
+    """A line of prose without its list markers: its offset, and its number from 1."""
+
+    start: int
+    number: int
+    text: str
+
+
+def hides(text: str, start: int) -> bool:
+    """Return whether any line of ``text`` from ``start`` on could close a frame. Quick; says yes too often."""
+    if not _SYMBOL.search(text, start):
+        return False
+    return any(mark.search(text, start) for mark in (_CLOSER, _CLOSED, _RULE))
+
+
+def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[tuple[int, int]]) -> list[Frame]:
+    """Return the frames around ``blocks``, the offsets of the requests in the answer ``text``, in order.
+
+    ``hidden`` are the offsets of what else is no prose: fences, containers.
+    """
+    prose = _masked(text, [*blocks, *hidden])
+    frames = [frame for block in blocks if (frame := _above(text, prose, *block)) is not None]
+    for found in islice(_DELIMITED.finditer(prose), _DELIMITED_BLOCKS):
+        last = re.search(rf"^{re.escape(found[2])}[ \t]*\r?$", prose[found.end() :], re.M)
+        if last:
+            what = f"between two lines {found[2][:40]!r} below {found[1][:40]!r}"
+            frames.append(Frame(found.start(), found.end() + last.end(), what))
+    opened: list[_Line] = []
+    pos = pairs = 0
+    for number, whole in enumerate(prose.splitlines(keepends=True), 1):
+        start, pos, raw = pos, pos + len(whole), whole.replace(_HIDDEN, "")
+        closer = _CLOSER.match(raw) or _CLOSED.search(raw)
+        closing = closer[closer.lastindex or 0].strip() if closer else ""
+        at = len(opened) if closing else 0
+        while at and pairs <= _PAIRS and not _pairs(opened[at - 1].text, closing):
+            at, pairs = at - 1, pairs + 1
+        if pairs > _PAIRS:
+            return [Frame(0, len(text), "in an answer with more lines of markup than can be told apart")]
+        if at:
+            line = opened[at - 1]
+            if not _TOKEN.match(closing) or _LAST_TOKEN.search(closing):
+                del opened[at - 1]
+            what = f"between {line.text[:40]!r} (line {line.number}) and {closing[:40]!r} (line {number})"
+            frames.append(Frame(line.start, pos, what))
+        elif start < blocks[-1][0] and _could_open(shown := _ITEMS.sub("", raw, count=1).strip()):
+            opened.append(_Line(start, number, shown))
+    return frames
+
+
+def unless_framed(one: RawRequest | Refusal, frames: Sequence[Frame]) -> RawRequest | Refusal:
+    """Return a request, or the refusal of one that stands in one of ``frames``."""
+    around = next((frame for frame in frames if frame.start <= one.start < frame.end), None)
+    if around is None or isinstance(one, Refusal):
+        return one
+    message = f"The call stands {one_line(around.what, 200)}, so it may only be shown; it was not carried out."
+    hint = (
+        "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
+        "another language, such as ```text."
+    )
+    return Refusal("unread", message, hint, one.start, one.end, request_id=one.id)
+
+
+def _masked(text: str, stretches: Iterable[tuple[int, int]]) -> str:
+    """Return ``text`` with a NUL for each character of ``stretches`` but line ends."""
+    pieces, pos = list[str](), 0
+    for start, end in sorted(stretches):
+        if end > pos:
+            hidden = (_HIDDEN * len(line) for line in text[max(start, pos) : end].split("\n"))
+            pieces += [text[pos:start], "\n".join(hidden)]
+            pos = end
+    return "".join([*pieces, text[pos:]])
+
+
+def _above(text: str, prose: str, start: int, end: int) -> Frame | None:
+    """Return what the line above a block, or the text before it on its line, shows."""
+    first = prose.rfind("\n", 0, start) + 1
+    lead = prose[first:start].rpartition(_HIDDEN)[2]
+    number = prose.count("\n", 0, start) + 1
+    if lead.strip() and text.startswith(_INLINE, start) and not _SENTENCE.fullmatch(lead):
+        return Frame(start, end, f"behind {lead.strip()[:40]!r} on line {number}")
+    opening = text[first:end]
+    indent = len(opening) - len(opening.lstrip(" \t")) if not prose[first:start].strip() else 0
+    if not indent:
+        return None
+    for line in reversed(prose[max(0, first - _BEFORE) : first].splitlines()):
+        if line.strip() and _HIDDEN not in line and len(line) - len(line.lstrip()) < indent:
+            if _OWNS.match(line.strip()):
+                return Frame(start, end, f"indented below {line.strip()[:40]!r} (above line {number})")
+            break
+    before = prose[max(0, first - _BEFORE) : first]
+    before = before if first <= _BEFORE else before.partition("\n")[2]
+    return Frame(start, end, f"{INDENTED} on line {number}") if find_indented(opening, before) else None
+
+
+def _could_open(line: str) -> bool:
+    """Return whether a line without its list markers could open a frame."""
+    if not line:
+        return False
+    if _ends_open(line) or line.endswith(("''", '""')) or _CLOSED.search(line):
+        return True
+    return bool(_WORDS.search(line)) if line[0].isalnum() else not _PROSE.match(line)
+
+
+def _ends_open(line: str) -> bool:
+    """Return whether a line ends with a bracket that opens, or with a quotation mark that nothing before it opened."""
+    return line[-1] in _OPENING_END and (line[-1] not in "`\"'|" or line.count(line[-1]) % 2 == 1)
+
+
+_WORDS: Final = lazy(r"(?i:(?:\b|_)(?:begin|start)(?:\b|_))|\b[A-Z]{3}|\b(?:then|do)\Z")
+
+
+def _pairs(opening: str, closing: str) -> bool:
+    """Return whether the two lines look like the ends of one frame."""
+    if not any(char.isalnum() for char in closing):
+        return _mirrors(opening, closing)
+    head = _head(opening)
+    if head[:1] in ("<", "[") and _TOKEN.match(opening) and _TOKEN.match(closing):
+        return not (_OWN_TURN.search(opening) or _FIRST_TOKEN.match(closing))
+    if opening == closing:
+        return (head == "#" or head[:1] in _SAME_TWICE) and closing[-1] not in ".,;:!?" and len(closing.split()) < 3
+    tail = re.search(r"\A\w{1,30}([^\w\s]{2,20})\Z", closing)
+    if tail:
+        return len(head) > 1 and head == _mirror(tail[1])
+    if closing in ("fi", "esac", "endif", "done"):
+        return opening.endswith(("then", "do", "in"))
+    symbols = _head(closing)
+    if len(symbols) > 2 and len(set(symbols)) == 1 and head == _mirror(symbols) != symbols:
+        return True
+    return any(_ends(end.match(closing), opening, head) for end in _ENDS)
+
+
+def _ends(found: re.Match[str] | None, opening: str, head: str) -> bool:
+    """Return whether a line that ends something, matched, ends what ``opening`` begins."""
+    if found is None:
+        return False
+    name = found["n"].lower()
+    if name and found["s"] and head[:1] != found["s"][0] in opening:
+        opening = opening[opening.rindex(found["s"][0]) :]
+        head = _head(opening)
+    if found["s"][:1] != head[:1]:
+        return False
+    if found["s"] == "<" and name in OPEN:
+        return False
+    if not head and not name:
+        return bool(_WORDS.search(opening))
+    rest = opening.lower()[len(head) :]
+    if any(end.match(opening) for end in _ENDS[:1]):
+        return False
+    if name:
+        return re.search(rf"(?:(?<![a-z])|start|begin){re.escape(name)}", rest[:80]) is not None
+    return any(char.isalpha() for char in rest)
+
+
+def _mirrors(opening: str, closing: str) -> bool:
+    """Return whether a line of symbols ends what ``opening`` begins, at its start or at its end."""
+    end = "".join(closing.split())
+    end = end.rstrip(";,.") or end
+    head, tail, mirror = _head(opening), _head(opening[::-1])[::-1], _mirror(end)
+    if end != mirror and end in opening[1:]:
+        return False
+    if len(end) > 1 and (
+        head.startswith((end, mirror, "".join(map(_turned, end))))
+        or opening.endswith(mirror)
+        or "".join(opening.split()) == mirror
+        or (" " in opening and opening.endswith(" " + end))
+        or (head[:1] == mirror[0] and head.endswith(mirror[1:]))
+        or (len(tail) > 1 and end.startswith(_mirror(tail)))
+        or (end[0] in "└╚╰┗" and head[:1] == _turned(end[0]))
+    ):
+        return True
+    if head == mirror and opening.count(closing) < opening.count(mirror) + (mirror == end):
+        return True
+    return _ends_open(opening) and _turned(opening[-1]) == end[0]
+
+
+def _head(text: str) -> str:
+    """Return the symbols that a line begins with."""
+    return text[: next((n for n, char in enumerate(text) if char.isalnum() or char.isspace()), len(text))]
+
+
+def _mirror(symbols: str) -> str:
+    """Return symbols as they stand at the other side: in reverse, and each bracket turned round."""
+    return "".join(_turned(char) for char in reversed(symbols))
+
+
+def _turned(char: str) -> str:
+    turned = char.translate(_MIRRORS)
+    if turned != char or char.isascii():
+        return turned
+    import unicodedata
+
+    name = unicodedata.name(char, "")
+    for one, other in (*_SIDES, *((right, left) for left, right in _SIDES)):
+        if one in name:
+            try:
+                return unicodedata.lookup(name.replace(one, other))
+            except KeyError:
+                continue
+    return char
