@@ -9,7 +9,6 @@ only look equal have two digests).
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import StaleError
+from rails.core.text import sha256
 from rails.core.tool_request import PATH_KEYS, Json, ToolRequest
 from rails.core.verdict import Verdict
 
@@ -303,7 +303,7 @@ def _digest(kind: str, agent: str, requests: Sequence[ToolRequest], changes: Cha
         "gate": None if verdict is None else _gate(verdict),
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256(text.encode())
 
 
 def _canonical(request: ToolRequest) -> dict[str, object]:

@@ -10,7 +10,6 @@ before all others.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -22,6 +21,7 @@ from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
+from rails.core.text import sha256
 
 CheckpointKind = Literal["change", "undo", "redo"]
 _KINDS: Final[tuple[CheckpointKind, ...]] = ("change", "undo", "redo")
@@ -94,7 +94,7 @@ def ref_name(session: str) -> str:
     """Return a session's name as git accepts it in a ref: itself where possible, else its hash."""
     if _NAME.fullmatch(session) and ".." not in session and not session.endswith((".", ".lock")):
         return session
-    return "x-" + hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
+    return "x-" + sha256(session.encode("utf-8", "surrogatepass"))
 
 
 def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:

@@ -17,13 +17,13 @@ Characters that break lines or deceive a screen are written as escapes; the rest
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Final
 
 from rails.core.events.record import FORMAT_VERSION, Record
 from rails.core.lazy_pattern import lazy
+from rails.core.text import sha256
 from rails.core.tool_request import Json
 
 _HEAD_FIELDS: Final = ("timestamp", "session_id", "agent_role", "llm_model_used", "event_type", "message", "prev")
@@ -142,4 +142,4 @@ def _proved(line: bytes, digest: str) -> bool:
 
 
 def _hash(head: bytes, body: bytes) -> str:
-    return hashlib.sha256(b"%s\n%s" % (head, hashlib.sha256(body).hexdigest().encode())).hexdigest()
+    return sha256(b"%s\n%s" % (head, sha256(body).encode()))

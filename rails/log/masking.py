@@ -14,7 +14,6 @@ Shapes: the key formats that the providers document for secret scanners.
 from __future__ import annotations
 
 import base64
-import hmac
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -214,6 +213,8 @@ class Masker:
         return found[0][:start] + self._mark(kind, found["secret"]) + found[0][end:]
 
     def _mark(self, kind: str, secret: str) -> str:
+        import hmac  # which loads OpenSSL
+
         fingerprint = hmac.digest(self._key, secret.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
         return f"«secret:{kind}:{fingerprint}»"
 

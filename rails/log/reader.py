@@ -10,7 +10,6 @@ hash. Strict reading accepts explained lines and no others.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.core.events.record import Record
 from rails.core.events.session import LogRecovered, WorkflowEnd, WorkflowStart
+from rails.core.text import sha256
 from rails.log import blobs, event_codec, files
 
 LOG_NAME: Final = "log.jsonl"
@@ -151,7 +151,7 @@ class Tail:
         self.position = Position(at.offset + length + 1, at.line + 1, at.seq, at.hash)
 
         def damage(reason: str) -> Damage:
-            return Damage(at.line + 1, at.offset, length, reason, digest or hashlib.sha256(raw or b"").hexdigest())
+            return Damage(at.line + 1, at.offset, length, reason, digest or sha256(raw or b""))
 
         decoded = "it is longer than any record" if raw is None else event_codec.decode_record(raw)
         if isinstance(decoded, str):
@@ -329,6 +329,8 @@ def whole_lines(file: BinaryIO) -> Iterator[tuple[bytes | None, int, str]]:
         elif len(raw) <= limits.LOG_LINE_BYTES:
             return
         else:
+            import hashlib  # which loads OpenSSL
+
             digest, length = hashlib.sha256(raw), len(raw)
             while (raw := file.readline(_PIECE)) and not raw.endswith(b"\n"):
                 digest.update(raw)
