@@ -308,3 +308,50 @@ def test_a_kept_text_is_named_by_its_digest_and_nothing_else_is_one():
         (paths.kept_file("notes.txt"), False),
     ):
         assert paths.is_kept_file(parse_path(text)) is kept, text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".env",
+        ".ENV",
+        ".env.local",
+        ".env.example.bak",
+        ".netrc",
+        ".pypirc",
+        ".npmrc",
+        ".git-credentials",
+        "id_rsa",
+        "id_ed25519",
+        "id_ecdsa",
+        "id_dsa",
+        "ID_RSA",
+    ],
+)
+def test_a_file_that_holds_secrets_by_its_name_is_shown_to_no_agent(name):
+    for path in (WorkspacePath(name), WorkspacePath(f"a/{name}")):
+        said = f"{path} may hold secrets and is not shown to agents. Ask the human for what you need."
+        assert (paths.hidden(name), paths.why_hidden(path)) == (True, said)
+    assert paths.why_hidden(WorkspacePath(f"{name}/a.py")) == "", "a folder of that name is none"
+
+
+@pytest.mark.parametrize(
+    "name", [".env.example", ".env.SAMPLE", ".env.template", ".envrc", "env", "x.env", "id_rsa.pub", "a.py"]
+)
+def test_a_name_that_is_like_one_of_a_secret_is_shown(name):
+    assert (paths.hidden(name), paths.why_hidden(WorkspacePath(f"a/{name}"))) == (False, "")
+
+
+@pytest.mark.parametrize("folder", [".git", ".rails", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".SSH"])
+def test_what_is_in_a_folder_of_secrets_or_of_history_is_shown_to_no_agent(folder):
+    for inside in (f"{folder}/a.py", f"x/{folder}/b/a.py"):
+        said = f"{inside} is inside {folder}, which is not shown to agents."
+        assert paths.why_hidden(WorkspacePath(inside)) == said
+    assert "may hold secrets" in paths.why_hidden(WorkspacePath(f"x/{folder}"))
+    assert paths.why_hidden(WorkspacePath(f"x/a{folder}/a.py")) == ""
+
+
+def test_a_kept_text_is_shown_although_it_is_in_a_folder_that_is_not():
+    digest = "0123456789abcdef" * 4
+    assert paths.why_hidden(WorkspacePath(paths.kept_file(digest))) == ""
+    assert "inside .rails" in paths.why_hidden(WorkspacePath(f"{paths.kept_file(digest)}.txt"))

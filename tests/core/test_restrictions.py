@@ -49,6 +49,11 @@ def test_a_class_that_there_is_not_restricts_everything():
     assert "no class [:vowel:]" in Restrictions.parsed(b"[[:vowel:]]\n").reason("a")
 
 
+@pytest.mark.parametrize("line", ["[z-a]", "[!]", "[]"])
+def test_a_set_of_characters_that_cannot_be_read_restricts_everything(line):
+    assert Restrictions.parsed(f"{line}\n".encode()).reason("b").startswith(".agent-restrictions cannot be read (")
+
+
 def test_case_hides_nothing():
     assert Restrictions.parsed(b"Secrets/\n").reason("sECRETS/Key.txt") == ".agent-restrictions has Secrets/"
 

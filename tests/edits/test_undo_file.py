@@ -3,6 +3,7 @@
 import pytest
 
 from rails.core.errors import WorkspaceError
+from rails.edits.apply import sole_writer
 from rails.edits.checkpoints import History
 
 from .helpers import change, save, step, tree
@@ -122,3 +123,16 @@ def test_the_way_back_is_from_what_was_done_last_and_not_from_what_was_done_firs
     assert tree(tmp_path)["a.txt"][0] == texts[3].encode()
     done = history.undo_file("a.txt") if back == "undo_file" else history.undo()
     assert (done.merged, tree(tmp_path)["a.txt"][0]) == ((), texts[2].encode())
+
+
+def test_what_going_back_would_write_is_told_and_nothing_is_written(history, tmp_path):
+    before = tree(tmp_path)
+    with sole_writer(tmp_path) as workspace:
+        told = history.back_one(workspace, "a.txt")
+    assert [(str(one.path), one.before, one.after) for one in told] == [("a.txt", b"2", b"1")]
+    assert {name: data for name, (data, _) in tree(tmp_path).items()} == {
+        name: data for name, (data, _) in before.items()
+    }
+    save(tmp_path, "a.txt", "1")
+    with sole_writer(tmp_path) as workspace:
+        assert list(history.back_one(workspace, "a.txt")) == [], "where it is so already"

@@ -318,6 +318,8 @@ def test_the_explanation_and_the_other_words_of_a_summary_are_exact():
     wide = Finding("a.py", 1, 2, "R", "m", "t", source="ab" + "c" * 200)
     said = text.verdict_as_text(Verdict("fail", ChangeSet(), (wide,)))
     assert f"\n           | ab{'c' * 158}\n           |  ^\n" in said, "from its start where the place is in it"
+    at = Finding("a.py", 1, 2, "R", "m", "t", end_line=1, end_column=2, source="a\x1bb")
+    assert "\n           | a\\x1bb\n           |  ^^^^\n" in text.verdict_as_text(Verdict("fail", ChangeSet(), (at,)))
     alone = (Finding("a.py", 1, 1, "format", "m", "ruff"), Finding("b.py", 1, 1, "F401", "m", "ruff", fixable=True))
     misses = tuple(NotChecked(f"{name}.py", "ruff", "r") for name in "abc")
     said = text.verdict_as_text(Verdict("fail", ChangeSet(), alone, (), misses))

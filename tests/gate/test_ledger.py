@@ -13,6 +13,7 @@ from rails.gate import ledger as ledgers
 from rails.gate.ledger import read_ledger
 from rails.git import blobs, listing
 from rails.git.listing import Tracked
+from rails.git.revisions import EMPTY_TREE
 
 LINK = "it is a link; links are not followed"
 PIPE = "it is a pipe, a socket or a device"
@@ -228,7 +229,7 @@ def test_named_are_the_files_and_all_that_lies_in_the_folders(project, put, git)
     (project / "lib/b.py").unlink()
     put("a.py", "y\n")
     assert told(read_ledger(project, ("lib",), base="HEAD"))[:2] == ([], ["lib/b.py"])
-    assert told(read_ledger(project, ("a.py",), base="HEAD"))[:2] == (["a.py"], [])
+    assert told(read_ledger(project, ("a.py", "ab.py"), base="HEAD"))[:2] == (["a.py"], []), "the same is left out"
 
 
 def test_a_pattern_that_came_with_the_change_hides_nothing_and_one_that_was_there_does(project, put, git):
@@ -336,6 +337,15 @@ def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_requ
     (project / "away2").symlink_to(project.parent)
     git("add", "-A")
     assert told(read_ledger(project, (), base="HEAD", staged=True)) == ([], [], {("away2", "read", text): True})
+
+
+def test_against_nothing_no_pattern_was_there_before(project, put, git):
+    git("init", "-q")
+    for name in ("a.py", "b.log"):
+        put(name)
+    put(".gitignore", "*.log\n")
+    assert told(read_ledger(project, (), base=EMPTY_TREE)) == ([".gitignore", "a.py", "b.log"], [], {})
+    assert told(read_ledger(project, (), base=EMPTY_TREE, staged=True)) == ([], [], {})
 
 
 def test_what_only_the_index_or_only_the_base_has_is_gone_or_nothing(project, put, git):

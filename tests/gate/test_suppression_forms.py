@@ -199,6 +199,11 @@ def test_a_comment_of_several_lines_is_told_at_its_first_and_read_to_its_end(end
     assert bool(new_ones(path, text, text.replace(b"b: 0", b"c: 0"))) == (b"b: 0" in text)
 
 
+def test_a_comment_at_the_top_of_a_long_text_is_read_to_its_end_too():
+    text = b"/*\neslint a: 0,\nb: 0 */\n" + b"x\n" * 6_000
+    assert new_ones("a.js", text, text.replace(b"b: 0", b"c: 0"))
+
+
 def test_a_comment_of_several_lines_can_be_taken_off_and_every_line_stays():
     seen = uncovered("a.js", b"/* eslint-disable-next-line a,\n b */\nx\n")
     assert seen.text == b"/* xxxxxx-xxxxxxx-xxxx-xxxx x,\n b */\nx\n"

@@ -475,3 +475,19 @@ def test_each_way_to_write_a_registered_value_is_masked_by_itself():
 @pytest.mark.parametrize(("value", "token"), [("abcdefghi.a1bc2efg", True), ("abcdefghi.a1bc2ef", False)])
 def test_a_word_that_mixes_letters_and_digits_is_a_token_from_eight_characters_on(value, token):
     assert bool(of_env_file(f"X={value}\n")) is token
+
+
+@pytest.mark.parametrize(
+    ("value", "token"),
+    [
+        ("12345678901234567890", False),
+        ("123456789012345678901", True),
+        ("1234567890123456789e12", True),
+        ("abcd-efgh-ijkl", False),
+        ("1234-5678-9012", False),
+        ("ab12-cd34-5678", True),
+        ("ab12-cd34-567", False),
+    ],
+)
+def test_a_long_number_is_a_token_and_groups_are_where_most_of_them_mix_letters_and_digits(value, token):
+    assert bool(of_env_file(f"X={value}\n")) is token

@@ -11,6 +11,7 @@ import pytest
 from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.core.dataclass import replace
+from rails.parsing.markup_blocks import find_markup, find_open_end
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.proposals import with_proposals
 from rails.parsing.quoted import Closed, Container, Strays, find_indented, find_mark, has_mark
@@ -101,6 +102,8 @@ ANSWERS = {
     "an open block without closers": f"{F}json\n{READ[:-1]}",
     "a block cut short by another": f"{F}json\n{READ[:-1]},}}\n{block(READ)}",
     "a data block cut short": f'{F}json\n{{"a": 1}}\n{block(READ)}',
+    "a closing fence with 60 characters behind it": f"{F}json\n{READ[:-1]}\n{F}>{'z' * 58}y\n",
+    "a closing fence with 61 characters behind it": f"{F}json\n{READ[:-1]}\n{F}>{'z' * 58}yx\n",
     "a thought that closes late": f"{block(READ)}x\n{block(READ[:-1] + ',}', '')}</think>\n{block(READ)}",
     "calls that wait, taken back": f"{block(written('x', ''))}{block(f'[{READ}, {READ}]')}</think>\n{block(READ)}",
     "an odd string and a call": block(written('say "hi x')) + "Then.\n" + block(READ),
@@ -306,6 +309,27 @@ def test_a_patch_a_named_block_and_a_call_beside_a_request_are_told_and_not_take
         assert any(what and what in one.reason for one in left) == bool(what)
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [('"My flow, no. 1!"', "My-flow-no-1"), (f'"{"a b" * 40}"', ("a-b" + "a-b" * 40)[3:63]), ("7", ""), ('"?!"', "")],
+)
+def test_a_workflow_alone_is_a_new_file_of_its_name_and_refused_without_one(name, file):
+    body = f'{{"name": {name}, "nodes": [], "connections": {{}}}}'
+    found = with_proposals(parse(block(body), SHAPES), block(body), SHAPES)
+    made = [(one.tool_name, one.dialect, dict(one.parameters)) for one in found.requests]
+    wanted = {"file_path": f"{file}.json", "content": f"{body}\n", "create_only": True}
+    assert made == ([("write_file", "n8n workflow", wanted)] if file else [])
+    why = "Line 2, n8n workflow: it has no name, so its file has none. Nothing of the answer was taken."
+    assert [one.message for one in found.refusals] == ([] if file else [why])
+
+
+@pytest.mark.parametrize("lacks", ['"nodes": {}, "connections": {}', '"nodes": []', '"connections": {}'])
+def test_what_has_no_list_of_nodes_or_no_connections_is_no_workflow(lacks):
+    text = block(f'{{"name": "x", {lacks}}}')
+    found = with_proposals(parse(text, SHAPES), text, SHAPES)
+    assert (found.requests, found.refusals, len(found.ignored)) == ((), (), 1)
+
+
 # -- marks, one by one ---------------------------------------------------------------------------------
 
 
@@ -369,6 +393,84 @@ def test_what_is_indented_below_a_paragraph_is_shown_and_below_a_list_item_is_no
     assert (found is not None) is shown
     if found is not None:
         assert (found.kind, found.start, found.end) == ("quote", 0, len(line))
+
+
+FORMS = [
+    (":::note", "a block between :::", "::: note", ":::"),
+    ("`<a>`", "<a>", "`<a>`", "`</a>`"),
+    (r"\begin{verbatim}", "a LaTeX environment", r"\end{verb}", r"\end{verbatim}"),
+    ("$$", "a formula", "$ $", "$$"),
+    (r"\[", "a formula", "]", r"\]"),
+    ("{% raw %}", "a template", "{% endif %}", "{% endraw %}"),
+    ("{{#if a}}", "a template", "{{/each}}", "{{/if}}"),
+    ("/* a", "a comment", "*", "a */"),
+    ("{/* a", "a comment", "*", "*/}"),
+    ("{# a", "a comment", "#", "#}"),
+    ("{{! a", "a comment", "}", "}}"),
+    ("<% a", "a comment", ">", "%>"),
+    ("(* a", "a comment", ")", "*)"),
+    ("--[[ a", "a comment", "]", "]]"),
+    ("#| a", "a comment", "#", "|#"),
+    ("=begin", "a comment", " =end", "=end"),
+    ("#+begin_src a", "an Org block", "#+end_quote", "#+END_SRC"),
+    ("@startuml", "a PlantUML diagram", "@endmind", "@enduml"),
+    ("#if 0", "code that is left out", "#else", " # endif"),
+    ("// #region a", "a region", "# endregion", "// #endregion"),
+    (">>>", "a quotation", "x >>>", ">>>"),
+    ("<<<", "a quotation", "<<<", ">>>"),
+    ("%%", "a quotation", "%", "%%"),
+    ("||", "a quotation", "|", "||"),
+    ("{{Quote|a", "a quotation", "}", "}}"),
+    ("--8<--", "a cutting", "--8--", "-->8--"),
+    ("--- BEGIN A ---", "a marked block", "END A", "--- END A ---"),
+    ("=== A start ===", "a marked block", "=== A ===", "=== A end ==="),
+    ("=== Old a ===", "a marked block", "=== a ===", "=== /Old a ==="),
+    ("{code:json}", "a block of Jira", "{quote}", "{code}"),
+    ("[quote=Ann]", "[quote]", "[/cite]", "[/quote]"),
+    ("<!-- note -->", "[note]", "<!-- /a -->", "<!-- end note -->"),
+]
+
+
+@pytest.mark.parametrize(("opening", "label", "other", "closing"), FORMS, ids=[one for one, *_ in FORMS])
+def test_each_block_of_a_markup_language_has_its_own_end_and_counts_only_with_it(opening, label, other, closing):
+    for lead in ("", "- ", "  12. * "):
+        found = find_markup(f"{lead}{opening}\n", ())
+        assert (found.kind, found.label, found.start, found.end) == ("element", label, 0, len(f"{lead}{opening}\n"))
+    wanted = f"{opening}\n{block(READ)}"
+    assert [len(parse(f"{wanted}{end}\n", SHAPES).requests) for end in (closing, "x", other)] == [0, 1, 1]
+    after = parse(f"{wanted}{closing}\n{block(READ)}", SHAPES)
+    assert [one.start for one in after.requests] == [len(f"{wanted}{closing}\n")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x /* a", "$$ a $$", r"\[ a \]", "/* a */", "{{! a }}", "{{#if a}} {{/if}}", "[final]", "[ours]", "{{Quote|a}}"],
+)
+def test_what_ends_on_its_line_stands_behind_text_or_frames_an_answer_opens_no_block(line):
+    assert find_markup(f"{line}\n", ("ours",)) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "label", "start", "ends"),
+    [
+        ("cat > a <<'EOF'", "a here-document", 8, "EOF\n"),
+        ('cat <<"EOF" | b', "a here-document", 4, "  EOF\n"),
+        ("cat <<EOF", "a here-document", 4, "EOF)\n"),
+        ("- note <<~EOT", "a here-document", 7, "EOT\n"),
+        ('text = """a', "a string", 7, 'a"""'),
+        ("text = '''a", "a string", 7, "'''"),
+        ("cat << eof", "", 0, ""),
+        ("cat <<'EOF' b", "", 0, ""),
+        ('text = """a"""', "", 0, ""),
+    ],
+)
+def test_what_goes_on_behind_a_line_begins_at_its_mark_and_ends_at_its_own(line, label, start, ends):
+    found = find_open_end(f"{line}\n")
+    assert (found is None) is (label == "")
+    if found is not None:
+        assert (found.label, found.start) == (label, start)
+        assert found.closing.search(ends)
+        assert not found.closing.search("EOFX\nxEOF\nEOF x\nxEOT\n''\n\"\"\n")
 
 
 def test_a_stretch_that_was_closed_ends_before_what_follows_it():

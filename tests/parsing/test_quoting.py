@@ -476,6 +476,8 @@ def test_lines_that_could_open_a_block_and_never_close_it_hide_nothing_however_m
     answer = parse(f"{lines}{block(json.dumps(DOC))}", SHAPES)
     assert [r.tool_name for r in answer.requests] == ["write_file"]
     assert not answer.refusals
+    lines = "".join(f"<name{number}>\n" for number in range(60))
+    assert [r.tool_name for r in parse(f"{lines}{GOOD}", SHAPES).requests] == ["read_file"], "of different names, too"
 
 
 @pytest.mark.parametrize(
