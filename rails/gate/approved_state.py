@@ -47,6 +47,12 @@ _EXTENDS: Final = re.compile(
 _BARE: Final = re.compile(
     rb"""(?m)(:[ \t]+|[\[,][ \t]*|^[ \t]*-[ \t]+)([^\s"'\[\]{}#&*!|>%@`,][^"'#,\[\]\n]*?)(?=[ \t]*(?:$|[#,\]]))"""
 )
+#: Files that say with which plugins and arguments checks are run; where in them, and the paths and modules there.
+_ARGUED: Final = ("pyproject.toml", "setup.cfg", "tox.ini", "mypy.ini", ".mypy.ini", ".pylintrc", ".flake8", _NAMES[6])
+_ARGUMENTS: Final = re.compile(
+    rb"""(?m)(?:\b(?:plugins|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]*config\b)(.*(?:\n[ \t]+.*|\n\].*)*)"""
+)
+_WORD: Final = re.compile(r"[\w./-]*\w")
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _ROUNDS: Final = 10
@@ -135,6 +141,15 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
 def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:
     """Return those of ``paths`` by which checks are configured and that go by another name."""
     return {path for path in configuration(project, home, paths).intersection(paths) if not is_configuration(path)}
+
+
+def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
+    """Return those of ``paths`` that configuration at the top names as a plugin or by an argument of a check."""
+    words: set[str] = set()
+    for name in _ARGUED if paths else ():
+        for found in _ARGUMENTS.findall(read_config_file(project / name)):
+            words |= {posixpath.normpath(one) for one in _WORD.findall(found.decode("utf-8", "replace"))}
+    return {path for path in paths if path in words or path.removesuffix(".py").replace("/", ".") in words}
 
 
 def _data_named(name: str, data: bytes) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -20,13 +21,14 @@ from rails.core.dataclass import replace
 from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
-from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Status, Verdict
+from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Severity, Status, Verdict
 from rails.gate import scratch_files
 from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, taken_away, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.diagnostics import MORE
 from rails.gate.support.read_file import Overlay, read_from_disk
 
 if TYPE_CHECKING:
@@ -319,7 +321,7 @@ class Gate:
         findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
-        shown = tuple(sorted((f for f in findings if f.new or self.keep_old), key=_importance))
+        shown = tuple(_listed(sorted((f for f in findings if f.new or self.keep_old), key=_importance)))
         proposal = ChangeSet((*(file.proposal() for file in files), *gone))
         return Verdict(
             _status(shown, missed),
@@ -351,6 +353,12 @@ class Gate:
             extended = approved_state.extended_by(self.project, home, [path for path, _, _ in sides])
             for path, was, now in sides:
                 yield from weakened_config.of_extended(path, was, now) if path in extended else ()
+        if named := [path for path, _, _ in sides if path.endswith((".py", ".cfg", ".ini"))]:
+            from rails.gate import approved_state, weakened_config
+
+            loaded = approved_state.loaded_by(self.project, named)
+            for path, was, now in sides:
+                yield from weakened_config.of_extended(path, was, now) if path in loaded else ()
 
     def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
         """Yield what comments hide now that were there before, and did not hide such a thing then."""
@@ -469,6 +477,25 @@ def _status(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Status
 
 
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
+
+
+def _listed(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Return as many findings of one file and tool as are listed, and how many more of each rule there are."""
+    if len(findings) <= limits.FINDINGS_LISTED:
+        return findings
+    listed: list[Finding] = []
+    count: Counter[tuple[str, str]] = Counter()
+    more: Counter[tuple[str, str, str, Severity, bool]] = Counter()
+    for one in findings:
+        count[one.path, one.tool] += one.rule != MORE
+        if one.rule == MORE or count[one.path, one.tool] <= limits.FINDINGS_LISTED:
+            listed.append(one)
+        else:
+            more[one.path, one.tool, one.rule, one.severity, one.new] += 1
+    for (path, tool, rule, severity, new), many in more.items():
+        words = f"{many} more findings of `{rule}` in this file; they are not listed"
+        listed.append(Finding(path, 1, 1, MORE, words, tool, severity, new=new))
+    return listed
 
 
 def _importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:

@@ -33,12 +33,12 @@ _IGNORE_FILES: Final = frozenset({".eslintignore", ".prettierignore"})
 _CODE: Final = lazy(
     r"\.?(?:eslint|prettier)(?:rc)?(?:\.config)?\.[cm]?[jt]s|\.(?:eslint|prettier)rc(?:\.\w+)?|\.?biome\.jsonc?"
     r"|\.editorconfig|package\.yaml|eslint-suppressions\.json|[jt]sconfig(?:\.[\w.-]+)?\.json|\.markdownlint\.(?:json|yaml)"
-    r"|\.pre-commit-config\.yaml"
 )
+_HOOKS: Final = ".pre-commit-config.yaml"
 _LOOSER_LISTS: Final = lazy(
     r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skip|unfixable|unsafe)\b"
 )
-_TIGHTER_LISTS: Final = lazy(r"(?:^|[._-])(?:extend[-_])?(?:select|enable|fixable|testpaths)\b")
+_TIGHTER_LISTS: Final = lazy(r"(?:^|[._-])(?:extend[-_])?(?:select|enable|fixable|testpaths|(?:load[-_])?plugins)\b")
 #: What data names as its schema.
 _SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',}]{1,300})")
 _LIMITS: Final = lazy(r"(?:^|[._-])(?:max[-_][\w-]+|line[-_]length)$")
@@ -76,6 +76,10 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
     try:
         old, new = _options(name, before), _options(name, after)
     except (CheckError, ValueError, RecursionError):
+        old = new = {}
+    if name == _HOOKS:
+        told = list(_compared(path, after, old, new))
+        yield from told or [_agreed(path, after)]
         return
     if before is None and (excluding := {key: value for key, value in new.items() if _EXCLUDES.search(key)}):
         yield from _compared(path, after, {}, excluding)
@@ -90,6 +94,10 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
 
 def of_extended(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
     """Yield what the change of a file does that the checks' configuration extends."""
+    if path.endswith((".cfg", ".ini")):
+        with contextlib.suppress(CheckError, ValueError):
+            yield from _compared(path, after, *(_options("setup.cfg", side) for side in (before, after)))
+            return
     if not path.endswith(".toml"):
         if not _CODE.fullmatch(path.rpartition("/")[2].lower()):
             yield _agreed(path, after)
@@ -209,6 +217,8 @@ def _options(name: str, data: bytes | None) -> Flat:
         return {key: value for tool_name in _TOOLS for key, value in _flat(tool_name, tool.get(tool_name))}
     if name == "package.json":
         return _package(json.loads(data))
+    if name == _HOOKS:
+        return dict(_hooks(data))
     if name in ("ruff.toml", ".ruff.toml"):
         return dict(_flat("ruff", dict(config_files.parse_toml(data, name))))
     if name in _INI:
@@ -222,6 +232,24 @@ def _options(name: str, data: bytes | None) -> Flat:
         wanted = (section for section in parser.sections() if _SECTIONS.fullmatch(section) or name == ".pylintrc")
         return {f"{section}.{key}": value for section in wanted for key, value in parser.items(section)}
     return {}
+
+
+def _hooks(data: bytes) -> Iterator[tuple[str, Json]]:
+    """Yield what is said of each hook that runs a check, the options among its arguments by their names."""
+    import yaml
+
+    try:
+        whole = yaml.safe_load(data)
+        yield from ((f"all.{key}", str(value)) for key, value in whole.items() if key != "repos")
+        for hook in (hook for repo in whole["repos"] for hook in repo.get("hooks") or ()):
+            tool = re.sub("-(?:check|format)$", "", str(hook["id"]))
+            yield f"{tool}.id", True
+            yield from ((f"{tool}.{key}", str(value)) for key, value in hook.items() if key not in ("id", "args"))
+            words = " ".join(map(str, hook.get("args") or ()))
+            for option, value in re.findall(r"--([\w-]+)(?:[= ](?!-)(\S+))?", words):
+                yield f"{tool}.{option}", value or True
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+        raise CheckError(f"{_HOOKS} cannot be read as configuration.") from error
 
 
 def _package(value: Json) -> Flat:

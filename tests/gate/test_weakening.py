@@ -400,3 +400,35 @@ def test_data_that_names_its_schema_no_more_is_weaker(ending):
         assert told(path, before, after) == []
     assert told(path, named("https://x.example/s.json"), plain) == [], "none of the project"
     assert told("data.txt", own, plain) == []
+
+
+HOOKS = "repos:\n  - repo: x\n    hooks:\n      - {id: flake8, args: [--max-line-length=88, --append-config=ci.cfg]}\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (HOOKS.replace("=88", "=200"), "flake8.max-line-length allows more: 200 instead of 88"),
+        (HOOKS.replace("88,", "88, --extend-ignore, F,"), "flake8.extend-ignore lets more through: F"),
+        (HOOKS.replace("88,", "88, --exit-zero,"), "flake8.exit-zero was off and is on"),
+        (HOOKS.replace("ci.cfg]", "ci.cfg], exclude: ^a"), "flake8.exclude lets more through: ^a"),
+        (HOOKS.replace("flake8", "black"), "flake8 is no longer configured, so it may no longer run"),
+    ],
+)
+def test_arguments_of_hooks_are_compared(after, words):
+    assert [one[2] for one in told(".pre-commit-config.yaml", HOOKS, after) if one[0] == "gate-config-weakened"] == [
+        words
+    ]
+
+
+def test_what_configuration_loads_is_told_of_by_any_name(world):
+    world.put("mypy.ini", "[mypy]\nplugins = tools/one.py, tools.two\n")
+    world.put(".pre-commit-config.yaml", HOOKS)
+    both = "[flake8]\nselect = F\n", "[flake8]\nselect = E\n"
+    verdict = world.judge(("tools/one.py", "x = 1\n", "x = 2\n"), ("tools/two.py", "x = 1\n", "x = 2\n"))
+    assert [(one.path, one.rule) for one in verdict.findings] == [
+        ("tools/one.py", "gate-config-changed"),
+        ("tools/two.py", "gate-config-changed"),
+    ]
+    found = world.judge(("ci.cfg", *both), ("other.cfg", *both)).findings
+    assert [(one.path, one.rule) for one in found] == [("ci.cfg", "gate-config-weakened")]
