@@ -50,7 +50,8 @@ _BARE: Final = re.compile(
 #: Files that say with which plugins and arguments checks are run; where in them, and the paths and modules there.
 _ARGUED: Final = ("pyproject.toml", "setup.cfg", "tox.ini", "mypy.ini", ".mypy.ini", ".pylintrc", ".flake8", _NAMES[6])
 _ARGUMENTS: Final = re.compile(
-    rb"""(?m)(?:\b(?:plugins|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]*config\b)(.*(?:\n[ \t]+.*|\n\].*)*)"""
+    rb"""(?m)(?:\b(?:plugins|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]*config\b)"""
+    rb"""(.*(?:\n[ \t]+.*|\n\].*)*)"""
 )
 _WORD: Final = re.compile(r"[\w./-]*\w")
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
