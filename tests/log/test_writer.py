@@ -115,6 +115,7 @@ def test_names_of_sessions_hold_the_time_down_to_a_fraction_of_the_second(state,
     for Clock.micro in (0, 500_000, 999_999):
         with SessionLog.create(state) as log:
             names.append(log.session_id)
+            assert log.append(note()).timestamp == f"2026-01-02T03:04:05.{Clock.micro:06}Z"
     assert names == ["20260102-030405-0000", "20260102-030405-8000", "20260102-030405-ffff"]
 
 

@@ -436,8 +436,10 @@ def test_each_block_of_a_markup_language_has_its_own_end_and_counts_only_with_it
     for lead in ("", "- ", "  12. * "):
         found = find_markup(f"{lead}{opening}\n", ())
         assert (found.kind, found.label, found.start, found.end) == ("element", label, 0, len(f"{lead}{opening}\n"))
+    marks = [found.closing.search(text) for text in (closing, other)]
+    assert [mark is not None and bool(mark[mark.re.groups and 1]) for mark in marks] == [True, False]
     wanted = f"{opening}\n{block(READ)}"
-    assert [len(parse(f"{wanted}{end}\n", SHAPES).requests) for end in (closing, "x", other)] == [0, 1, 1]
+    assert [len(parse(f"{wanted}{end}\n", SHAPES).requests) for end in (closing, "x")] == [0, 1]
     after = parse(f"{wanted}{closing}\n{block(READ)}", SHAPES)
     assert [one.start for one in after.requests] == [len(f"{wanted}{closing}\n")]
 
