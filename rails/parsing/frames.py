@@ -47,7 +47,7 @@ _CLOSER: Final = lazy(
 )
 #: A mark behind other text, at the end of its line.
 _CLOSED: Final = lazy(
-    r"[^\s][ \t]+((?![.,!?…:;`_'\"“”]|\(\)|\*+[ \t]*\r?$|/>|-+>?[ \t]*\r?$)(?:(?=[^\s]*[-+*%@#=|~^\\])[^\w\s]{2,20}"
+    r"[^\s][ \t]+((?![.,!?…:;`_'\"“”]|\(\)|\*+[ \t]*\r?$|/>|(?:-+>?|#+)[ \t]*\r?$)(?:(?=[^\s]*[-+*%@#=|~^\\])[^\w\s]{2,20}"
     r"|[<{\[⟦〔【◁◀%(@|]{1,3}/[\w:-]{1,40}[^\w\s.,!?:;]{1,3}))[ \t]*\r?$",
     re.M,
 )
@@ -206,7 +206,8 @@ def _could_open(line: str) -> bool:
 
 def _ends_open(line: str) -> bool:
     """Return whether a line ends with a bracket that opens, or with a quotation mark that nothing before it opened."""
-    return line[-1] in _OPENING_END and (line[-1] not in "`\"'|" or line.count(line[-1]) % 2 == 1)
+    last = line[-1]
+    return last in _OPENING_END and (last not in "`\"'|" or (line.count(last) % 2 == 1 and line[0] != "|"))
 
 
 _WORDS: Final = lazy(r"(?i:(?:\b|_)(?:begin|start)(?:\b|_))|\b[A-Z]{3}|\b(?:then|do)\Z")
@@ -273,7 +274,7 @@ def _mirrors(opening: str, closing: str) -> bool:
         return True
     if head == mirror and opening.count(closing) < opening.count(mirror) + (mirror == end):
         return True
-    return _ends_open(opening) and _turned(opening[-1]) == end[0]
+    return opening[-1] != ">" and _ends_open(opening) and _turned(opening[-1]) == end[0]
 
 
 def _head(text: str) -> str:

@@ -571,6 +571,8 @@ UNFRAMED = (
     ("[a.py](a.py) first:", "[a.py](a.py) is next."),
     ("{a.py} first:", "Done (see above)."),
     ("{-\nA note.\n-}", "I read it."),
+    ("<div>\nText.\n</div>", "<//`.*"),
+    ("| a ` b | c", "|"),
     ("....\nA note.\n....", "....\nAnother.\n...."),
 )
 
