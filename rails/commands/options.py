@@ -66,6 +66,8 @@ files:
   agent_templates/*.md     in the project: one file adds one agent
 """.format_map(_IN_OTHER_WORDS)
 
+setattr(argparse, "_", str)  # noqa: B010 - nobody has its words in another language, and to look loads "locale"
+
 
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong with a command line in a sentence, and what to do."""

@@ -19,10 +19,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, compress, count, repeat
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
+from rails.core.named_tuple import NamedTuple
 
 #: The bits of a line stand in whole words.
 _WORD: Final = 64

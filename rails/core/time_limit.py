@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -13,19 +12,20 @@ T = TypeVar("T")
 
 def run_within(seconds: float, work: Callable[[], T], name: str) -> T:
     """Return what ``work`` returns. Raises what it raises, and TimeoutError after ``seconds``."""
-    done: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+    found: list[tuple[T | None, BaseException | None]] = []
+    ended = threading.Event()
 
     def run() -> None:
         try:
-            done.put((work(), None))
+            found.append((work(), None))
         except BaseException as error:  # raised again below, in the caller's thread
-            done.put((None, error))
+            found.append((None, error))
+        ended.set()
 
     threading.Thread(target=copy_context().run, args=(run,), daemon=True, name=name).start()
-    try:
-        value, error = done.get(timeout=min(max(0.0, seconds), threading.TIMEOUT_MAX))
-    except queue.Empty:
-        raise TimeoutError(f"{name} took longer than {seconds:g} s") from None
+    if not ended.wait(min(max(0.0, seconds), threading.TIMEOUT_MAX)):
+        raise TimeoutError(f"{name} took longer than {seconds:g} s")
+    value, error = found[0]
     if error is not None:
         raise error
     return value  # type: ignore[return-value]

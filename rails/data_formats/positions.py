@@ -12,9 +12,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rails.core.lazy_pattern import lazy
+from rails.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from yaml import Node

@@ -20,10 +20,11 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from time import thread_time
-from typing import Any, Final, Literal, NamedTuple, NoReturn, Protocol
+from typing import Any, Final, Literal, NoReturn, Protocol
 
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
+from rails.core.named_tuple import NamedTuple
 from rails.core.text import one_line
 
 Dialect = Literal["schema", "python"]

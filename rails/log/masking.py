@@ -13,9 +13,9 @@ Shapes: the key formats that the providers document for secret scanners.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
+from binascii import b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -226,6 +226,7 @@ _QUOTES: Final = {ord('"'): "&quot;", ord("'"): "&#x27;"}
 def _forms(value: str) -> Iterable[tuple[str, str]]:
     """Yield the ways in which a secret may be written, each with the plain value."""
     data, escaped, url = value.encode("utf-8", "replace"), json.dumps(value)[1:-1], quote(value, safe="")
+    base64 = b2a_base64(data, newline=False).decode().rstrip("=")
     for form in (
         value,
         escaped,
@@ -237,7 +238,7 @@ def _forms(value: str) -> Iterable[tuple[str, str]]:
         url.replace("%20", "+"),
         quote(value),
         re.sub("%..", lambda found: found[0].lower(), url),
-        base64.b64encode(data).decode().rstrip("="),
-        base64.urlsafe_b64encode(data).decode().rstrip("="),
+        base64,
+        base64.replace("+", "-").replace("/", "_"),
     ):
         yield form, value

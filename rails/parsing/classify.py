@@ -14,12 +14,13 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from rails.core import limits
 from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
+from rails.core.named_tuple import NamedTuple
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from rails.core.lazy_pattern import lazy
+from rails.core.named_tuple import NamedTuple
 from rails.core.tool_request import Json
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import is_schema

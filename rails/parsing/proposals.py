@@ -14,11 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
+from rails.core.named_tuple import NamedTuple
 from rails.core.text import line_column
 from rails.core.tool_request import PATH_KEYS, Json, RawRequest
 from rails.data_formats.proposed import NotRead, Outcome, Proposed, name_in_comment, name_in_info, new_file

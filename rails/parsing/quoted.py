@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
+from rails.core.named_tuple import NamedTuple
 
 ContainerKind = Literal["thought", "quote", "call", "patch", "element"]
 

@@ -7,9 +7,10 @@ It is read with the repairs of tiers A and B, because it stands in an answer; wh
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from rails.core.lazy_pattern import lazy
+from rails.core.named_tuple import NamedTuple
 from rails.core.text import excerpt
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict

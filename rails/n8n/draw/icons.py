@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+
+from rails.core.named_tuple import NamedTuple
 
 
 class Icon(NamedTuple):

@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from rails.core.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query, Tree

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.named_tuple import NamedTuple
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n import model

@@ -10,9 +10,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping, Set
-from typing import Final, NamedTuple
+from typing import Final
 
 from rails.core.lazy_pattern import lazy
+from rails.core.named_tuple import NamedTuple
 from rails.parsing.call_formats.form import FormReader
 
 
