@@ -432,3 +432,37 @@ def test_what_configuration_loads_is_told_of_by_any_name(world):
     ]
     found = world.judge(("ci.cfg", *both), ("other.cfg", *both)).findings
     assert [(one.path, one.rule) for one in found] == [("ci.cfg", "gate-config-weakened")]
+
+
+LIMITS = ('line-length = 88\nlint.select = ["E"]\n', 'line-length = 200\nlint.select = ["E"]\n')
+AGREED = ("gate-config-changed", 1, "It changes how files are checked; it counts once a human has agreed.")
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "words"),
+    [
+        ("a.toml", *LIMITS, [("gate-config-weakened", 1, "ruff.line-length allows more: 200 instead of 88")]),
+        ("a.toml", *LIMITS[::-1], [("gate-config-changed", 1, "It changes how files are checked: ruff.line-length")]),
+        ("a.toml", LIMITS[0], None, [("gate-config-weakened", 1, "ruff.lint.select asks for less: without E")]),
+        ("a.toml", None, 'exclude = ["s"]\n', [("gate-config-weakened", 1, "ruff.exclude lets more through: s")]),
+        ("a.toml", LIMITS[0], f"{LIMITS[0]}# why\n", []),
+        (
+            "a.ini",
+            None,
+            "[mypy]\nignore_errors = true\n",
+            [("gate-config-weakened", 2, "mypy.ignore_errors was off and is on")],
+        ),
+        ("a.json", "{}", "[]", [AGREED]),
+        ("eslint.config.js", "a", "b", []),
+    ],
+)
+def test_a_file_that_the_configuration_extends_is_compared_like_the_configuration(path, before, after, words):
+    sides = (None if text is None else text.encode() for text in (before, after))
+    said = [(one.rule, one.line, one.message) for one in weakened_config.of_extended(path, *sides)]
+    assert said == words
+
+
+def test_an_ignore_file_that_is_no_text_holds_no_pattern():
+    for before, after, rules in ((b"\xff", b"a\n", WEAKENED), (b"a\n", b"\xff", CHANGED), (None, b"\xff", [])):
+        said = weakened_config.findings(".eslintignore", before, after)
+        assert [(one.rule, one.severity) for one in said] == rules
