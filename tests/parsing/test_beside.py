@@ -14,7 +14,7 @@ from rails.core.dataclass import replace
 from rails.parsing.markup_blocks import find_markup, find_open_end
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.proposals import with_proposals
-from rails.parsing.quoted import Closed, Container, Strays, find_indented, find_mark, has_mark
+from rails.parsing.quoted import Closed, Container, Strays, find_element, find_indented, find_mark, has_mark
 from rails.parsing.results import CallStarted
 
 from .conftest import SHAPES
@@ -129,6 +129,7 @@ ANSWERS = {
     "a refused block with a rest and a block": block('{"tool": "run_code", "code": oops} x') + block(READ),
     "a refused block with an open string and a block": block('{"tool": "run_code", "code": oops, "x') + block(READ),
     "a refused block without its end and a block": block('{"tool": "run_code", "code": oops') + block(READ),
+    "a block without closers and a block": block('{"tool": "run_code", "arguments": {"code": "1"}') + block(READ),
     "data and a block": block('{"a": 1}') + block(READ),
     "a text that is not escaped and a block": block(written('say "hi", x')) + block(READ),
     "a repaired block without a line end": block(READ[:-1] + ",}", ""),
@@ -350,6 +351,24 @@ def test_what_has_no_list_of_nodes_or_no_connections_is_no_workflow(lacks):
 )
 def test_the_first_place_of_a_mark_is_found(text, place):
     assert has_mark(text) == place
+
+
+FRAMES = """action actions answer assistant_response b body calls commands div final final_answer final_response html
+main message p reply request requests response section solution step steps task tools turn"""
+
+
+@pytest.mark.parametrize("name", FRAMES.split())
+def test_an_element_around_an_answer_frames_it_and_one_with_a_name_of_its_own_quotes(name):
+    assert find_element(f"<{name}>\n", ()) is find_element(f"<{name.upper()} class='x'>\n", ()) is None
+    assert find_element(f"<{name} name='x'>\n", ()).word == name
+    assert len(parse(f"<{name}>\n{block(READ)}</{name}>\n", SHAPES).requests) == 1
+
+
+def test_an_element_of_any_other_name_begins_on_its_line_and_a_tool_is_none():
+    found = find_element("- <Email to='x'> a\n", ("other",))
+    assert (found.kind, found.label, found.start, found.end, found.word) == ("element", "email", 0, 16, "email")
+    for line in ("<other>", "<email/>", "<email>a</email>", "x <email>", "<example_start>", "<think>"):
+        assert find_element(f"{line}\n", ("other",)) is None, line
 
 
 @pytest.mark.parametrize(
