@@ -50,7 +50,7 @@ _BARE: Final = re.compile(
 #: Files that say with which plugins and arguments checks are run; where in them, and the paths and modules there.
 _ARGUED: Final = ("pyproject.toml", "setup.cfg", "tox.ini", "mypy.ini", ".mypy.ini", ".pylintrc", ".flake8", _NAMES[6])
 _ARGUMENTS: Final = re.compile(
-    rb"""(?m)(?:\b(?:plugins|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]*config\b)"""
+    rb"""(?m)(?:\b(?:(plugins)|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]*config\b)"""
     rb"""(.*(?:\n[ \t]+.*|\n\].*)*)"""
 )
 _WORD: Final = re.compile(r"[\w./-]*\w")
@@ -148,8 +148,9 @@ def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
     """Return those of ``paths`` that configuration at the top names as a plugin or by an argument of a check."""
     words: set[str] = set()
     for name in _ARGUED if paths else ():
-        for found in _ARGUMENTS.findall(read_config_file(project / name)):
-            words |= {posixpath.normpath(one) for one in _WORD.findall(found.decode("utf-8", "replace"))}
+        for plugins, text in _ARGUMENTS.findall(read_config_file(project / name)):
+            found = _WORD.findall(text.decode("utf-8", "replace"))
+            words |= {posixpath.normpath(one) for one in found if plugins or "." in one}  # no plain word is a path
     return {path for path in paths if path in words or path.removesuffix(".py").replace("/", ".") in words}
 
 

@@ -423,9 +423,10 @@ def test_arguments_of_hooks_are_compared(after, words):
 
 def test_what_configuration_loads_is_told_of_by_any_name(world):
     world.put("mypy.ini", "[mypy]\nplugins = tools/one.py, tools.two\n")
-    world.put(".pre-commit-config.yaml", HOOKS)
+    world.put(".pre-commit-config.yaml", f"{HOOKS}      - id: flake8\n")
     both = "[flake8]\nselect = F\n", "[flake8]\nselect = E\n"
-    verdict = world.judge(("tools/one.py", "x = 1\n", "x = 2\n"), ("tools/two.py", "x = 1\n", "x = 2\n"))
+    paths = "tools/one.py", "tools/two.py", "id.py", "repos.py", "flake8.py", "cfg.py"
+    verdict = world.judge(*((path, "x = 1\n", "x = 2\n") for path in paths))
     assert [(one.path, one.rule) for one in verdict.findings] == [
         ("tools/one.py", "gate-config-changed"),
         ("tools/two.py", "gate-config-changed"),
