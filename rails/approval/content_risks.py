@@ -17,8 +17,8 @@ from typing import Final, Literal
 
 from rails.approval.diff_view import card_lines, file_diff
 from rails.core.changes import FileChange
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import counted, decode_text, one_line, printable
 from rails.core.tool_request import Json
 from rails.log.masking import Masker

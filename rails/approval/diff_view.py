@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import Final
 
 from rails.core.changes import FileChange
+from rails.core.dataclass import NamedTuple
 from rails.core.diff import LineDiff, line_diff, line_map
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import Decoded, counted, decode_text, one_line, why_not_text
 from rails.core.verdict import Finding
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show

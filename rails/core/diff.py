@@ -22,8 +22,8 @@ from itertools import chain, compress, count, repeat
 from typing import Final, TypeAlias
 
 from rails.core import limits
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 
 #: The bits of a line stand in whole words.
 _WORD: Final = 64

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.tool_request import Json
 
 

@@ -23,8 +23,8 @@ from time import thread_time
 from typing import Any, Final, Literal, NoReturn, Protocol
 
 from rails.core import limits
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import one_line
 
 Dialect = Literal["schema", "python"]

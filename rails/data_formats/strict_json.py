@@ -19,9 +19,8 @@ from operator import countOf
 from typing import Final, NoReturn
 
 from rails.core import limits
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import NamedTuple, dataclass
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import excerpt, line_column
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.positions import repeated_keys

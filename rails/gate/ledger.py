@@ -18,9 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import NamedTuple, dataclass, field
 from rails.core.errors import Refusal
-from rails.core.named_tuple import NamedTuple
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import NotChecked

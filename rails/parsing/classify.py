@@ -18,9 +18,9 @@ from typing import Final, cast
 
 from rails.core import limits
 from rails.core.conversation import StopReason
+from rails.core.dataclass import NamedTuple
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.tool_request import Json
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import is_schema

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
+from rails.core.dataclass import NamedTuple
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import one_line
 from rails.core.tool_request import RawRequest
 from rails.parsing.quoted import INDENTED, OPEN, find_indented

@@ -17,9 +17,8 @@ from itertools import islice
 from typing import Final
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
-from rails.core.dataclass import replace
+from rails.core.dataclass import NamedTuple, replace
 from rails.core.errors import Refusal
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import line_column
 from rails.core.tool_request import PATH_KEYS, Json, RawRequest
 from rails.data_formats.proposed import NotRead, Outcome, Proposed, name_in_comment, name_in_info, new_file

@@ -21,9 +21,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import NamedTuple, dataclass
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 
 ContainerKind = Literal["thought", "quote", "call", "patch", "element"]
 

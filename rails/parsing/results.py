@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import NamedTuple, dataclass, field
 from rails.core.errors import Refusal
-from rails.core.named_tuple import NamedTuple
 from rails.core.tool_request import Json, RawRequest
 
 #: Tool name (or alias) to the JSON Schema of its parameters. Every name a model may use is a key.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import excerpt
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict

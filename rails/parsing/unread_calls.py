@@ -16,9 +16,9 @@ from itertools import islice
 from typing import Final
 
 from rails.core import limits, not_offered
+from rails.core.dataclass import NamedTuple
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
 from rails.data_formats.python_code import parse_tree

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
+from rails.core.dataclass import NamedTuple
 from rails.core.diff import line_diff
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.render.blocks import Diff, DiffLine
 
 #: Diffs with more lines are shown without.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import typing
 
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple
 
 SOURCE = '''
 class Row(NamedTuple):

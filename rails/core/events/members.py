@@ -9,8 +9,7 @@ from typing import Any, cast, get_type_hints
 import msgspec
 
 from rails.core.change_summary import ChangeSummary, SummaryLine
-from rails.core.dataclass import fields_of
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple, fields_of
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import Json
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple
 from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.data_formats import positions

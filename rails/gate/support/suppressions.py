@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.text import counted, one_line, plain_text
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines

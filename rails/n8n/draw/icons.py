@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple
 
 
 class Icon(NamedTuple):

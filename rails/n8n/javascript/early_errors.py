@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query, Tree

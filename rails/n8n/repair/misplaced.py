@@ -11,7 +11,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json
 from rails.n8n.model import JsonPath, Names, Node, format_path, plain_name, put_at
 from rails.n8n.nodes.catalogue import Catalogue

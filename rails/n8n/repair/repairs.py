@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rails.core.dataclass import replace
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple, replace
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.model import Issue, Node

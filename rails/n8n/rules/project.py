@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final
 
-from rails.core.dataclass import dataclass
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple, dataclass
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n import model

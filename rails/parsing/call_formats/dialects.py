@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rails.core.builtin_tools import MULTI_EDIT
-from rails.core.dataclass import dataclass
-from rails.core.named_tuple import NamedTuple
+from rails.core.dataclass import NamedTuple, dataclass
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, read_prefix
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Set
 from typing import Final
 
+from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.named_tuple import NamedTuple
 from rails.parsing.call_formats.form import FormReader
 
 
