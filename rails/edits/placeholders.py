@@ -4,8 +4,9 @@ Judged by the file's language: a spread (``...rest``) is code in JavaScript, ``(
 ``# Unchanged`` is a heading in Markdown.
 
 Covered: a line that is nothing but such a sentence, in the comment syntax of any common language or between dots or
-brackets; a comment by itself that is nothing but dots; and a rewrite that drops more than 30 % of a file of ten lines
-or more. Not covered: sentences of one's own invention, and prose that merely talks about the rest of the code.
+brackets, in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Chinese, Japanese or Korean;
+a comment by itself that is nothing but dots; and a rewrite that drops more than 30 % of a file of ten lines or more.
+Not covered: other languages, sentences of one's own invention, and prose that merely talks about the rest of the code.
 """
 
 from __future__ import annotations
@@ -29,23 +30,64 @@ def _words(text: str) -> frozenset[str]:
 
 
 #: What is left out, in words. Whatever else stands on such a line is one of the words below.
-_WHAT: Final = _words(
+_WHAT = _words(
     "bodies body class classes code codes component components config configuration content contents css"
     " definition definitions docstring document documents entries fields file files function functions handler"
     " handlers html impl implementation implementations import imports items jsx line lines logic markup method"
     " methods module modules nodes page pages part parts properties queries query route routes rule rules script"
     " scripts section sections stuff style styles template templates test tests text values"
 )
-_GONE: Final = _words("elided intact omitted snip snipped truncated unaltered unchanged unmodified untouched")
-_REST: Final = _words("rest remainder")
-_THERE: Final = _words("existing original previous remaining")
-_WORDS: Final = _words(
+_GONE = _words("elided intact omitted snip snipped truncated unaltered unchanged unmodified untouched")
+_REST = _words("rest remainder")
+_THERE = _words("existing original previous remaining")
+_WORDS = _words(
     "above after all and are as be been before below brevity can change changed changes code continue continues"
     " current else everything exactly follow follows for from go goes here i identical in is it its keep keeps"
     " kept left more my needed no nothing of old on other our place region remain remains same should stay stays"
     " still that the they this to was were will with would your"
 )
+#: The same in other languages that put blanks between words.
+_WHAT |= _words(
+    "datei dateien funktion funktionen inhalt klasse klassen komponente logik methode methoden teil teile zeilen"
+    " código codigo archivo archivos clase clases contenido función funciones lógica métodos fichero parte"
+    " fichier fonction fonctions contenu logique méthodes partie classe conteúdo função funções arquivo"
+    " codice funzione funzioni contenuto metodi bestand functie functies inhoud kodu kod plik pliku funkcji"
+    " код кода файл файла функции функций методы методов часть содержимое логика"
+)
+_GONE |= _words(
+    "unverändert unveränderter unveränderte unverändertem gekürzt ausgelassen weggelassen"
+    " inchangé inchangée inchangés inchangées omis omise omitido omitida omitidos omitidas inalterado inalterada"
+    " inalterados inalteradas invariato invariata invariati omesso omessa ongewijzigd weggelaten pominięto"
+    " неизменным неизменной неизменна пропущено опущено опущен"
+)
+_REST |= _words(
+    "restlich restliche restlicher restliches restlichen übrige übriger übriges übrigen reste resto restante"
+    " restantes rimanente resterende reszta pozostała pozostały остальной остальная остальное остальные остаток"
+)
+_THERE |= _words(
+    "bestehender bestehende bestehendes vorhandener vorhandene bisheriger existant existante existente existentes"
+    " esistente bestaande istniejący существующий существующая"
+)
+_WORDS |= _words(
+    "bleibt bleiben ab sonst wie bisher zuvor oben gleich hier der die das des den dem und mit ohne änderung änderungen"
+    " ist sind du de la le les des et est sont sans changement changements modification modifications identique"
+    " ici comme avant reste restent del el los las y es sin cambios cambio igual aquí mismo se mantiene permanece"
+    " permanecen queda o os as do da dos das sem alterações mudanças mesma mesmo aqui il lo gli e senza modifiche"
+    " modifica rimane resta uguale qui come prima van het hetzelfde blijft zonder wijzigingen hier bez zmian"
+    " pozostaje jest tutaj без изменений изменения остаётся остается остаются прежним здесь как было и не изменился"
+    " изменилась изменились"
+)
 _ALL: Final = _WHAT | _GONE | _REST | _THERE | _WORDS
+#: Chinese, Japanese and Korean, without blanks: what a sentence is made of, and one of which says that it is left out.
+_LEFT_OUT: Final = (
+    "不变|未变|无变化|没有变化|无需修改|未修改|省略|略去|其余|剩余|剩下|相同|一样|不變|其餘|剩餘|残り|変更なし|変更ありません"
+    "|変更はありません|そのまま|同じ|同様|既存|나머지|생략|변경없음|변경사항없음|그대로|동일|기존"
+)
+_CJK: Final = lazy(
+    rf"(?=.*(?:{_LEFT_OUT}))(?:{_LEFT_OUT}|此处|这里|以下|以上|其他|其它|原有|现有|已有|之前|原来|部分|的|代码|代碼|程式碼|内容"
+    "|內容|逻辑|函数|方法|实现|类|保持|均|都|与|和|以降|その他|他|元|の|コード|処理|実装|関数|メソッド|は|が|も|と|ここに|ここ"
+    "|です|する|します|코드|부분|내용|함수|메서드|로직|는|은|과|와|이|가|합니다|함|됨|유지|여기|에|하기)+"
+)
 #: Sets of which a line has a word each, where it needs no word for what is gone.
 _TOGETHER: Final = tuple(
     tuple(_words(group) for group in row.split("/"))
@@ -56,10 +98,16 @@ _TOGETHER: Final = tuple(
         "code/continue continues",
         "more/lines",
         "other/here",
+        "sin sans sem senza bez без ohne/cambio cambios changement changements alterações mudanças modifiche zmian"
+        " изменений änderung änderungen",
     )
 )
 #: A cheap look at the whole text: without one of these, no line is a placeholder.
-_FIRST: Final = tuple(_GONE | _REST | _THERE | _words("chang same stay remain kept keep continue more other"))
+_FIRST: Final = (
+    *_LEFT_OUT.split("|"),
+    *("изменен", "senza modifich", "sans ", "변경", "без ", "sin cambio", "sem altera", "bez zmian", "ohne "),
+    *(_GONE | _REST | _THERE | _words("chang same stay remain kept keep continue more other")),
+)
 _LOST: Final = 0.3
 _SMALL: Final = 10
 
@@ -111,6 +159,8 @@ def _stands_for_code(line: str, suffix: str) -> bool:
 
 
 def _is_phrase(text: str) -> bool:
+    if not text.isascii() and _CJK.fullmatch(re.sub(r"[\W\d_]+", "", text)):
+        return True
     words = re.findall(r"[^\W\d_]+", text.lower())
     found = frozenset(words)
     odd = found - _ALL

@@ -210,3 +210,44 @@ def test_a_file_that_is_to_be_created_must_not_be_there(tmp_path):
     assert plan([request("write_file", file_path="b.py", **only)], tmp_path).refusals == ()
     anew = [request("delete_file", file_path="a.py"), request("write_file", 2, file_path="a.py", **only)]
     assert plan(anew, tmp_path).refusals == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# ... restlicher Code unverändert",
+        "// Rest des Codes bleibt gleich",
+        "// ... resto del código sin cambios",
+        "# sin cambios",
+        "// ... reste du code inchangé",
+        "# resto do código permanece o mesmo",
+        "// ... il resto rimane invariato",
+        "# rest van de code ongewijzigd",
+        "# reszta kodu bez zmian",
+        "// остальная часть кода остаётся без изменений",
+        "# ...（其余代码保持不变）...",
+        "# 以下省略",
+        "// 残りのコードは変更なし",
+        "// ... 나머지 코드는 동일 ...",
+    ],
+)
+def test_left_out_code_is_seen_in_other_languages(line):
+    assert placeholder(f"import os\n{line}\nx = 1\n", "import os\n", "a.py" if line[0] == "#" else "a.js")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# Der Rest der Division",
+        "# calcula el resto",
+        "# Le reste de la division euclidienne",
+        "# остаток от деления",
+        "# 读取其余参数",
+        "# 残りの時間を計算する",
+        "# 나머지 연산을 한다",
+        "x = resto",
+        "# si no hay cambios, salir",
+    ],
+)
+def test_a_comment_in_another_language_that_speaks_of_a_rest_is_a_comment(line):
+    assert placeholder(f"import os\n{line}\nx = 1\n", "", "a.py") is None
