@@ -212,14 +212,6 @@ def _diff(talk: Talk, session: Session | None) -> None:
         print("This session has changed nothing.")
 
 
-def _undo(talk: Talk, session: Session | None) -> None:
-    _move(talk, session, redo=False)
-
-
-def _redo(talk: Talk, session: Session | None) -> None:
-    _move(talk, session, redo=True)
-
-
 def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
     """Take a step back or forth, log it where it belongs, and say whose it was."""
     from rails.commands.leave import uninterrupted
@@ -276,8 +268,8 @@ def _verb(words: Sequence[str]) -> None:
 _ACTIONS: Final[Mapping[str, Callable[[Talk, Session | None], None]]] = {
     "/help": _help,
     "/diff": _diff,
-    "/undo": _undo,
-    "/redo": _redo,
+    "/undo": partial(_move, redo=False),
+    "/redo": partial(_move, redo=True),
     "/gate": _gate,
     "/review": _review,
     "/cost": _cost,

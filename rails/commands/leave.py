@@ -82,3 +82,6 @@ def settle_streams(code: int) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     if signal.getsignal(signal.SIGINT) is interrupted:  # nothing is left that it could stop, but to wait for threads
         signal.signal(signal.SIGINT, lambda *_: os._exit(code))
+    # Python ends by SIGINT (-2, not ``code``) where Ctrl-C once struck in the ``exec`` of a text, as classes are made
+    # while a library is imported, although it was caught. Each further text that is executed makes it forget that.
+    exec("")  # noqa: S102 - nothing is executed
