@@ -19,7 +19,6 @@ from rails.json_schema import quick_check
 from rails.parsing import classify
 from rails.parsing.blocks import closing_line
 from rails.parsing.classify import JsonBlock
-from rails.parsing.frames import hides
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
@@ -31,6 +30,9 @@ _OPENING: Final = lazy(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
 #: One of these is in everything that one of the four looks behind a block can find.
 _SUSPECT: Final = lazy(r"[`~<\"'“”}\],\[◁*@&\\＜〈]|'{3}|-----|diff|assistant")
 
+#: One of these is in every line that could close a frame (``rails.parsing.frames``).
+ENDS_FRAME: Final = lazy(r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:fi|esac|endif|done)\b", re.M)
+
 
 def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | None:
     """Read a whole answer that ended normally; None if anything in it is not plain. ``prefix`` begins the ids."""
@@ -41,14 +43,16 @@ def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | Non
     if found is None:
         return None
     started, completed, end = found
-    if hides(text, end) or (
-        _SUSPECT.search(text, end)
-        and (
-            _notable(text, end, len(text)) < len(text)
-            or REST_LINE.search(text, end)
-            or REMNANT.search(text, end)
-            or has_mark(text, end) >= 0
-        )
+    if ENDS_FRAME.search(text, end):
+        from rails.parsing.frames import hides
+
+        if hides(text, end):
+            return None
+    if _SUSPECT.search(text, end) and (
+        _notable(text, end, len(text)) < len(text)
+        or REST_LINE.search(text, end)
+        or REMNANT.search(text, end)
+        or has_mark(text, end) >= 0
     ):
         return None  # there is more, or the block may have been torn
     outcome, start = completed.outcome, started.offset

@@ -30,8 +30,6 @@ _DELIMITED_BLOCKS: Final = 100
 #: Characters of the text before a block that tell whether it is indented code.
 _BEFORE: Final = 400
 _ITEMS: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}")
-#: One of these is in every line that could close a frame.
-_SYMBOL: Final = lazy(r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:fi|esac|endif|done)\b", re.M)
 #: A line of prose, whatever it begins with: a rule, a heading, an item, a fence, a quoted line, a row of a table,
 #: inline code, emphasis, words between quotation marks, a link.
 _PLAIN: Final = (
@@ -113,8 +111,6 @@ class _Line(NamedTuple):
 
 def hides(text: str, start: int) -> bool:
     """Return whether any line of ``text`` from ``start`` on could close a frame. Quick; says yes too often."""
-    if not _SYMBOL.search(text, start):
-        return False
     return any(mark.search(text, start) for mark in (_CLOSER, _CLOSED, _RULE))
 
 

@@ -24,8 +24,7 @@ from rails.parsing.call_formats.form import FormReader
 from rails.parsing.call_formats.native import judge_native
 from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
-from rails.parsing.fast_path import read_plain
-from rails.parsing.frames import find_frames, hides, unless_framed
+from rails.parsing.fast_path import ENDS_FRAME, read_plain
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.results import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 from rails.parsing.scanner import Scanner
@@ -193,11 +192,14 @@ class AnswerParser:
         if not self._requests:
             return
         places = [self._places.get(one.id, (0, one.raw)) for one in self._requests]
-        if not (
-            hides("".join(self._prose[places[0][0] :]), 0)
-            or any(raw[:1] in " \t" or (place and self._prose[place - 1][-1:] not in "\n") for place, raw in places)
-        ):
+        rest = "".join(self._prose[places[0][0] :])
+        indented = any(raw[:1] in " \t" or (place and self._prose[place - 1][-1:] not in "\n") for place, raw in places)
+        if not (indented or ENDS_FRAME.search(rest)):
             return  # as at the end of nearly every answer
+        from rails.parsing.frames import find_frames, hides, unless_framed
+
+        if not (indented or hides(rest, 0)):
+            return
         pieces = list(self._prose)
         for place, raw in self._places.values():
             pieces[place] = raw
