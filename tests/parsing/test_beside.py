@@ -324,6 +324,19 @@ def test_a_workflow_alone_is_a_new_file_of_its_name_and_refused_without_one(name
     assert [one.message for one in found.refusals] == ([] if file else [why])
 
 
+def test_a_providers_answer_in_a_block_asks_for_its_calls_and_what_was_left_alone_beside_a_request_stays_so():
+    call = '{"type": "tool_use", "id": "x", "name": "read_file", "input": {"path": "a"}}'
+    text = block(f'{{"content": [{call}]}}')
+    found = with_proposals(parse(text, SHAPES), text, SHAPES)
+    assert [(one.tool_name, one.dialect, dict(one.parameters)) for one in found.requests] == [
+        ("read_file", "provider JSON", {"path": "a"})
+    ]
+    found = parse(f"{DATA}{block(READ)}", SHAPES)
+    left = with_proposals(found, f"{DATA}{block(READ)}", SHAPES).ignored
+    assert left == found.ignored
+    assert len(left) == 1
+
+
 @pytest.mark.parametrize("lacks", ['"nodes": {}, "connections": {}', '"nodes": []', '"connections": {}'])
 def test_what_has_no_list_of_nodes_or_no_connections_is_no_workflow(lacks):
     text = block(f'{{"name": "x", {lacks}}}')
