@@ -30,6 +30,8 @@ BARE: Final = lazy(rf"[ \t]*(`{{3,}}|~{{3,}})[ \t\r]*(?:{_ENDING}[ \t\r]*){{0,4}
 _BARE_LINE: Final = lazy(rf"[ \t]*(`{{3,}}|~{{3,}})[ \t\r]*(?:{_ENDING}[ \t\r]*){{0,4}}(?:\n|\Z)")
 #: A line that would close a fence without what stands behind it.
 CLOSED_BEFORE: Final = lazy(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*([^\w\s`~{][^\n]*)", re.M)
+#: What may stand before a fence on its line (``FENCE``).
+_BEFORE_FENCE: Final = " \t\ufeff-*+.)0123456789"
 #: How far a fence may be indented for the shortcut to see it.
 INDENT: Final = 100
 
@@ -256,8 +258,8 @@ class JsonFence(TextBlock):
         """Follow the JSON text, but not a line that may turn out to be a fence."""
         if not self.flows:
             self.held += text if len(self.held) < INDENT else ""
-            start = self.held.lstrip(" \t")
-            if not start or start[0] == self.char:
+            start = self.held.lstrip(_BEFORE_FENCE)
+            if not start or start[0] in "`~":
                 return
             self.flows, text = True, self.held
         self.fed += len(text)

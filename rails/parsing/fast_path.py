@@ -31,7 +31,7 @@ _OPENING: Final = lazy(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
 _SUSPECT: Final = lazy(r"[`~<\"'“”}\],\[◁*@&\\＜〈]|'{3}|-----|diff|assistant")
 
 #: One of these is in every line that could close a frame (``rails.parsing.frames``).
-ENDS_FRAME: Final = lazy(r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:fi|esac|endif|done)\b", re.M)
+ENDS_FRAME: Final = lazy(r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:fi|esac|endif|done|[Ee]nd|[Ss]top)\b", re.M)
 
 
 def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | None:

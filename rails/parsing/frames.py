@@ -33,15 +33,18 @@ _ITEMS: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}")
 #: A line of prose, whatever it begins with: a rule, a heading, an item, a fence, a quoted line, a row of a table,
 #: inline code, emphasis, words between quotation marks, a link.
 _PLAIN: Final = (
-    r"([-*=])[ \t]*(?:\1[ \t]*)+\r?$|_{1,3}\r?$|#{1,6}(?:[ \t]|\r?$)|>[ \t]|[-*+](?:[ \t]|\r?$)|`{3}|~{3}|\.\.\.\r?$"
-    r"|\|[^\n]*[\w -]|(?=[^\n]*-)[-:| ]{3,}\r?$|[`\"'“‘][^\n]*\w|\{:|(?:\*\*?|__?|~~)[^\W_]|!?\[[^\]\n]*\][(\[]"
+    r"([-*=])[ \t]*(?:\1[ \t]*)+\r?$|_{1,3}\r?$|#{1,6}(?:[ \t]+(?!end[a-z:]|[^\w\s`*'(\[!]|\[(?:END|end|/))|[ \t]*\r?$)|>[ \t]"
+    r"|[-*+](?:[ \t]|\r?$)|`{3}|~{3}|\.\.\.\r?$"
+    r"|\|[^\n]*[\w -]|(?=[^\n]*-)[-:| ]{3,}\r?$"
+    r"|[`\"'“‘][^\n]*\w|\{:|(?:\*\*?|__?|~~)(?!(?i:end|stop|begin|start)[*_~]+\r?$)[^\W_]|!?\[[^\]\n]*\][(\[]"
 )
 _PROSE: Final = lazy(_PLAIN)
 #: The quick look: a line that could close a frame.
 _CLOSER: Final = lazy(
     rf"^[ \t]*(?!{_PLAIN})"
     r"((?:[^\w\s]|_)[^\n]{0,99}|\w{1,30}(?:(?![.!?:…]+\r?$)[^\w\s]{2,20}|[:_](?:end|stop)\b[^\n]{0,60})"
-    r"|(?:END|STOP)(?:[ _:-][A-Z _:-]{0,60})?|[A-Z][A-Z _-]{0,60}[ _:-](?:END|STOP)|fi|esac|endif|done)[ \t]*\r?$",
+    r"|(?:END|STOP)(?:[ _:-][A-Z _:-]{0,60})?;?|[Ee]nd[ _-]\w{1,20}|[Ss]top-\w{1,20}"
+    r"|[A-Z][A-Z _-]{0,60}[ _:-](?:END|STOP)|fi|esac|endif|done)[ \t]*\r?$",
     re.M,
 )
 #: A mark behind other text, at the end of its line.
@@ -63,7 +66,7 @@ _ENDS: Final = tuple(
 )
 _MIRRORS: Final = str.maketrans("()[]{}<>«»‹›“”‘’„‚┌└╔╚╭╰┏┗", ")(][}{><»«›‹”“’‘“‘└┌╚╔╰╭┗┏")
 #: Words by which Unicode names the two of a pair.
-_SIDES: Final = (("LEFT", "RIGHT"), ("LESS-THAN", "GREATER-THAN"))
+_SIDES: Final = (("LEFT", "RIGHT"), ("LESS-THAN", "GREATER-THAN"), ("DOWN", "UP"))
 _SAME_TWICE: Final = frozenset("{[%$@\\+~^=!:&")
 _OPENING_END: Final = frozenset("([{`\"'“‘„‚«|>")
 #: A line of markup that what is indented below it belongs to.

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -146,3 +147,25 @@ def test_c5_06_two_calls_on_one_path_have_their_own_ids():
     block = f'{F}json\n{{"tool": "delete_file", "path": "a"}}\n{F}\n'
     found = parse(block * 2, SHAPES, id_prefix="t1.")
     assert [r.id for r in found.requests] == ["t1.1", "t1.2"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ' ~~~ JSON"tool": {"a": 1} ```x',
+        f'- {F}json {{"tool": "read_file"}}',
+        f"1. {F}json {{",
+        f'\ufeff* ~~~json "{F}',
+    ],
+)
+def test_a_line_that_may_be_a_fence_is_judged_whole_wherever_it_is_cut(line):
+    text = f'{F}json\n{line}\n"path": "a"}}\n{F}\nSo.\n'
+    assert len({repr(streamed(text, size)) for size in (1, 3, 7, len(text))}) == 1
+
+
+def streamed(text, size):
+    reader = AnswerParser(SHAPES, report_unread_calls=True)
+    for start in range(0, len(text), size):
+        reader.feed(text[start : start + size])
+    found = reader.flush("end_turn")
+    return found.requests, found.refusals, found.ignored, found.prose
