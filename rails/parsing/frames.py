@@ -33,7 +33,8 @@ _ITEMS: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}")
 #: A line of prose, whatever it begins with: a rule, a heading, an item, a fence, a quoted line, a row of a table,
 #: inline code, emphasis, words between quotation marks, a link.
 _PLAIN: Final = (
-    r"([-*=])[ \t]*(?:\1[ \t]*)+\r?$|_{1,3}\r?$|#{1,6}(?:[ \t]+(?!end[a-z:]|[^\w\s`*'(\[!]|\[(?:END|end|/))|[ \t]*\r?$)|>[ \t]"
+    r"([-*=])[ \t]*(?:\1[ \t]*)+\r?$|_{1,3}\r?$"
+    r"|#{1,6}(?:[ \t]+(?!end[a-z:]|[^\w\s`*'(\[!]|\[(?:END|end|/))|[ \t]*\r?$)|>[ \t]"
     r"|[-*+](?:[ \t]|\r?$)|`{3}|~{3}|\.\.\.\r?$"
     r"|\|[^\n]*[\w -]|(?=[^\n]*-)[-:| ]{3,}\r?$"
     r"|[`\"'“‘][^\n]*\w|\{:|(?:\*\*?|__?|~~)(?!(?i:end|stop|begin|start)[*_~]+\r?$)[^\W_]|!?\[[^\]\n]*\][(\[]"
