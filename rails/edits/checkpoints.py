@@ -201,19 +201,24 @@ class History:
         """Merge two changes of ``base`` that touch different lines; ``None`` where they do not.
 
         Where lines repeat, git may take one for another: only what it makes from the end as well as from the
-        beginning is taken.
+        beginning is taken. What follows the last line end is a line, too, so that one more below does not change it.
         """
         if base is None or now is None or wanted is None:
             return None
         found: list[bytes | None] = []
         with scratch_folder("merge") as folder:
             files = [Path(folder) / name for name in ("now", "base", "wanted")]
-            for way in (1, -1):
+            for reverse in (False, True):
                 for file, data in zip(files, (now, base, wanted), strict=True):
-                    file.write_bytes(data[::way])
+                    file.write_bytes((_last_line_first(data) if reverse else data) + b"\n")
                 merged = self.store.merge(*files)
-                found.append(None if merged is None else merged[::way])
+                found.append(_last_line_first(merged[:-1]) if merged and reverse else merged and merged[:-1])
         return found[0] if found[0] == found[1] else None
+
+
+def _last_line_first(data: bytes) -> bytes:
+    """Return a text with its lines in reverse; twice, the text itself. What follows the last line end is a line."""
+    return b"\n".join(reversed(data.split(b"\n")))
 
 
 #: How the title of a step begins that is all about one file; the store may shorten the path after it.

@@ -241,6 +241,20 @@ def test_a_step_is_one_pack_and_many_are_joined(tmp_path, monkeypatch):
     assert len(History(tmp_path).steps()) == 5
 
 
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize(("agents", "humans"), [(1, 0), (0, 2), (3, 4), (4, 2)])
+def test_a_persons_line_beside_the_line_next_to_the_agents_is_in_nobody_s_way(tmp_path, end, agents, humans):
+    lines = ["one", "two", "three", "four", "five"]
+    (tmp_path / "a.txt").write_text("\n".join(lines) + end)
+    changed = [f"{line}!" if n == agents else line for n, line in enumerate(lines)]
+    before, after = ("\n".join(text) + end for text in (lines, changed))
+    step(tmp_path, change("a.txt", before.encode(), after.encode()))
+    at = humans + (humans > agents)
+    (tmp_path / "a.txt").write_text("\n".join([*changed[:at], "mine", *changed[at:]]) + end)
+    assert [str(path) for path in History(tmp_path).undo().merged] == ["a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "\n".join([*lines[:at], "mine", *lines[at:]]) + end
+
+
 def test_where_lines_repeat_no_change_is_put_at_another_place(tmp_path):
     base, now, wanted = (
         text.replace(" ", "\n").encode()
