@@ -19,6 +19,7 @@ from rails.json_schema import quick_check
 from rails.parsing import classify
 from rails.parsing.blocks import closing_line
 from rails.parsing.classify import JsonBlock
+from rails.parsing.frame_hints import ENDS_FRAME, announces
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
@@ -30,14 +31,16 @@ _OPENING: Final = lazy(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
 #: One of these is in everything that one of the four looks behind a block can find.
 _SUSPECT: Final = lazy(r"[`~<\"'“”}\],\[◁*@&\\＜〈]|'{3}|-----|diff|assistant")
 
-#: One of these is in every line that could close a frame (``rails.parsing.frames``).
-ENDS_FRAME: Final = lazy(r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:fi|esac|endif|done|[Ee]nd|[Ss]top)\b", re.M)
-
 
 def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | None:
     """Read a whole answer that ended normally; None if anything in it is not plain. ``prefix`` begins the ids."""
     notable = _notable(text, 0, len(text))
-    if notable == len(text) or has_mark(text, 0, notable) >= 0 or open_string(text, notable):
+    if (
+        notable == len(text)
+        or has_mark(text, 0, notable) >= 0
+        or open_string(text, notable)
+        or announces(text, notable)
+    ):
         return None
     found = _block(text, notable, tools, f"{prefix}1")
     if found is None:

@@ -3,8 +3,9 @@
 No list of markup languages is complete, so what decides is how the lines look, not what they mean. A line that closes
 something (``++++``, ``-}``, ``@end example``, ``</%doc>``, ``##[endgroup]``, ``:END:``, ``"#;``) and an earlier one
 that it mirrors frame the requests between them. So does a line of markup above a request that is indented below it,
-and text that stands before a request on its own line and is no sentence (``> ``, ``# ``, ``12 | ``). A rule between
-paragraphs (``---``), headings, lists, emphasis and tables frame nothing.
+and text that stands before a request on its own line and is no sentence (``> ``, ``# ``, ``12 | ``). What follows the
+name of somebody else (``User:``, ``Observation:``) is made up for them, and what ``Example:`` announces is shown. A
+rule between paragraphs (``---``), headings, lists, emphasis and tables frame nothing.
 
 Nobody can know that such a request was meant or shown; it is held, and its author is told of both lines.
 """
@@ -12,7 +13,7 @@ Nobody can know that such a request was meant or shown; it is held, and its auth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -21,6 +22,7 @@ from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.tool_request import RawRequest
+from rails.parsing.frame_hints import OTHERS, SHOWN, bare_label
 from rails.parsing.quoted import INDENTED, OPEN, find_indented
 
 #: How many pairs of lines are compared; beyond, everything is framed.
@@ -34,18 +36,22 @@ _ITEMS: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}")
 #: inline code, emphasis, words between quotation marks, a link.
 _PLAIN: Final = (
     r"([-*=])[ \t]*(?:\1[ \t]*)+\r?$|_{1,3}\r?$"
-    r"|#{1,6}(?:[ \t]+(?!end[a-z:]|[^\w\s`*'(\[!]|\[(?:END|end|/))|[ \t]*\r?$)|>[ \t]"
+    r"|#{1,6}(?:[ \t]+(?!(?:END|end|BEGIN|begin|START|start)(?:[\W_]|\Z)|end[a-z]|[{}<>%@$+=~|:;^&/\\-]"
+    r"|\[(?:END|end|/))|[ \t]*\r?$)|>[ \t]"
     r"|[-*+](?:[ \t]|\r?$)|`{3}|~{3}|\.\.\.\r?$"
-    r"|\|[^\n]*[\w -]|(?=[^\n]*-)[-:| ]{3,}\r?$"
+    r"|\|(?!\|)[^\n]*[\w -]|(?=[^\n]*-)[-:| ]{3,}\r?$"
     r"|[`\"'“‘][^\n]*\w|\{:|(?:\*\*?|__?|~~)(?!(?i:end|stop|begin|start)[*_~]+\r?$)[^\W_]|!?\[[^\]\n]*\][(\[]"
 )
 _PROSE: Final = lazy(_PLAIN)
+#: Begin and end in other languages than English.
+_FIRST: Final = "anfang|beginn|début|inicio|início|inizio|начало|开始|開始|시작"
+_LAST: Final = "ende|fin|fim|fine|конец|结束|結束|終了|끝"
 #: The quick look: a line that could close a frame.
 _CLOSER: Final = lazy(
     rf"^[ \t]*(?!{_PLAIN})"
-    r"((?:[^\w\s]|_)[^\n]{0,99}|\w{1,30}(?:(?![.!?:…]+\r?$)[^\w\s]{2,20}|[:_](?:end|stop)\b[^\n]{0,60})"
-    r"|(?:END|STOP)(?:[ _:-][A-Z _:-]{0,60})?;?|[Ee]nd[ _-]\w{1,20}|[Ss]top-\w{1,20}"
-    r"|[A-Z][A-Z _-]{0,60}[ _:-](?:END|STOP)|fi|esac|endif|done)[ \t]*\r?$",
+    r"((?:[^\w\s]|_)[^\n]{0,99}|\w{1,30}(?:(?![.!?:…]+\r?$)(?:[^\w\s]{2,20}|[^\w\s\x00-\x7f])|[:_](?:end|stop)\b[^\n]{0,60})"
+    r"|(?:END|STOP)(?:[ _:-][A-Z _:-]{0,60})?;?|[Ee]nd[ _-]?\w{1,20}|[Ss]top-\w{1,20}"
+    rf"|[A-Z][A-Z _-]{{0,60}}[ _:-](?:END|STOP)|fi|esac|done|\w{{0,20}}(?i:{_LAST}))[ \t]*\r?$",
     re.M,
 )
 #: A mark behind other text, at the end of its line.
@@ -61,14 +67,24 @@ _ENDS: Final = tuple(
     lazy(rf"{_SYMBOLS}{rest}", re.IGNORECASE)
     for rest in (
         r"(?<=[^\w\s./~])/[^\w\s]{0,5}(?P<n>[\w:-]+)",
-        r"(?:end|stop|(?:close|fin|fi|cut|ee)(?![a-z]))(?:[ _:.-]*of(?=[ _-]))?[ _:.-]*(?P<n>\w*)",
+        rf"(?:(?:{_LAST})(?!\w)|end|stop|(?:close|fin|fi|cut|ee)(?![a-z]))(?:[ _:.-]*of(?=[ _-]))?[ _:.-]*(?P<n>\w*)",
         r"(?P<n>\w[\w-]{0,30}?)(?:[_:]|(?<=[^\w\s])[_: .-]+|[_ :-]+(?=END|STOP)|-)(?:end|stop|finish)s?(?![a-z])",
+        r"(?P<n>\w{1,20}?)(?:结束|結束|終了|끝)",
     )
 )
 _MIRRORS: Final = str.maketrans("()[]{}<>«»‹›“”‘’„‚┌└╔╚╭╰┏┗", ")(][}{><»«›‹”“’‘“‘└┌╚╔╰╭┗┏")
 #: Words by which Unicode names the two of a pair.
-_SIDES: Final = (("LEFT", "RIGHT"), ("LESS-THAN", "GREATER-THAN"), ("DOWN", "UP"))
+_SIDES: Final = (("TOP LEFT", "BOTTOM RIGHT"), ("LEFT", "RIGHT"), ("LESS-THAN", "GREATER-THAN"), ("DOWN", "UP"))
 _SAME_TWICE: Final = frozenset("{[%$@\\+~^=!:&")
+#: Names of oneself, behind which one speaks again.
+_OWN: Final = frozenset({"action", "ai", "answer", "assistant", "final answer", "response", "thought"})
+#: What two lines of markup next to a request may begin with; tags and comments begin alike for some characters more.
+_SAME_NEXT: Final = lazy(r"[.@%$;{}^~+&:【]|<[/!]|\[//\]:|\\\w|!(?!\[)|#(?!\d|#+[ \t])|=(?!=+[ \t])")
+_TAG_BEGINS: Final = 6
+_MARKUP_LINE: Final = 100
+#: Characters of a line without a symbol that ``end`` and its first word may end.
+_SHORT: Final = 40
+_ENDS_PROSE: Final = frozenset(".,:;!?…。：！？)\"'`*_")
 _OPENING_END: Final = frozenset("([{`\"'“‘„‚«|>")
 #: A line of markup that what is indented below it belongs to.
 _OWNS: Final = lazy(
@@ -85,7 +101,7 @@ _INLINE: Final = ("<|", "<｜", "<start_", "assistant")
 #: Tokens around the turn of the one who answers, which frame nothing.
 _OWN_TURN: Final = lazy(r"(?<!to=)assistant|model\b|final|python_tag|im_start\|>[ \t]*\Z", re.IGNORECASE)
 _TOKEN: Final = lazy(
-    r"</?[|｜]?[^<>\n|｜]{0,40}[|｜]>|<[|｜][^<>\n|｜]{1,40}>|[<\[](?:extra_id|reserved|unused)_?\d{1,5}[>\]]"
+    r"</?[|｜]?[^<>\n|｜]{0,40}[|｜]>|<[|｜][^<>\n|｜]{1,40}>|[<\[](?:ctrl|extra_id|reserved|unused)_?\d{1,5}[>\]]"
 )
 _FIRST_TOKEN: Final = lazy(r"<[|｜]?(?:start|begin)", re.IGNORECASE)
 _LAST_TOKEN: Final = lazy(r"end|stop|eo[tm]|suffix|/", re.IGNORECASE)
@@ -130,6 +146,7 @@ def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[t
         if last:
             what = f"between two lines {found[2][:40]!r} below {found[1][:40]!r}"
             frames.append(Frame(found.start(), found.end() + last.end(), what))
+    frames += _next_to(prose)
     opened: list[_Line] = []
     pos = pairs = 0
     for number, whole in enumerate(prose.splitlines(keepends=True), 1):
@@ -150,6 +167,34 @@ def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[t
         elif start < blocks[-1][0] and _could_open(shown := _ITEMS.sub("", raw, count=1).strip()):
             opened.append(_Line(start, number, shown))
     return frames
+
+
+def _next_to(prose: str) -> Iterator[Frame]:
+    """Yield what the lines next to requests show, and the names behind which they stand."""
+    above, made_up = _Line(0, 1, ""), None
+    between, pos = False, 0
+    for number, whole in enumerate(prose.splitlines(keepends=True), 1):
+        start, pos, raw = pos, pos + len(whole), whole.replace(_HIDDEN, "").strip()
+        if not raw:
+            if len(whole.strip()) and bare_label(above.text) in SHOWN:
+                yield _behind(above, pos)
+            between = between or _HIDDEN in whole
+            continue
+        if between and _alike(above.text, raw) and (_CLOSER.match(raw) or _CLOSED.search(raw)):
+            what = f"between {above.text[:40]!r} (line {above.number}) and {raw[:40]!r} (line {number})"
+            yield Frame(above.start, pos, what)
+        above, between = _Line(start, number, raw), False
+        if made_up and bare_label(raw.partition(":")[0] + ":") in _OWN:
+            yield _behind(made_up, start)
+            made_up = None
+        elif bare_label(raw) in OTHERS:
+            made_up = above
+    if made_up:
+        yield _behind(made_up, pos)
+
+
+def _behind(line: _Line, end: int) -> Frame:
+    return Frame(line.start, end, f"behind {line.text[:40]!r} (line {line.number})")
 
 
 def unless_framed(one: RawRequest | Refusal, frames: Sequence[Frame]) -> RawRequest | Refusal:
@@ -203,7 +248,9 @@ def _could_open(line: str) -> bool:
         return False
     if _ends_open(line) or line.endswith(("''", '""')) or _CLOSED.search(line):
         return True
-    return bool(_WORDS.search(line)) if line[0].isalnum() else not _PROSE.match(line)
+    if line[0].isalnum():
+        return bool(_WORDS.search(line)) or (len(line) < _SHORT and line[-1] not in _ENDS_PROSE)
+    return not _PROSE.match(line)
 
 
 def _ends_open(line: str) -> bool:
@@ -212,7 +259,10 @@ def _ends_open(line: str) -> bool:
     return last in _OPENING_END and (last not in "`\"'|" or (line.count(last) % 2 == 1 and line[0] != "|"))
 
 
-_WORDS: Final = lazy(r"(?i:(?:\b|_)(?:begin|start)(?:\b|_))|\b[A-Z]{3}|\b(?:then|do)\Z")
+_WORDS: Final = lazy(rf"(?i:(?:\b|_)(?:begin|start)(?:\b|_)|{_FIRST})|\b[A-Z]{3}|\b(?:then|do)\Z")
+
+
+_COMMENTED_RULE: Final = lazy(r"(?://|[#;%])[ \t]*[-=*_~]{3}")
 
 
 def _pairs(opening: str, closing: str) -> bool:
@@ -224,15 +274,24 @@ def _pairs(opening: str, closing: str) -> bool:
         return not (_OWN_TURN.search(opening) or _FIRST_TOKEN.match(closing))
     if opening == closing:
         return (head == "#" or head[:1] in _SAME_TWICE) and closing[-1] not in ".,;:!?" and len(closing.split()) < 3
-    tail = re.search(r"\A\w{1,30}([^\w\s]{2,20})\Z", closing)
+    if opening.endswith(" " + closing) and not (closing[0].isalnum() or closing[-1].isalnum()):
+        return True
+    tail = re.search(r"\A\w{1,30}([^\w\s]{2,20}|[^\w\s\x00-\x7f])\Z", closing)
     if tail:
-        return len(head) > 1 and head == _mirror(tail[1])
-    if closing in ("fi", "esac", "endif", "done"):
+        return head == _mirror(tail[1]) and (len(head) > 1 or head != tail[1])
+    if closing in ("fi", "esac", "done"):
         return opening.endswith(("then", "do", "in"))
     symbols = _head(closing)
     if len(symbols) > 2 and len(set(symbols)) == 1 and head == _mirror(symbols) != symbols:
         return True
     return any(_ends(end.match(closing), opening, head) for end in _ENDS)
+
+
+def _alike(opening: str, closing: str) -> bool:
+    """Return whether the lines next to a request, above and below it, begin alike, with a symbol that is no prose."""
+    if opening == closing or opening[:1] != closing[:1] or len(opening) > _MARKUP_LINE or not _SAME_NEXT.match(closing):
+        return False
+    return bool(_SAME_NEXT.match(opening)) and (closing[0] != "<" or opening[:_TAG_BEGINS] == closing[:_TAG_BEGINS])
 
 
 def _ends(found: re.Match[str] | None, opening: str, head: str) -> bool:
@@ -271,6 +330,7 @@ def _mirrors(opening: str, closing: str) -> bool:
         or (" " in opening and opening.endswith(" " + end))
         or (head[:1] == mirror[0] and head.endswith(mirror[1:]))
         or (len(tail) > 1 and end.startswith(_mirror(tail)))
+        or (opening == closing and _COMMENTED_RULE.match(closing))
         or (end[0] in "└╚╰┗" and head[:1] == _turned(end[0]))
     ):
         return True

@@ -87,10 +87,10 @@ _FORMS: Final = (
     ("a block of Jira", rf"\{{(code|noformat|quote|panel)(?::[^}}\n]{{0,200}})?\}}(?={_EOL})", r"\{NAME\}"),
     (
         "[NAME]",
-        rf"(?:[\[{{(«‹⟨《【『]{{1,3}}|<!--)[ \t]*([A-Za-z][\w-]{{1,40}})"
+        rf"(?:[\[{{(«‹⟨《【『]{{1,3}}|<!--)[ \t]*#?([A-Za-z][\w-]{{1,40}})"
         rf"(?:(?:[=:]|[ \t]+[\w-]+=)[^\n\[\]{{}}()<>]{{0,200}})?"
         rf"[ \t]*(?:[\]}})»›⟩》】』]{{1,3}}|-->)(?={_EOL})",
-        r"(?:[\[{(«‹⟨《【『]|<!--)[ \t]*(?=(/|end[ _-]?NAME\b|NAME[ \t:_-]+end\b)?)(?:/[ \t]*|end[ _-]?)?NAME\b",
+        r"(?:[\[{(«‹⟨《【『]|<!--)[ \t]*#?(?=(/|end[ _-]?NAME\b|NAME[ \t:_-]+end\b)?)(?:/[ \t]*|end[ _-]?)?NAME\b",
     ),
 )
 _OPENERS: Final = tuple(lazy(opening, re.IGNORECASE) for _, opening, _ in _FORMS)

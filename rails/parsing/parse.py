@@ -24,7 +24,8 @@ from rails.parsing.call_formats.form import FormReader
 from rails.parsing.call_formats.native import judge_native
 from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
-from rails.parsing.fast_path import ENDS_FRAME, read_plain
+from rails.parsing.fast_path import read_plain
+from rails.parsing.frame_hints import ENDS_FRAME, announces
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.results import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 from rails.parsing.scanner import Scanner
@@ -194,11 +195,12 @@ class AnswerParser:
         places = [self._places.get(one.id, (0, one.raw)) for one in self._requests]
         rest = "".join(self._prose[places[0][0] :])
         indented = any(raw[:1] in " \t" or (place and self._prose[place - 1][-1:] not in "\n") for place, raw in places)
-        if not (indented or ENDS_FRAME.search(rest)):
+        announced = announces(prose := "".join(self._prose), len(prose))
+        if not (indented or announced or ENDS_FRAME.search(rest)):
             return  # as at the end of nearly every answer
         from rails.parsing.frames import find_frames, hides, unless_framed
 
-        if not (indented or hides(rest, 0)):
+        if not (indented or announced or hides(rest, 0)):
             return
         pieces = list(self._prose)
         for place, raw in self._places.values():

@@ -550,6 +550,18 @@ FRAMES = (
     ("/// note", "///"),
     ("As here: <snippet>", "</snippet>"),
     ("- {-", "  -}"),
+    (".RS 4", ".RE"),
+    ("# tag::x", "# end::x"),
+    ("{{collapse top}}", "{{collapse bottom}}"),
+    ("if 0", "endif"),
+    ("⟪old", "old⟫"),
+    ("ANFANG", "ENDE"),
+    ("--- Beispiel ---", "--- Ende ---"),
+    ("[引用开始]", "[引用结束]"),
+    ("### BEGIN ###", "### END ###"),
+    ("AS $function$", "$function$"),
+    ("Observation:", "Thought: I have it."),
+    ("**User:**", "Assistant:"),
 )
 #: Lines around a call that show nothing: rules, headings, tables, emphasis, tokens of one's own turn.
 UNFRAMED = (
@@ -564,6 +576,11 @@ UNFRAMED = (
     ("(First a.py.)", "(Then the others.)"),
     ("...", "..."),
     ("👉 Reading:", "✅ Read."),
+    ("✅ Reading:", "✅ Read."),
+    ("## 📖 Reading", "## ⚠ Changing"),
+    ("### Action", "### Thought"),
+    ("The user: wants it read.", "User"),
+    ("For example, a.py:", "Example"),
     ("<|im_start|>assistant", "<|im_end|>"),
     ("<|start_header_id|>assistant<|end_header_id|>", "<|eot_id|>"),
     ('"Read it first", you said.', '"Then change it."'),
@@ -583,6 +600,8 @@ def _framed() -> Iterator[dict[str, Any]]:
             inside = f"{opening}\n{payload}{closing}\n"
             yield _row("frame", f"{opening}, {name}", f"Look:\n\n{inside}\nNow:\n\n{REAL}", ["read_file"], told=True)
             yield _row("frame", f"{opening}, {name}, alone", inside, [], told=True)
+    for name in ("Example:", "**For example:**", "### Observation:", "Human:", "例如："):
+        yield _row("frame", f"{name}, alone", f"Look.\n\n{name}\n\n{REAL}", [], told=True)
     for opening, closing in UNFRAMED:
         yield _row("no frame", opening, f"{opening}\n\n{REAL}\n{closing}\n", ["read_file"], told=False)
 
