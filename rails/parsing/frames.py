@@ -164,8 +164,13 @@ def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[t
                 del opened[at - 1]
             what = f"between {line.text[:40]!r} (line {line.number}) and {closing[:40]!r} (line {number})"
             frames.append(Frame(line.start, pos, what))
-        elif start < blocks[-1][0] and _could_open(shown := _ITEMS.sub("", raw, count=1).strip()):
-            opened.append(_Line(start, number, shown))
+        elif start < blocks[-1][0]:
+            shown = _ITEMS.sub("", raw, count=1).strip()
+            mark = shown.rpartition(": ")[2]
+            if _could_open(mark) and not (mark[0].isalnum() and mark != shown):
+                opened.append(_Line(start, number, mark))
+            elif _could_open(shown):
+                opened.append(_Line(start, number, shown))
     return frames
 
 
@@ -274,6 +279,9 @@ def _pairs(opening: str, closing: str) -> bool:
         return not (_OWN_TURN.search(opening) or _FIRST_TOKEN.match(closing))
     if opening == closing:
         return (head == "#" or head[:1] in _SAME_TWICE) and closing[-1] not in ".,;:!?" and len(closing.split()) < 3
+    lead = closing.partition(" ")[0]
+    if lead != closing and not any(map(str.isalnum, lead)) and _is_led(opening, lead):
+        return True
     if opening.endswith(" " + closing) and not (closing[0].isalnum() or closing[-1].isalnum()):
         return True
     tail = re.search(r"\A\w{1,30}([^\w\s]{2,20}|[^\w\s\x00-\x7f])\Z", closing)
@@ -285,6 +293,14 @@ def _pairs(opening: str, closing: str) -> bool:
     if len(symbols) > 2 and len(set(symbols)) == 1 and head == _mirror(symbols) != symbols:
         return True
     return any(_ends(end.match(closing), opening, head) for end in _ENDS)
+
+
+def _is_led(opening: str, lead: str) -> bool:
+    """Return whether symbols with text behind them end what ``opening`` begins."""
+    mirror = _mirror(lead)
+    if mirror == lead:
+        return opening == lead or opening.endswith(" " + lead)
+    return opening.startswith(mirror) or (opening.endswith(mirror) and not opening.startswith(lead))
 
 
 def _alike(opening: str, closing: str) -> bool:

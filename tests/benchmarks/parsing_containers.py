@@ -560,6 +560,8 @@ FRAMES = (
     ("[引用开始]", "[引用结束]"),
     ("### BEGIN ###", "### END ###"),
     ("AS $function$", "$function$"),
+    ("As it was: {{#raw}}", "{{/raw}}"),
+    ("{{{", "}}} is how it was."),
     ("Observation:", "Thought: I have it."),
     ("**User:**", "Assistant:"),
 )
