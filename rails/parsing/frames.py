@@ -298,9 +298,9 @@ def _pairs(opening: str, closing: str) -> bool:
 def _is_led(opening: str, lead: str) -> bool:
     """Return whether symbols with text behind them end what ``opening`` begins."""
     mirror = _mirror(lead)
-    if mirror == lead:
-        return opening == lead or opening.endswith(" " + lead)
-    return opening.startswith(mirror) or (opening.endswith(mirror) and not opening.startswith(lead))
+    if opening.startswith(lead):
+        return opening == lead == mirror
+    return opening.endswith(f" {lead}" if mirror == lead else mirror) or (mirror != lead and opening.startswith(mirror))
 
 
 def _alike(opening: str, closing: str) -> bool:
