@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -165,12 +165,28 @@ def _piece(token: re.Match[str]) -> str:
     text = token[0]
     if token.lastgroup == "set":
         negated = text[1] in "!^"
-        return f"(?!/)[{'^' if negated else ''}{_IN_SET.sub(_member, text[1 + negated : -1])}]"
+        if len(text) == 2 + negated:
+            raise ValueError(f"the set {text} has no end")
+        return f"(?!/)[{'^' if negated else ''}{''.join(_members(text[1 + negated : -1]))}]"
     return "[^/]" if text == "?" else re.escape(text.removeprefix("\\") or text)
 
 
-def _member(token: re.Match[str]) -> str:
-    """Translate a part of a set: a class, a character that is written with ``\\``, or one that means itself."""
-    if token["name"] and token["name"] not in _CLASSES:
-        raise ValueError(f"there is no class [:{token['name']}:]")
-    return _CLASSES[token["name"]] if token["name"] else token[0] if token[0] == "-" else re.escape(token[0][-1])
+def _members(inside: str) -> Iterator[str]:
+    """Translate what a set holds: classes, ranges, characters. Raises ValueError for what is none of these."""
+    tokens = list(_IN_SET.finditer(inside))
+    while tokens:
+        token = tokens.pop(0)
+        if token["name"]:
+            if token["name"] not in _CLASSES:
+                raise ValueError(f"there is no class [:{token['name']}:]")
+            yield _CLASSES[token["name"]]
+        elif len(tokens) > 1 and tokens[0][0] == "-" and not tokens[1]["name"]:
+            first, last = token[0][-1], tokens[1][0][-1]
+            if first > last:
+                raise ValueError(f"the range {first}-{last} runs backwards")
+            yield f"{re.escape(first)}-{re.escape(last)}"
+            if first <= "Z" and last >= "A":  # of a letter, either case
+                yield f"{max(first, 'A')}-{min(last, 'Z')}".lower()
+            del tokens[:2]
+        else:
+            yield f"\\{token[0][-1]}" if not token[0][-1].isalnum() else token[0][-1]

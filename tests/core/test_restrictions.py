@@ -97,6 +97,8 @@ ROWS = [
     (r"[\\]", "\\", True), (r"[\]]", "]", True), ("a**b", "axb", True), ("a***b", "ab", True),
     ("a" + "*" * 40 + "b", "a" * 60, False),
     ("x[ab]y*", "xbyz", True), ("[ab][cd]", "ad", True),
+    ("[&&a]", "&", True), ("[a||b~~c]", "|", True), ("[[x]", "[", True), ("[--0]", ".", True), ("[--0]", "1", False),
+    ("[--^]", "a", True),
 ]  # fmt: skip
 
 
