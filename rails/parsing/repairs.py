@@ -8,7 +8,8 @@ quoted. The tiers:
                         bare keys, Python literals, quote style, extra closers, text before and after
     B  inside strings   raw control characters; an unknown escape keeps its backslash
     C  closers          missing } and ] at the end, when the caller knows that nothing was cut off
-    D  whole block      escaped once more, or sent as one JSON string
+    D  whole block      escaped once more, or sent as one JSON string; full-width marks (``：，｛｝［］＂``) between
+                        strings, where the block is JSON without another fault once they are plain
 
 Refused: elisions, placeholders, expressions, joined strings, strings that mix unknown escapes with
 escapes that mean something (Windows paths), unclosed strings, a second value for a key.
@@ -22,6 +23,7 @@ from itertools import islice
 from typing import Final
 
 from rails.core import limits
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
 from rails.parsing.lenient_json import KnownNames, LenientReader
@@ -29,6 +31,10 @@ from rails.parsing.lenient_tokens import CONFIDENCE, Stop
 
 #: One character of a text, as it is written in JSON.
 _CHARACTER: Final = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\?.", re.S)
+_WIDE: Final = str.maketrans("：，、｛｝［］＂", ':,,{}[]"')
+_WIDE_MARK: Final = lazy("[：，、｛｝［］＂]")
+#: A string, in plain, curly or full-width quotation marks.
+_STRING: Final = lazy(r'"(?:[^"\\]|\\.)*"|([＂“])([^＂“”"\\]*)[＂”]', re.S)
 _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
 
 
@@ -49,7 +55,23 @@ def repair(
             return _inside(outer, text, known, doubts)
         return _checked(LenientReader(text, known, closers, doubts).read(), text)
     except Stop as stop:
-        return stop.fault
+        return _narrowed(text) or stop.fault
+
+
+def _narrowed(text: str) -> ParsedJson | None:
+    """Return the block as it is once the full-width marks between its strings are plain; None if that is no JSON."""
+    if not _WIDE_MARK.search(text):
+        return None
+    pieces, pos = list[str](), 0
+    for string in _STRING.finditer(text):
+        pieces += [text[pos : string.start()].translate(_WIDE), f'"{string[2]}"' if string[1] else string[0]]
+        pos = string.end()
+    narrow = "".join([*pieces, text[pos:].translate(_WIDE)])
+    found = parse_strict(narrow)
+    if not isinstance(found, ParsedJson):
+        return None
+    at = next(at for at, (old, new) in enumerate(zip(text, narrow, strict=True)) if old != new)
+    return found._replace(repairs=(Repair("wide_marks", at, text[at], narrow[at], CONFIDENCE["wide_marks"]),))
 
 
 def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
