@@ -186,7 +186,7 @@ def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> lis
         if not any(isinstance(read, Call | JsonFault) for read in reads):
             return [Ignored(block.start, block.end, "the JSON array holds no calls")]
         frame = _Frame(parsed, block, tools, dialect)
-        return [_outcome(read, frame, f"item {number} of the array: ") for number, read in enumerate(reads, 1)]
+        return [_outcome(read, frame, number) for number, read in enumerate(reads, 1)]
     return [_outcome(read_value(value, tools), _Frame(parsed, block, tools, dialect))]
 
 
@@ -211,15 +211,17 @@ class _Frame(NamedTuple):
     dialect: str = ""
 
 
-def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") -> BlockResult:
-    block = frame.block
+def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) -> BlockResult:
+    """Decide what one value is: ``number`` is its place in an array of calls, from 1."""
+    block, where = frame.block, f"item {number} of the array: " if number else ""
     if isinstance(read, NotACall):
         if where:
             message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
-            return Refusal("frame", message, hint, block.start, block.end)
+            return Refusal("frame", message, hint, _item_at(block, number), block.end)
         return Ignored(block.start, block.end, read.reason)
     if isinstance(read, JsonFault):
         at = block.at(read.message.partition("'")[2].partition("'")[0])
+        at = _item_at(block, number) if number and at == block.start else at
         return Refusal("frame", f"{where}{read.message}.", "Send the call in the documented form.", at, block.end)
     notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
@@ -234,6 +236,14 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request, frame.tools.get(read.tool))
     return request
+
+
+def _item_at(block: JsonBlock, number: int) -> int:
+    """Return where an item of the array that the block is begins; where the block begins, if it has other brackets."""
+    from rails.data_formats.positions import locate_values
+
+    span = locate_values(block.body, [(number - 1,)]).get((number - 1,))
+    return block.offset + span.start if span else block.start
 
 
 def _moved(note: Repair, by: int) -> Repair:
