@@ -51,6 +51,10 @@ _VALUE: Final = (
     r"|(?!(?i:any|array|boo|dict|float|int|list|number|object|optional|path|required|str|the)\w*\b)[\w-]+[ \t]*"
     r"(?=\n|\Z)|[a-z][\w.-]*[ \t]+(?:\w+[ \t]+){0,3}[-./]\S)"
 )
+#: A call between back-ticks with nothing else on its line.
+_ALONE: Final = lazy(r"[ \t]*`\w+\([^`\n]*\)`[ \t]*\r?$", re.M)
+#: What stands before a tool in a log: how many it is, or when.
+_NUMBERED: Final = lazy(r"[\d:T.-]*\d[ \t]+")
 _TRIES: Final = 200
 #: How far behind a name its first parameter may stand.
 _REACH: Final = 300
@@ -67,8 +71,15 @@ def named_calls(text: str, tools: ToolSchemas) -> Iterator[foreign_calls.Foreign
         name, line = found[0], plain.rfind("\n", 0, found.start()) + 1
         head = plain[line : found.start()].lstrip()
         shown = head.endswith("`") and not head.endswith("``") and plain[found.end() : found.end() + 1] != "`"
+        shown = shown and not _ALONE.match(plain, line)
         quoted = head.startswith(">") and not head.startswith(">>>")
-        if shown or quoted or not _BEFORE.fullmatch(head) or foreign_calls.in_traceback(text, line):
+        if (
+            shown
+            or quoted
+            or _NUMBERED.fullmatch(head)
+            or not _BEFORE.fullmatch(head)
+            or foreign_calls.in_traceback(text, line)
+        ):
             continue
         if plain[found.end() : found.end() + 1] in "(]" and _DEFINED.fullmatch(head):
             continue

@@ -51,6 +51,11 @@ _CALL_FENCES: Final = frozenset(
 _JSON_FENCES: Final = frozenset({"json", "jsonc", "json5"})
 #: Fences in which a whole answer is shown to somebody.
 _SHOWING: Final = frozenset({"console", "diff", "example", "html", "markdown", "md", "mdx", "patch", "rst"})
+#: Fences of requests to a server, which a tool is none of, and how one begins.
+_WEB_FENCES: Final = frozenset({"gql", "graphql", "http"})
+_WEB_CALL: Final = lazy(
+    r"(?:^[ \t]*(?:POST|PUT|PATCH)[ \t]+\S*/|[{:]\s*)(\w{1,100})(?=\s*[(?]|[ \t]+HTTP|[ \t]*\r?$)", re.M
+)
 _PYTHON_FENCES: Final = frozenset({"python", "py", "tool_code"})
 #: The path of a file behind the language of a fence, or instead of it.
 _FENCE_PATH: Final = lazy(
@@ -239,6 +244,9 @@ def _in_fence(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found
         yield from _json_calls(text, span.body_start, end, where, tools)
         yield from _xml_calls(text, span.body_start, end, where, tools)
         yield from _lines(text, span.body_start, end, tools)
+    if word in _WEB_FENCES:
+        named = islice(_WEB_CALL.finditer(span.body), _TRIES)
+        yield from (_Found(span.start, span.end, one[1], where) for one in named if one[1] in tools)
     if word in _PYTHON_FENCES and _is_python_call(span, tools):
         calls = foreign_calls.python_calls(text, span.body_start, end, tools)
         yield from (_Found(call.start, call.end, call.tool, where) for call in calls)

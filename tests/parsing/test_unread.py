@@ -22,6 +22,21 @@ XML = '<tool name="write_file"><path>a.py</path><content>x</content></tool>'
 ELEMENT = "<write_file>\n<path>a.py</path>\n<content>x</content>\n</write_file>"
 
 LOST = {
+    "a request to a server": (
+        "```http\nPOST /tools/write_file HTTP/1.1\n\n{}\n```\n",
+        1,
+        "in a fence marked 'http'",
+    ),
+    "a mutation": (
+        '```graphql\nmutation {\n  write_file(path: "a.py", content: "x") { ok }\n}\n```\n',
+        1,
+        "in a fence marked 'graphql'",
+    ),
+    "alone between back-ticks": (
+        'Now:\n\n`write_file(path="a.py", content="x")`\n',
+        3,
+        "in a form that is not known",
+    ),
     "a fence without a language": (f"Here:\n```\n{CALL}\n```\n", 3, "in a fence without a language"),
     "an element behind a sentence, with a fence in it": (
         "It`s so: <write_file><path>a.py</path><content>```py\nx = 1\n```</content></write_file>\n",
@@ -116,6 +131,8 @@ LOST = {
     "bare and broken": (CALL[:-1], 1, "as broken JSON outside of any fence"),
 }
 QUOTED = {
+    "a line of a log": "12  write_file  path=a.py  approved\n",
+    "an API that has no such tool": "```http\nPOST /users HTTP/1.1\n```\n",
     "between backticks": f"I sent `{CALL}` before.",
     "on a quoted line": f"> {CALL}\n",
     "in a fence of another language": f"```python\ncall = {CALL}\n```\n",
