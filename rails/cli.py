@@ -29,14 +29,22 @@ def console() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")
+    code, settled = EXIT_INTERRUPTED, False
     leave = importlib.import_module("rails.commands.leave")
-    leave.take_interrupts()
-    if sys.argv[1:2] == ["apply"]:
-        _import_msgspec()
-    code = main()
-    if sys.argv[1:2] in (["apply"], ["gate"], ["hook"], ["parse"]):  # programs wait for them
-        leave.end_process(code)
-    leave.settle_streams(code)
+    try:
+        leave.take_interrupts()
+        if sys.argv[1:2] == ["apply"]:
+            _import_msgspec()
+        code = main()
+        if sys.argv[1:2] in (["apply"], ["gate"], ["hook"], ["parse"]):  # programs wait for them
+            leave.end_process(code)
+    except KeyboardInterrupt:
+        pass  # nothing was begun yet, or all is done
+    while not settled:
+        try:
+            settled = leave.settle_streams(code)
+        except KeyboardInterrupt:
+            continue
     sys.exit(code)
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from rails.core.errors import EXIT_INTERRUPTED
+
 #: Seconds within which a second signal says nothing new.
 _AT_ONCE: Final = 1.0
 _came = -math.inf
@@ -55,10 +57,7 @@ def end_process(code: int) -> None:
     Taking a whole interpreter apart takes a tenth of what ``ai-rails gate FILE`` takes (``make bench``, startup.py).
     Returns where a thread still works or the output cannot be written: the interpreter's own end deals with both.
     """
-    threading = sys.modules.get("threading")
-    if threading and any(
-        not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()
-    ):
+    if _is_waited_for():
         return
     try:
         atexit._run_exitfuncs()
@@ -69,19 +68,31 @@ def end_process(code: int) -> None:
     os._exit(code)
 
 
-def settle_streams(code: int) -> None:
+def _is_waited_for() -> bool:
+    """Return whether a thread still works that the interpreter waits for at its end."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return False
+    return any(not one.daemon for one in threading.enumerate() if one is not threading.main_thread())
+
+
+def settle_streams(code: int) -> bool:
     """Give out what is still held: where that fails at the very end, Python would replace the exit ``code`` by 120.
 
-    An interrupt may have come while a spinner's stand-in was in the place of a stream.
+    An interrupt may have come while a spinner's stand-in was in the place of a stream. Returns True: all is given out.
     """
+    ours = signal.getsignal(signal.SIGINT) is interrupted
+    if ours:  # nobody takes what is given out
+        signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    if signal.getsignal(signal.SIGINT) is interrupted:  # nothing is left that it could stop, but to wait for threads
-        signal.signal(signal.SIGINT, lambda *_: os._exit(code))
+    if ours:  # nothing is left that it could stop, but to wait for threads; taken apart, Python would end by it
+        signal.signal(signal.SIGINT, (lambda *_: os._exit(code)) if _is_waited_for() else signal.SIG_IGN)
     # Python ends by SIGINT (-2, not ``code``) where Ctrl-C once struck in the ``exec`` of a text, as classes are made
     # while a library is imported, although it was caught. Each further text that is executed makes it forget that.
     exec("")  # noqa: S102 - nothing is executed
+    return True
