@@ -43,6 +43,23 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ("npm", ("npm_",), lazy(r"\bnpm_[A-Za-z0-9]{36}\b")),
     ("pypi", ("pypi-",), lazy(r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
     ("huggingface", ("hf_",), lazy(r"\bhf_[A-Za-z0-9]{30,}\b")),
+    (  # DigitalOcean, SendGrid, Shopify, Docker, Vault, Atlassian, Linear, Notion, Grafana, Supabase, Google's sign-in,
+        "service",  # Databricks, RubyGems, age, xAI, Groq, Replicate, Perplexity, NVIDIA, Tavily, Azure, Slack
+        (
+            *("_v1_", "SG.", "shp", "dckr_pat_", "hvs.", "ATATT3", "lin_api_", "ntn_", "glsa_", "sbp_", "GOCSPX-"),
+            *("ya29.", "dapi", "rubygems_", "AGE-SECRET-KEY-1", "xai-", "gsk_", "r8_", "pplx-", "nvapi-", "tvly-"),
+            *("AccountKey=", "hooks.slack.com/services/"),
+        ),
+        lazy(
+            r"\bdo[opr]_v1_[0-9a-f]{64}\b|\bSG\.[\w-]{16,32}\.[\w-]{32,64}|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"
+            r"|\bdckr_pat_[\w-]{20,}|\bhvs\.[\w-]{24,}|\bATATT3[\w=-]{40,}|\blin_api_[A-Za-z0-9]{32,}"
+            r"|\bntn_[A-Za-z0-9]{40,}|\bglsa_[A-Za-z0-9]{32}_[0-9a-f]{8}\b|\bsbp_[0-9a-f]{40}\b|\bGOCSPX-[\w-]{24,}"
+            r"|\bya29\.[\w-]{40,}|\bdapi[0-9a-f]{32}|\brubygems_[0-9a-f]{48}\b|\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"
+            r"|\bxai-[A-Za-z0-9]{60,}|\bgsk_[A-Za-z0-9]{40,}|\br8_[A-Za-z0-9]{36,}|\bpplx-[A-Za-z0-9]{40,}"
+            r"|\bnvapi-[\w-]{40,}|\btvly-[A-Za-z0-9-]{32,}|(?<=AccountKey=)[A-Za-z0-9+/]{80,}={0,2}"
+            r"|(?<=hooks\.slack\.com/services/)T\w{8,}/B\w{8,}/\w{20,}"
+        ),
+    ),
     ("jwt", ("eyJ",), lazy(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
     (
         "private-key",

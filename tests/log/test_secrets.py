@@ -69,6 +69,27 @@ LEAST = [
     ("pypi", "pypi-AgEIcHlwaS5vcmc", "aB3_-" * 8),
     ("huggingface", "hf_", "aB3" * 10),
     ("jwt", "eyJaaaa_-33.", "eyJbbbb_-33." + "ccccc_-3"),
+    *(("service", f"do{letter}_v1_", "0af9" * 16) for letter in "opr"),
+    ("service", "SG.", "aB3_" * 4 + "." + "aB3-" * 8),
+    *(("service", f"shp{kind}_", "0aF9" * 8) for kind in ("at", "ca", "pa", "ss")),
+    ("service", "dckr_pat_", "aB3_-" * 4),
+    ("service", "hvs.", "aB_3-4" * 4),
+    ("service", "ATATT3", "aB3_=" * 8),
+    ("service", "lin_api_", "aB34" * 8),
+    ("service", "ntn_", "aB34" * 10),
+    ("service", "glsa_", "aB34" * 8 + "_0af90af9"),
+    ("service", "sbp_", "0af9" * 10),
+    ("service", "GOCSPX-", "aB_3-4" * 4),
+    ("service", "ya29.", "aB3_-" * 8),
+    ("service", "dapi", "0af9" * 8),
+    ("service", "rubygems_", "0af9" * 12),
+    ("service", "AGE-SECRET-KEY-1", "AB" * 29),
+    ("service", "xai-", "aB34" * 15),
+    ("service", "gsk_", "aB34" * 10),
+    ("service", "r8_", "aB34" * 9),
+    ("service", "pplx-", "aB34" * 10),
+    ("service", "nvapi-", "aB3_-" * 8),
+    ("service", "tvly-", "aB-3" * 8),
 ]
 
 
@@ -98,6 +119,16 @@ def test_the_value_of_a_header_with_a_secret_is_masked_in_every_spelling(masker,
     assert MASK.sub("*", masker.text(f"{name}{between}{secret}!")) == f"{name}{between}*!"
     assert MASK.findall(masker.text(f"{name}{between}{secret}")) == ["header"]
     assert masker.text(f"{name}{between}{secret[1:]}!") == f"{name}{between}{secret[1:]}!"
+
+
+@pytest.mark.parametrize(
+    ("start", "rest"),
+    [("AccountKey=", "aB3/" * 20), ("hooks.slack.com/services/", "TABCD1234/BABCD1234/" + "aB34" * 5)],
+)
+def test_what_a_secret_stands_behind_stays(masker, start, rest):
+    assert MASK.findall(masker.text(f"({start}{rest})")) == ["service"]
+    assert MASK.sub("*", masker.text(f"({start}{rest})")) == f"({start}*)"
+    assert masker.text(f"({start}{rest[:-1]})") == f"({start}{rest[:-1]})"
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BASIC", "token"])
