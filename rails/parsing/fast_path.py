@@ -19,7 +19,7 @@ from rails.json_schema import quick_check
 from rails.parsing import classify
 from rails.parsing.blocks import closing_line
 from rails.parsing.classify import JsonBlock
-from rails.parsing.frame_hints import ENDS_FRAME, announces
+from rails.parsing.frame_hints import ENDS_FRAME, SENTENCES, announces
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
@@ -46,7 +46,7 @@ def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | Non
     if found is None:
         return None
     started, completed, end = found
-    if ENDS_FRAME.search(text, end):
+    if not SENTENCES.match(text, end) and ENDS_FRAME.search(text, end):
         from rails.parsing.frames import hides
 
         if hides(text, end):

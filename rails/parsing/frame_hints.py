@@ -12,6 +12,8 @@ ENDS_FRAME: Final = lazy(
     r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:(?:fi|esac|done|[Ff]in|[Ff]im|[Ss]top)\b|[Ee]nd)|[Кк]онец|结束|結束|終了|끝",
     re.M,
 )
+#: Plain sentences, which hold none.
+SENTENCES: Final = lazy(r"\s*(?:[A-Z][A-Za-z0-9 ,]*[.!]\s*)*+\Z")
 #: Lines that are only a name and a colon, in any letter case: of somebody else who speaks, and of what is shown.
 OTHERS: Final = frozenset(
     {"human", "instruction", "observation", "tool output", "tool response", "tool result", "user", "用户", "用戶"}
@@ -34,6 +36,8 @@ def bare_label(line: str) -> str:
 
 def announces(text: str, end: int) -> bool:
     """Return whether a line of ``text`` before ``end`` is a name behind which a call is not one's own, or shown."""
+    if text.find(":", 0, end) < 0 and text.find("：", 0, end) < 0:
+        return False
     return any(
         bare_label(text[text.rfind("\n", 0, found.start()) + 1 : found.end()]) in _LABELS
         for found in _LABEL_ENDS.finditer(text, 0, end)
