@@ -80,6 +80,8 @@ _SAME_TWICE: Final = frozenset("{[%$@\\+~^=!:&")
 _OWN: Final = frozenset({"action", "ai", "answer", "assistant", "final answer", "response", "thought"})
 #: What two lines of markup next to a request may begin with; tags and comments begin alike for some characters more.
 _SAME_NEXT: Final = lazy(r"[.@%$;{}^~+&:【]|<[/!]|\[//\]:|\\\w|!(?!\[)|#(?!\d|#+[ \t])|=(?!=+[ \t])")
+#: Two of these without an empty line around a request are no rules between paragraphs.
+_TIGHT_RULE: Final = lazy(r"([-=*_#~+])\1{3,}")
 _TAG_BEGINS: Final = 6
 _MARKUP_LINE: Final = 100
 #: Characters of a line without a symbol that ``end`` and its first word may end.
@@ -110,7 +112,7 @@ _HIDDEN: Final = "\0"
 
 #: A delimited block of AsciiDoc below the line of its attributes, whose delimiters look like rules; and such a rule.
 _DELIMITED: Final = lazy(r"^(\[[A-Za-z][^\]\n]{0,100}\])[ \t]*\r?\n([-=*_]{2,40})[ \t]*\r?\n", re.M)
-_RULE: Final = lazy(r"^(?:--|[-=*_]{4,40})[ \t]*\r?$", re.M)
+_RULE: Final = lazy(r"^(?:--|[-=*_#~+]{4,40})[ \t]*\r?$", re.M)
 
 
 class Frame(NamedTuple):
@@ -177,18 +179,20 @@ def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[t
 def _next_to(prose: str) -> Iterator[Frame]:
     """Yield what the lines next to requests show, and the names behind which they stand."""
     above, made_up = _Line(0, 1, ""), None
-    between, pos = False, 0
+    between, spaced, pos = False, False, 0
     for number, whole in enumerate(prose.splitlines(keepends=True), 1):
         start, pos, raw = pos, pos + len(whole), whole.replace(_HIDDEN, "").strip()
         if not raw:
-            if len(whole.strip()) and bare_label(above.text) in SHOWN:
+            is_hidden = _HIDDEN in whole
+            between, spaced = between or is_hidden, spaced or not is_hidden
+            if is_hidden and bare_label(above.text) in SHOWN:
                 yield _behind(above, pos)
-            between = between or _HIDDEN in whole
             continue
-        if between and _alike(above.text, raw) and (_CLOSER.match(raw) or _CLOSED.search(raw)):
+        ruled = not spaced and raw == above.text and _TIGHT_RULE.fullmatch(raw)
+        if between and (ruled or (_alike(above.text, raw) and (_CLOSER.match(raw) or _CLOSED.search(raw)))):
             what = f"between {above.text[:40]!r} (line {above.number}) and {raw[:40]!r} (line {number})"
             yield Frame(above.start, pos, what)
-        above, between = _Line(start, number, raw), False
+        above, between, spaced = _Line(start, number, raw), False, False
         if made_up and bare_label(raw.partition(":")[0] + ":") in _OWN:
             yield _behind(made_up, start)
             made_up = None

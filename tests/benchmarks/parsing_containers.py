@@ -562,6 +562,8 @@ FRAMES = (
     ("AS $function$", "$function$"),
     ("As it was: {{#raw}}", "{{/raw}}"),
     ("{{{", "}}} is how it was."),
+    ("-----", "-----"),
+    ("*****", "*****"),
     ("Observation:", "Thought: I have it."),
     ("**User:**", "Assistant:"),
 )
@@ -579,6 +581,7 @@ UNFRAMED = (
     ("...", "..."),
     ("👉 Reading:", "✅ Read."),
     ("✅ Reading:", "✅ Read."),
+    ("-----", "-----"),
     ("## 📖 Reading", "## ⚠ Changing"),
     ("### Action", "### Thought"),
     ("The user: wants it read.", "User"),
@@ -602,7 +605,15 @@ def _framed() -> Iterator[dict[str, Any]]:
             inside = f"{opening}\n{payload}{closing}\n"
             yield _row("frame", f"{opening}, {name}", f"Look:\n\n{inside}\nNow:\n\n{REAL}", ["read_file"], told=True)
             yield _row("frame", f"{opening}, {name}, alone", inside, [], told=True)
-    for name in ("Example:", "**For example:**", "### Observation:", "Human:", "例如："):
+    for name in (
+        "Example:",
+        "**For example:**",
+        "### Observation:",
+        "Human:",
+        "例如：",
+        "Result of read_file:",
+        "-----Original Message-----",
+    ):
         yield _row("frame", f"{name}, alone", f"Look.\n\n{name}\n\n{REAL}", [], told=True)
     for opening, closing in UNFRAMED:
         yield _row("no frame", opening, f"{opening}\n\n{REAL}\n{closing}\n", ["read_file"], told=False)
