@@ -302,7 +302,7 @@ def _pairs(opening: str, closing: str) -> bool:
 def _is_led(opening: str, lead: str) -> bool:
     """Return whether symbols with text behind them end what ``opening`` begins."""
     mirror = _mirror(lead)
-    if opening.startswith(lead):
+    if opening.startswith(lead) or lead == "<":
         return opening == lead == mirror
     return opening.endswith(f" {lead}" if mirror == lead else mirror) or (mirror != lead and opening.startswith(mirror))
 
@@ -347,7 +347,7 @@ def _mirrors(opening: str, closing: str) -> bool:
         head.startswith((end, mirror, "".join(map(_turned, end))))
         or opening.endswith(mirror)
         or "".join(opening.split()) == mirror
-        or (" " in opening and opening.endswith(" " + end))
+        or opening.endswith(" " + end)
         or (head[:1] == mirror[0] and head.endswith(mirror[1:]))
         or (len(tail) > 1 and end.startswith(_mirror(tail)))
         or (opening == closing and _COMMENTED_RULE.match(closing))

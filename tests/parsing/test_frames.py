@@ -1,0 +1,85 @@
+"""Two lines frame what stands between them where they mirror one another, and nowhere else."""
+
+import pytest
+
+from rails.parsing.frames import find_frames, hides
+
+FRAMED = [
+    ("AS $f$", "$f$"),
+    ("{{{", "}}} and so on"),
+    ("old {{{", "}}} and so on"),
+    ("@@@", "@@@ and so on"),
+    ("x = @@@", "@@@ and so on"),
+    ("See {{{", "}}}"),
+    ("See: <% a", "%>"),
+    ("see here @@", "@@"),
+    ("⟪old", "old⟫"),
+    ("(((old", "old)))"),
+    ("// -----", "// -----"),
+    ("x (", ")"),
+    ("f(x) {", "}"),
+    (".RS 4", ".RE"),
+    ("%" + "a" * 99, "%b"),
+    ("</abcd-b>", "</abcd-c>"),
+    ("if 0", "endif"),
+    ("if " + "x" * 36, "endif"),
+    ("Human:\nDo it.", "Now."),
+    ("Human:\n\nDo it: {", "Now."),
+    ("Example:", "Now."),
+    ("Example:\n", "Now."),
+    ("Output of " + "x" * 29 + ":", "Now."),
+    ("----", "----"),
+    ("####", "####"),
+    ("{quote", "was it {/quote}"),
+]
+FREE = [
+    ("=== a ===", "=== b ==="),
+    ("f(x) >", "< b"),
+    ("a>", "<"),
+    ("x = f(a)", ")"),
+    ("old⟫", "⟪old"),
+    ("%" + "a" * 100, "%b"),
+    ("<a href>", "<b>"),
+    ("</abcdef>", "</uvwxyz>"),
+    ("#1", "#2"),
+    ("## {a", "## {b"),
+    ("if " + "x" * 37, "endif"),
+    ("If so.", "endif"),
+    ("Human:\nDo it.\nAI: yes", "Now."),
+    ("Human: do it.", "Now."),
+    ("Example: a.py", "Now."),
+    ("Example:\nThis.", "Now."),
+    ("Output of " + "x" * 30 + ":", "Now."),
+    ("----\n", "\n----"),
+    ("----\n", "----"),
+    ("----", "-----"),
+    ("---", "---"),
+    ("✅ a", "✅ b"),
+    ("Now.", "Then."),
+]
+
+
+def frames(opening, closing):
+    text = f"{opening}\nCALL\n{closing}\n"
+    start = text.index("CALL")
+    return find_frames(text, [(start, start + 5)], [])
+
+
+@pytest.mark.parametrize(("opening", "closing"), FRAMED)
+def test_lines_that_show_something_frame_it_and_are_named(opening, closing):
+    found = frames(opening, closing)
+    assert any(opening.partition("\n")[0].rpartition(": ")[2][:40] in frame.what for frame in found), found
+    at = len(opening) + 1
+    assert any(frame.start <= at < frame.end for frame in found)
+
+
+@pytest.mark.parametrize(("opening", "closing"), FREE)
+def test_lines_of_prose_frame_nothing(opening, closing):
+    at = len(opening) + 1
+    assert not [frame for frame in frames(opening, closing) if frame.start <= at < frame.end]
+
+
+@pytest.mark.parametrize("line", ["}}}", "was it {/quote}", "-----", "@end example", "endif", "конец"])
+def test_the_quick_look_sees_every_line_that_could_close_a_frame(line):
+    assert hides(f"Text.\n{line}\n", 0)
+    assert not hides(f"{line}\nText, and more.\n", len(line))
