@@ -293,9 +293,6 @@ def _pairs(opening: str, closing: str) -> bool:
         return head == _mirror(tail[1]) and (len(head) > 1 or head != tail[1])
     if closing in ("fi", "esac", "done"):
         return opening.endswith(("then", "do", "in"))
-    symbols = _head(closing)
-    if len(symbols) > 2 and len(set(symbols)) == 1 and head == _mirror(symbols) != symbols:
-        return True
     return any(_ends(end.match(closing), opening, head) for end in _ENDS)
 
 
@@ -329,8 +326,6 @@ def _ends(found: re.Match[str] | None, opening: str, head: str) -> bool:
     if not head and not name:
         return bool(_WORDS.search(opening))
     rest = opening.lower()[len(head) :]
-    if any(end.match(opening) for end in _ENDS[:1]):
-        return False
     if name:
         return re.search(rf"(?:(?<![a-z])|start|begin){re.escape(name)}", rest[:80]) is not None
     return any(char.isalpha() for char in rest)
@@ -345,9 +340,7 @@ def _mirrors(opening: str, closing: str) -> bool:
         return False
     if len(end) > 1 and (
         head.startswith((end, mirror, "".join(map(_turned, end))))
-        or opening.endswith(mirror)
         or "".join(opening.split()) == mirror
-        or opening.endswith(" " + end)
         or (head[:1] == mirror[0] and head.endswith(mirror[1:]))
         or (len(tail) > 1 and end.startswith(_mirror(tail)))
         or (opening == closing and _COMMENTED_RULE.match(closing))

@@ -28,6 +28,9 @@ FRAMED = [
     ("Example:", "Now."),
     ("Example:\n", "Now."),
     ("Output of " + "x" * 29 + ":", "Now."),
+    ("[answer]", "[/answer]"),
+    ("┌─ old", "└─"),
+    ("╔═ old", "╚═"),
     ("----", "----"),
     ("####", "####"),
     ("{quote", "was it {/quote}"),
@@ -45,7 +48,13 @@ FREE = [
     ("## {a", "## {b"),
     ("if " + "x" * 37, "endif"),
     ("If so.", "endif"),
-    ("Human:\nDo it.\nAI: yes", "Now."),
+    *(
+        (f"Human:\nDo it.\n{name}: yes", "Now.")
+        for name in ("AI", "Assistant", "Answer", "Response", "Action", "Thought")
+    ),
+    ("Human:\nDo it.\n## Final answer:", "Now."),
+    ("<|x|>", "@end y"),
+    ("<answer>", "</answer>"),
     ("Human: do it.", "Now."),
     ("Example: a.py", "Now."),
     ("Example:\nThis.", "Now."),
@@ -77,6 +86,17 @@ def test_lines_that_show_something_frame_it_and_are_named(opening, closing):
 def test_lines_of_prose_frame_nothing(opening, closing):
     at = len(opening) + 1
     assert not [frame for frame in frames(opening, closing) if frame.start <= at < frame.end]
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n    A line.\n\n"])
+def test_what_is_indented_below_a_line_of_markup_belongs_to_it(between):
+    text = f"Text.\n!!! note\n{between}    CALL\n"
+    at = text.index("CALL")
+    (frame,) = find_frames(text, [(at, at + 5)], [])
+    assert frame == (at, at + 5, f"indented below '!!! note' (above line {text.count(chr(10))})")
+    text = text.replace("!!! note", "- an item")
+    at = text.index("CALL")
+    assert not find_frames(text, [(at, at + 5)], [])
 
 
 @pytest.mark.parametrize("line", ["}}}", "was it {/quote}", "-----", "@end example", "endif", "конец"])
