@@ -108,6 +108,8 @@ _TOKEN: Final = lazy(
 _FIRST_TOKEN: Final = lazy(r"<[|｜]?(?:start|begin)", re.IGNORECASE)
 _LAST_TOKEN: Final = lazy(r"end|stop|eo[tm]|suffix|/", re.IGNORECASE)
 _HIDDEN: Final = "\0"
+#: Characters of a line that a refusal shows.
+_WORDS_SHOWN: Final = 40
 
 
 #: A delimited block of AsciiDoc below the line of its attributes, whose delimiters look like rules; and such a rule.
@@ -146,7 +148,7 @@ def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[t
     for found in islice(_DELIMITED.finditer(prose), _DELIMITED_BLOCKS):
         last = re.search(rf"^{re.escape(found[2])}[ \t]*\r?$", prose[found.end() :], re.M)
         if last:
-            what = f"between two lines {found[2][:40]!r} below {found[1][:40]!r}"
+            what = f"between two lines {_cut(found[2])} below {_cut(found[1])}"
             frames.append(Frame(found.start(), found.end() + last.end(), what))
     frames += _next_to(prose)
     opened: list[_Line] = []
@@ -164,8 +166,7 @@ def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[t
             line = opened[at - 1]
             if not _TOKEN.match(closing) or _LAST_TOKEN.search(closing):
                 del opened[at - 1]
-            what = f"between {line.text[:40]!r} (line {line.number}) and {closing[:40]!r} (line {number})"
-            frames.append(Frame(line.start, pos, what))
+            frames.append(_between(line, _Line(start, number, closing), pos))
         elif start < blocks[-1][0]:
             shown = _ITEMS.sub("", raw, count=1).strip()
             mark = shown.rpartition(": ")[2]
@@ -189,10 +190,10 @@ def _next_to(prose: str) -> Iterator[Frame]:
                 yield _behind(above, pos)
             continue
         ruled = not spaced and raw == above.text and _TIGHT_RULE.fullmatch(raw)
-        if between and (ruled or (_alike(above.text, raw) and (_CLOSER.match(raw) or _CLOSED.search(raw)))):
-            what = f"between {above.text[:40]!r} (line {above.number}) and {raw[:40]!r} (line {number})"
-            yield Frame(above.start, pos, what)
-        above, between, spaced = _Line(start, number, raw), False, False
+        last, above = above, _Line(start, number, raw)
+        if between and (ruled or (_alike(last.text, raw) and _CLOSER.match(raw))):
+            yield _between(last, above, pos)
+        between = spaced = False
         if made_up and bare_label(raw.partition(":")[0] + ":") in _OWN:
             yield _behind(made_up, start)
             made_up = None
@@ -203,7 +204,16 @@ def _next_to(prose: str) -> Iterator[Frame]:
 
 
 def _behind(line: _Line, end: int) -> Frame:
-    return Frame(line.start, end, f"behind {line.text[:40]!r} (line {line.number})")
+    return Frame(line.start, end, f"behind {_cut(line.text)} (line {line.number})")
+
+
+def _between(first: _Line, last: _Line, end: int) -> Frame:
+    what = f"between {_cut(first.text)} (line {first.number}) and {_cut(last.text)} (line {last.number})"
+    return Frame(first.start, end, what)
+
+
+def _cut(text: str) -> str:
+    return repr(text.strip()[:_WORDS_SHOWN])
 
 
 def unless_framed(one: RawRequest | Refusal, frames: Sequence[Frame]) -> RawRequest | Refusal:
@@ -236,7 +246,7 @@ def _above(text: str, prose: str, start: int, end: int) -> Frame | None:
     lead = prose[first:start].rpartition(_HIDDEN)[2]
     number = prose.count("\n", 0, start) + 1
     if lead.strip() and text.startswith(_INLINE, start) and not _SENTENCE.fullmatch(lead):
-        return Frame(start, end, f"behind {lead.strip()[:40]!r} on line {number}")
+        return Frame(start, end, f"behind {_cut(lead)} on line {number}")
     opening = text[first:end]
     indent = len(opening) - len(opening.lstrip(" \t")) if not prose[first:start].strip() else 0
     if not indent:
@@ -244,7 +254,7 @@ def _above(text: str, prose: str, start: int, end: int) -> Frame | None:
     for line in reversed(prose[max(0, first - _BEFORE) : first].splitlines()):
         if line.strip() and _HIDDEN not in line and len(line) - len(line.lstrip()) < indent:
             if _OWNS.match(line.strip()):
-                return Frame(start, end, f"indented below {line.strip()[:40]!r} (above line {number})")
+                return Frame(start, end, f"indented below {_cut(line)} (above line {number})")
             break
     before = prose[max(0, first - _BEFORE) : first]
     before = before if first <= _BEFORE else before.partition("\n")[2]
@@ -306,7 +316,7 @@ def _is_led(opening: str, lead: str) -> bool:
 
 def _alike(opening: str, closing: str) -> bool:
     """Return whether the lines next to a request, above and below it, begin alike, with a symbol that is no prose."""
-    if opening == closing or opening[:1] != closing[:1] or len(opening) > _MARKUP_LINE or not _SAME_NEXT.match(closing):
+    if opening == closing or opening[:1] != closing[:1] or len(opening) > _MARKUP_LINE:
         return False
     return bool(_SAME_NEXT.match(opening)) and (closing[0] != "<" or opening[:_TAG_BEGINS] == closing[:_TAG_BEGINS])
 
@@ -339,7 +349,7 @@ def _mirrors(opening: str, closing: str) -> bool:
     if end != mirror and end in opening[1:]:
         return False
     if len(end) > 1 and (
-        head.startswith((end, mirror, "".join(map(_turned, end))))
+        head.startswith((mirror, "".join(map(_turned, end))))
         or "".join(opening.split()) == mirror
         or (head[:1] == mirror[0] and head.endswith(mirror[1:]))
         or (len(tail) > 1 and end.startswith(_mirror(tail)))

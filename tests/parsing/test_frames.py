@@ -31,6 +31,12 @@ FRAMED = [
     ("[answer]", "[/answer]"),
     ("┌─ old", "└─"),
     ("╔═ old", "╚═"),
+    ("⟦old", "⟧"),
+    ("⟧", "⟦"),
+    ("<|tools_prefix|>", "<|tools_suffix|>"),
+    ("<unused1>", "<unused2>"),
+    ("Text.\n----", "----"),
+    ("Text.\n\n----", "----"),
     ("----", "----"),
     ("####", "####"),
     ("{quote", "was it {/quote}"),
@@ -54,6 +60,10 @@ FREE = [
     ),
     ("Human:\nDo it.\n## Final answer:", "Now."),
     ("<|x|>", "@end y"),
+    ("<|im_start|>assistant", "<|im_end|>"),
+    ("x (", "]"),
+    ("x )", "("),
+    ("x >", "<"),
     ("<answer>", "</answer>"),
     ("Human: do it.", "Now."),
     ("Example: a.py", "Now."),
@@ -77,7 +87,8 @@ def frames(opening, closing):
 @pytest.mark.parametrize(("opening", "closing"), FRAMED)
 def test_lines_that_show_something_frame_it_and_are_named(opening, closing):
     found = frames(opening, closing)
-    assert any(opening.partition("\n")[0].rpartition(": ")[2][:40] in frame.what for frame in found), found
+    named = [repr(line.rpartition(": ")[2][:40]) for line in opening.split("\n") if line]
+    assert any(name in frame.what for frame in found for name in named), found
     at = len(opening) + 1
     assert any(frame.start <= at < frame.end for frame in found)
 
@@ -103,3 +114,17 @@ def test_what_is_indented_below_a_line_of_markup_belongs_to_it(between):
 def test_the_quick_look_sees_every_line_that_could_close_a_frame(line):
     assert hides(f"Text.\n{line}\n", 0)
     assert not hides(f"{line}\nText, and more.\n", len(line))
+
+
+def test_what_stands_in_a_fence_frames_nothing():
+    text = "```\nx {\n```\nCALL\n}\n"
+    at = text.index("CALL")
+    assert not find_frames(text, [(at, at + 5)], [(0, at)])
+
+
+@pytest.mark.parametrize(("count", "framed"), [(300, True), (100, False)])
+def test_more_lines_than_can_be_told_apart_frame_all(count, framed):
+    first = "".join(f"@a{number}\n" for number in range(count)) + "Text.\n"
+    text = f"{first}CALL\nText.\n" + "".join(f"@end b{number}\n" for number in range(300))
+    found = find_frames(text, [(len(first), len(first) + 5)], [])
+    assert found == [(0, len(text), "in an answer with more lines of markup than can be told apart")] * framed
