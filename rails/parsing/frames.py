@@ -311,7 +311,7 @@ def _is_led(opening: str, lead: str) -> bool:
     mirror = _mirror(lead)
     if opening.startswith(lead) or lead == "<":
         return opening == lead == mirror
-    return opening.endswith(f" {lead}" if mirror == lead else mirror) or (mirror != lead and opening.startswith(mirror))
+    return opening.endswith(f" {lead}" if mirror == lead else mirror) or opening.startswith(mirror)
 
 
 def _alike(opening: str, closing: str) -> bool:

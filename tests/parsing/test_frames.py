@@ -31,6 +31,10 @@ FRAMED = [
     ("[answer]", "[/answer]"),
     ("┌─ old", "└─"),
     ("╔═ old", "╚═"),
+    ("{{{", "}}};"),
+    ("{- old", "-}"),
+    ("@x a", "@x a"),
+    ("see: foo {", "}"),
     ("⟦old", "⟧"),
     ("⟧", "⟦"),
     ("<|tools_prefix|>", "<|tools_suffix|>"),
@@ -61,6 +65,9 @@ FREE = [
     ("Human:\nDo it.\n## Final answer:", "Now."),
     ("<|x|>", "@end y"),
     ("<|im_start|>assistant", "<|im_end|>"),
+    ("@x a b", "@x a b"),
+    ("/end a", "/end a"),
+    ("{ x }", "}"),
     ("x (", "]"),
     ("x )", "("),
     ("x >", "<"),
@@ -87,7 +94,8 @@ def frames(opening, closing):
 @pytest.mark.parametrize(("opening", "closing"), FRAMED)
 def test_lines_that_show_something_frame_it_and_are_named(opening, closing):
     found = frames(opening, closing)
-    named = [repr(line.rpartition(": ")[2][:40]) for line in opening.split("\n") if line]
+    lines = [line for line in opening.split("\n") if line]
+    named = [repr(line[:40]) for one in lines for line in (one, one.rpartition(": ")[2])]
     assert any(name in frame.what for frame in found for name in named), found
     at = len(opening) + 1
     assert any(frame.start <= at < frame.end for frame in found)
@@ -128,3 +136,24 @@ def test_more_lines_than_can_be_told_apart_frame_all(count, framed):
     text = f"{first}CALL\nText.\n" + "".join(f"@end b{number}\n" for number in range(300))
     found = find_frames(text, [(len(first), len(first) + 5)], [])
     assert found == [(0, len(text), "in an answer with more lines of markup than can be told apart")] * framed
+
+
+def test_a_frame_reaches_from_the_beginning_of_its_first_line_to_the_end_of_its_last():
+    text = "Text.\r\n\r\n{-\r\nCALL\r\n-}\r\nText.\n{-\nCALL\n-}\n"
+    places = [(at, at + 4) for at in (text.index("CALL"), text.rindex("CALL"))]
+    starts = [text.index("{-"), text.rindex("{-")]
+    assert find_frames(text, places, []) == [
+        (starts[0], text.index("Text.\n"), "between '{-' (line 3) and '-}' (line 5)"),
+        (starts[1], len(text), "between '{-' (line 7) and '-}' (line 9)"),
+    ]
+
+
+@pytest.mark.parametrize("token", ["<|a|>", "<｜a｜>", "<start_function_call>", "assistantfinal"])
+@pytest.mark.parametrize(
+    ("lead", "framed"), [("# ", True), ("12 | ", True), ("Now I do it. ", False), ("- Done: ", False)]
+)
+def test_a_request_between_tokens_behind_anything_but_a_sentence_is_framed(token, lead, framed):
+    text = f"Text.\n{lead}{token}\n"
+    at = text.index(token)
+    found = find_frames(text, [(at, len(text))], [])
+    assert found == [(at, len(text), f"behind {lead.strip()!r} on line 2")] * framed
