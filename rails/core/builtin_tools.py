@@ -37,6 +37,8 @@ LIST_FILES: Final = BuiltinTool("list_files", "read")
 SEARCH_FILES: Final = BuiltinTool("search_files", "read")
 N8N_NODE_INFO: Final = BuiltinTool("n8n_node_info", "read", on_files=False)
 EDIT_WORKFLOW: Final = BuiltinTool("edit_workflow", "edit")
+#: The name under which ``write_file`` only creates: it fails when the file exists.
+CREATE: Final = "create"
 WRITE_FILE: Final = BuiltinTool("write_file", "edit", "Creating", by_place=True)
 EDIT_FILE: Final = BuiltinTool("edit_file", "edit", "Editing")
 MULTI_EDIT: Final = BuiltinTool("multi_edit", "edit", "Editing")

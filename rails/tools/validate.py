@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 from rails.core import limits, not_offered
+from rails.core.builtin_tools import CREATE
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.text import one_line, unfenced
@@ -56,7 +57,10 @@ def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tu
     access = definition.access_of(role)
     if access == "none":
         return (_forbidden_tool(raw, definition, registry, role),)
-    examined = examine(definition, raw.parameters, nulls_are_absent=raw.dialect == "native")
+    parameters = raw.parameters
+    if raw.tool_name == CREATE and "create_only" in _properties(definition):
+        parameters = {"create_only": True, **parameters}
+    examined = examine(definition, parameters, nulls_are_absent=raw.dialect == "native")
     if examined.faults:
         return tuple(_refusals(raw, examined.faults))
     return ToolRequest(

@@ -50,8 +50,13 @@ def test_a_valid_request_becomes_a_tool_request_bound_to_its_definition(registry
     [
         ("write_file", {"path": "a", "content": "x"}, {"file_path": "a", "content": "x"}),
         ("pilotwrite", {"path": "a", "content": ""}, {"file_path": "a", "content": ""}),
+        (
+            "create",
+            {"path": "a", "content": "", "create_only": False},
+            {"file_path": "a", "content": "", "create_only": False},
+        ),
         ("Write", {"file_path": "a", "content": ""}, {"file_path": "a", "content": ""}),
-        ("create", {"path": "a", "file_text": "x"}, {"file_path": "a", "content": "x"}),
+        ("create", {"path": "a", "file_text": "x"}, {"file_path": "a", "content": "x", "create_only": True}),
         ("pilotdelete", {"path": "a"}, {"file_path": "a"}),
         (
             "edit_file",
