@@ -49,7 +49,8 @@ _LAST: Final = "ende|fin|fim|fine|конец|结束|結束|終了|끝"
 #: The quick look: a line that could close a frame.
 _CLOSER: Final = lazy(
     rf"^[ \t]*(?!{_PLAIN})"
-    r"((?:[^\w\s]|_)[^\n]{0,99}|\w{1,30}(?:(?![.!?:…]+\r?$)(?:[^\w\s]{2,20}|[^\w\s\x00-\x7f])|[:_](?:end|stop)\b[^\n]{0,60})"
+    r"((?:[^\w\s]|_)[^\n]{0,99}|\w{1,30}(?:(?![.!?:…]+\r?$)(?:[^\w\s]{2,20}|[^\w\s\x00-\x7f]|[\])}])"
+    r"|[:_](?:end|stop)\b[^\n]{0,60}|[ ](?:[Ee]nd|[Ss]top))"
     r"|(?:END|STOP)(?:[ _:-][A-Z _:-]{0,60})?;?|[Ee]nd[ _-]?\w{1,20}|[Ss]top-\w{1,20}"
     rf"|[A-Z][A-Z _-]{{0,60}}[ _:-](?:END|STOP)|fi|esac|done|\w{{0,20}}(?i:{_LAST}))[ \t]*\r?$",
     re.M,
@@ -66,7 +67,7 @@ _SYMBOLS: Final = r"(?P<s>(?:[^\w\s]|_|[ \t]){0,20}?)[ \t]*"
 _ENDS: Final = tuple(
     lazy(rf"{_SYMBOLS}{rest}", re.IGNORECASE)
     for rest in (
-        r"(?<=[^\w\s./~])/[^\w\s]{0,5}(?P<n>[\w:-]+)",
+        r"(?:(?<=[^\w\s./~])|(?<=[^\w\s./~#][ \t]))/[^\w\s]{0,5}(?P<n>[\w:-]+)",
         rf"(?:(?:{_LAST})(?!\w)|end|stop|(?:close|fin|fi|cut|ee)(?![a-z]))(?:[ _:.-]*of(?=[ _-]))?[ _:.-]*(?P<n>\w*)",
         r"(?P<n>\w[\w-]{0,30}?)(?:[_:]|(?<=[^\w\s])[_: .-]+|[_ :-]+(?=END|STOP)|-)(?:end|stop|finish)s?(?![a-z])",
         r"(?P<n>\w{1,20}?)(?:结束|結束|終了|끝)",
@@ -87,6 +88,8 @@ _MARKUP_LINE: Final = 100
 #: Characters of a line without a symbol that ``end`` and its first word may end.
 _SHORT: Final = 40
 _ENDS_PROSE: Final = frozenset(".,:;!?…。：！？)\"'`*_")
+#: What rules between paragraphs are made of.
+_RULES: Final = frozenset("-*=_.|#~")
 _OPENING_END: Final = frozenset("([{`\"'“‘„‚«|>")
 #: A line of markup that what is indented below it belongs to.
 _OWNS: Final = lazy(
@@ -281,6 +284,7 @@ def _ends_open(line: str) -> bool:
 _WORDS: Final = lazy(rf"(?i:(?:\b|_)(?:begin|start)(?:\b|_)|{_FIRST})|\b[A-Z]{3}|\b(?:then|do)\Z")
 
 
+_WORD_END: Final = lazy(r"(\W{0,3}\w{1,20})[ ](?:end|stop)", re.IGNORECASE)
 _COMMENTED_RULE: Final = lazy(r"(?://|[#;%])[ \t]*[-=*_~]{3}")
 
 
@@ -298,9 +302,12 @@ def _pairs(opening: str, closing: str) -> bool:
         return True
     if opening.endswith(" " + closing) and not (closing[0].isalnum() or closing[-1].isalnum()):
         return True
-    tail = re.search(r"\A\w{1,30}([^\w\s]{2,20}|[^\w\s\x00-\x7f])\Z", closing)
+    tail = re.search(r"\A(\w{1,30})([^\w\s]{2,20}|[^\w\s\x00-\x7f]|[\])}])\Z", closing)
     if tail:
-        return head == _mirror(tail[1]) and (len(head) > 1 or head != tail[1])
+        mirror = _mirror(tail[2])
+        return head == mirror and (len(head) > 1 or (head != tail[2] and opening[1:] == tail[1]))
+    if named := _WORD_END.fullmatch(closing):
+        return re.match(rf"{re.escape(named[1])}[ ](?:begin|start)\b", opening, re.IGNORECASE) is not None
     if closing in ("fi", "esac", "done"):
         return opening.endswith(("then", "do", "in"))
     return any(_ends(end.match(closing), opening, head) for end in _ENDS)
@@ -353,7 +360,7 @@ def _mirrors(opening: str, closing: str) -> bool:
         or "".join(opening.split()) == mirror
         or (head[:1] == mirror[0] and head.endswith(mirror[1:]))
         or (len(tail) > 1 and end.startswith(_mirror(tail)))
-        or (opening == closing and _COMMENTED_RULE.match(closing))
+        or (opening == closing and (_COMMENTED_RULE.match(closing) or (len(end) > 2 and end[0] not in _RULES)))
         or (end[0] in "└╚╰┗" and head[:1] == _turned(end[0]))
     ):
         return True

@@ -84,6 +84,11 @@ _FORMS: Final = (
             (r"[-=]{3,40}[ \t]*(\w[^\n]{0,60}?)(?=[ \t]*[-=]{3})", rf"(?:END|/){_OF}NAME"),
         )
     ),
+    (
+        "a block between comments",
+        rf"<!--[ \t]*(?:begin|start)\b[^\n]{{0,80}}-->(?={_EOL})",
+        r"<!--[ \t]*(?:end|stop)\b",
+    ),
     ("a block of Jira", rf"\{{(code|noformat|quote|panel)(?::[^}}\n]{{0,200}})?\}}(?={_EOL})", r"\{NAME\}"),
     (
         "[NAME]",

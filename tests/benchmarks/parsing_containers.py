@@ -562,6 +562,7 @@ FRAMES = (
     ("AS $function$", "$function$"),
     ("As it was: {{#raw}}", "{{/raw}}"),
     ("{{{", "}}} is how it was."),
+    ("<!--BEGIN-->", "<!--END-->"),
     ("-----", "-----"),
     ("*****", "*****"),
     ("Observation:", "Thought: I have it."),
