@@ -9,7 +9,8 @@ from rails.core.lazy_pattern import lazy
 
 #: One of these is in every line that could close a frame.
 ENDS_FRAME: Final = lazy(
-    r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:(?:fi|esac|done|[Ff]in|[Ff]im|[Ss]top)\b|[Ee]nd)|[Кк]онец|结束|結束|終了|끝",
+    r"[^\w\s.,]|_|^[ \t]*\.|END|STOP|\b(?:(?:fi|esac|done|[Ff]in|[Ff]im|[Ss]top)\b|[Ee]nd|[Cc]lose[ _-])"
+    r"|[Кк]онец|结束|結束|終了|끝",
     re.M,
 )
 #: Plain sentences, which hold none.

@@ -343,7 +343,7 @@ OPEN: Final = frozenset(
 _BEGINS: Final = lazy(r"(?:\b|_)(?:begin|start)(?:_|\b)")
 #: Attributes by which an element around an answer is somebody else's.
 _OTHERS_NAME: Final = lazy(rf"[ \t](?:name|from|author|sender)[ \t]*=|[ \t]role[ \t]*=[ \t]*[\"']?{_OTHERS}\b", re.I)
-_ELEMENT: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z][\w.:-]{0,60})((?:[ \t][^<>\n]{0,500})?)>")
+_ELEMENT: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z_][\w.:-]{0,60})((?:[ \t][^<>\n]{0,500})?)>")
 
 
 def find_element(line: str, ours: Collection[str]) -> Container | None:

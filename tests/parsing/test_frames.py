@@ -2,6 +2,7 @@
 
 import pytest
 
+from rails.parsing.frame_hints import ENDS_FRAME, SENTENCES
 from rails.parsing.frames import find_frames, hides
 
 FRAMED = [
@@ -33,6 +34,9 @@ FRAMED = [
     ("╔═ old", "╚═"),
     ("{{{", "}}};"),
     ("BEGIN;", "END;"),
+    ("quote-begin", "quote-end"),
+    ("example.start", "example.stop"),
+    ("open quote", "close quote"),
     ("[old", "old]"),
     ("((((", "(((("),
     ("dnl begin", "dnl end"),
@@ -116,6 +120,14 @@ def test_lines_that_show_something_frame_it_and_are_named(opening, closing):
     assert any(frame.start <= at < frame.end for frame in found)
 
 
+@pytest.mark.parametrize("closing", {closing for _, closing in FRAMED if closing != "Now."})
+def test_the_quick_looks_see_every_line_that_ends_a_frame(closing):
+    for text in (closing, f"Done.\n{closing}\n", f"Done.\n{closing}\r\nMore.\n"):
+        assert not SENTENCES.match(text)
+        assert ENDS_FRAME.search(text)
+        assert hides(text, 0)
+
+
 @pytest.mark.parametrize(("opening", "closing"), FREE)
 def test_lines_of_prose_frame_nothing(opening, closing):
     at = len(opening) + 1
@@ -134,7 +146,7 @@ def test_what_is_indented_below_a_line_of_markup_belongs_to_it(between):
 
 
 @pytest.mark.parametrize("line", ["}}}", "was it {/quote}", "-----", "@end example", "endif", "конец"])
-def test_the_quick_look_sees_every_line_that_could_close_a_frame(line):
+def test_the_quick_look_sees_a_line_that_could_close_a_frame_where_it_looks(line):
     assert hides(f"Text.\n{line}\n", 0)
     assert not hides(f"{line}\nText, and more.\n", len(line))
 
