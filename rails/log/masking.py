@@ -25,7 +25,8 @@ from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
-# Kind, texts of which one must occur (a quick test), and the shape. A group "secret" is the part to mask.
+# Kind, texts of which one must occur (a quick test; for a header, in any case), and the shape. A group "secret" is the
+# part to mask.
 _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ("anthropic", ("sk-ant-",), lazy(r"sk-ant-[A-Za-z0-9_-]{20,}")),
     ("openai", ("sk-",), lazy(r"\bsk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}")),
@@ -71,7 +72,7 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ),
     (
         "header",
-        ("uthorization", "UTHORIZATION"),
+        ("authorization",),
         lazy(
             r"(?i:authorization)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?:(?i:bearer|basic|token)\s+)?"
             r"(?P<secret>[A-Za-z0-9._~+/=-]{8,})"
@@ -79,7 +80,7 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ),
     (
         "header",
-        ("-key", "-Key", "-KEY"),
+        ("api-key",),
         lazy(r"(?i:x-api-key|api-key)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?P<secret>[A-Za-z0-9._~+/=-]{12,})"),
     ),
     ("password", ("://",), lazy(r"://[^/\s:@\"']{1,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
@@ -167,7 +168,8 @@ def _is_random(piece: str) -> bool:
     return len(piece) >= _RANDOM_CHARS and (odd or _HEXADECIMAL.fullmatch(piece) is not None)
 
 
-_TRIGGERS: Final = tuple(dict.fromkeys(trigger for _, triggers, _ in _SHAPES for trigger in triggers))
+_TRIGGERS: Final = tuple(dict.fromkeys(one for kind, some, _ in _SHAPES for one in some if kind != "header"))
+_HEADERS: Final = tuple(one for kind, some, _ in _SHAPES for one in some if kind == "header")
 
 
 _NAME_OR_FILLED_IN: Final = lazy(r"^[A-Za-z_]+\d?(?:[._-][A-Za-z_]+\d?)*$|[${}<>%*]")
@@ -187,6 +189,10 @@ class Masker:
         for trigger in _TRIGGERS:
             if trigger in text:
                 return True
+        lower = text.lower()
+        for header in _HEADERS:
+            if header in lower:
+                return True
         return self._exact is not None and self._exact.search(text) is not None
 
     def text(self, text: str, *, certain: bool = False) -> str:
@@ -200,7 +206,8 @@ class Masker:
         if self._exact is not None:
             text = self._exact.sub(lambda found: self._mark("registered", self._forms[found[0]]), text)
         for kind, triggers, shape in _SHAPES:
-            if any(trigger in text for trigger in triggers):
+            where = text.lower() if kind == "header" else text
+            if any(trigger in where for trigger in triggers):
                 replaced = partial(self._replace, kind, certain)
                 text = shape.sub(replaced, text)
         return text

@@ -108,6 +108,8 @@ HEADERS = [
     "x-api-key",
     "X-Api-Key",
     "API-KEY",
+    "AuThoriZation",
+    "X-aPI-kEY",
 ]
 
 
