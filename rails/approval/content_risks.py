@@ -154,6 +154,8 @@ def _name_risks(change: FileChange, path: str) -> Iterator[Risk]:
     if change.before is None and _VARIABLE.search(path):
         yield Risk("variable_path", path, f"{path} is a folder or file of this very name; no variable is filled in.")
     for part in change.path.parts:
+        if part.isascii():
+            continue
         like = _plain(part)
         if (like != part and like.isascii()) or _SIGNS.search(part) or any(map(_mixed, _WORD.findall(part))):
             yield Risk(
@@ -237,6 +239,8 @@ def _damage(text: str, *, document: bool = False) -> str:
 
 def _secret(text: str) -> str:
     """Return what of a key or token may be shown, or an empty text."""
+    if not _MASKER.may_touch(text) and "«secret:" not in text:
+        return ""
     if found := credential(text):
         return found[0]
     return "" if _MASKER.text(text) == text else "masked in the log"
