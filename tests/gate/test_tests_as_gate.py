@@ -61,7 +61,7 @@ def test_a_suite_that_hangs_is_ended_with_all_that_it_started(suite):
     verdict = suite(("test_a.py", hang + "    time.sleep(8182)\n"), settings="timeout = 3")
     assert "was stopped" in verdict.not_checked[-1].reason
     assert verdict.status == "error"
-    assert not left_running(b"8181")
+    assert not left_running(b"sleep\x008181")
 
 
 def test_the_project_s_threshold_of_coverage_counts(world, suite):

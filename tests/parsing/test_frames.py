@@ -120,7 +120,7 @@ def test_lines_that_show_something_frame_it_and_are_named(opening, closing):
     assert any(frame.start <= at < frame.end for frame in found)
 
 
-@pytest.mark.parametrize("closing", {closing for _, closing in FRAMED if closing != "Now."})
+@pytest.mark.parametrize("closing", sorted({closing for _, closing in FRAMED if closing != "Now."}))
 def test_the_quick_looks_see_every_line_that_ends_a_frame(closing):
     for text in (closing, f"Done.\n{closing}\n", f"Done.\n{closing}\r\nMore.\n"):
         assert not SENTENCES.match(text)
