@@ -40,6 +40,8 @@ def console() -> NoReturn:
             leave.end_process(code)
     except KeyboardInterrupt:
         pass  # nothing was begun yet, or all is done
+    except SystemExit as ended:  # argparse has shown help, or said what is wrong
+        code = ended.code if isinstance(ended.code, int) else EXIT_USAGE
     while not settled:
         try:
             settled = leave.settle_streams(code)

@@ -57,7 +57,10 @@ def end_process(code: int) -> None:
     Taking a whole interpreter apart takes a tenth of what ``ai-rails gate FILE`` takes (``make bench``, startup.py).
     Returns where a thread still works or the output cannot be written: the interpreter's own end deals with both.
     """
-    if _is_waited_for():
+    threading = sys.modules.get("threading")
+    if threading and any(
+        not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()
+    ):
         return
     try:
         atexit._run_exitfuncs()
@@ -66,14 +69,6 @@ def end_process(code: int) -> None:
     except Exception:  # the interpreter's own end says what is wrong
         return
     os._exit(code)
-
-
-def _is_waited_for() -> bool:
-    """Return whether a thread still works that the interpreter waits for at its end."""
-    threading = sys.modules.get("threading")
-    if threading is None:
-        return False
-    return any(not one.daemon for one in threading.enumerate() if one is not threading.main_thread())
 
 
 def settle_streams(code: int) -> bool:
@@ -90,8 +85,9 @@ def settle_streams(code: int) -> bool:
             stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    if ours:  # nothing is left that it could stop, but to wait for threads; taken apart, Python would end by it
-        signal.signal(signal.SIGINT, (lambda *_: os._exit(code)) if _is_waited_for() else signal.SIG_IGN)
+    if ours:  # only waiting for threads is left to stop; taken apart after that, Python would end by it
+        signal.signal(signal.SIGINT, lambda *_: os._exit(code))
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     # Python ends by SIGINT (-2, not ``code``) where Ctrl-C once struck in the ``exec`` of a text, as classes are made
     # while a library is imported, although it was caught. Each further text that is executed makes it forget that.
     exec("")  # noqa: S102 - nothing is executed

@@ -180,9 +180,14 @@ def test_control_c_caught_while_a_library_made_a_class_of_a_text_does_not_change
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_control_c_while_a_command_that_is_done_is_taken_apart_changes_nothing():
-    code = "import os, sys\nfrom rails.commands import leave\nleave.take_interrupts()\n"
+@pytest.mark.parametrize(
+    "main",
+    ["lambda: 3", "lambda: sys.exit(3)", "lambda: threading.Timer(0.01, int).start() or 3"],
+    ids=["returned", "argparse", "a thread is waited for"],
+)
+def test_control_c_while_a_command_that_is_done_is_taken_apart_changes_nothing(main):
+    code = "import os, sys, threading\nfrom rails import cli\n"
     code += "class Last:\n    def __del__(self, kill=os.kill, us=os.getpid()): kill(us, 2)\n"
-    code += "last = Last()\nassert leave.settle_streams(3)\nsys.exit(3)"
+    code += f"last = Last()\ncli.main = {main}\ncli.console()"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert (done.returncode, done.stderr) == (3, b"")
