@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Final, NoReturn
 
@@ -23,6 +24,11 @@ _REPORT: Final = "Set AI_RAILS_DEBUG=1 to see where it happened, and report that
 def console() -> NoReturn:
     """Run the command of this process's own command line and end the process with its exit code."""
     gc.set_threshold(_COLLECT_AFTER)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # closed by who started this: the next file opened would be taken for it
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+            setattr(sys, f"__{name}__", getattr(sys, name))
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":  # paths are UTF-8, as git's are
         os.environ.setdefault("PYTHONIOENCODING", sys.stdout.encoding)
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONUTF8": "1"})  # noqa: S606
@@ -73,17 +79,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = words or (["chat"] if _at_home() else [])
         return _run(words[0], words[1:]) if words and words[0] in VERBS else _explain(words)
     except RailsError as error:
-        print(f"ai-rails: {error}", file=sys.stderr)
+        _say(f"ai-rails: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        print("\nai-rails: stopped. What was approved and written stays; nothing is half done.", file=sys.stderr)
+        _say("\nai-rails: stopped. What was approved and written stays; nothing is half done.")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN
     except OSError as error:
         file = f"{error.filename}: " if error.filename else "" if _is_somewhere() else "the folder that you are in: "
-        print(f"ai-rails: {file}{error.strerror or error}. Nothing more was done.", file=sys.stderr)
+        _say(f"ai-rails: {file}{error.strerror or error}. Nothing more was done.")
         return EXIT_BROKEN
     except Exception as error:
         if os.environ.get("AI_RAILS_DEBUG"):
@@ -91,8 +97,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         from rails.core.text import one_line
 
         words = one_line(f"{type(error).__name__}: {error}".partition("\n")[0], 400)
-        print(f"ai-rails: a fault of AI-Rails itself ({words}). What was written stays. {_REPORT}", file=sys.stderr)
+        _say(f"ai-rails: a fault of AI-Rails itself ({words}). What was written stays. {_REPORT}")
         return EXIT_BROKEN
+
+
+def _say(words: str) -> None:
+    """Tell the operator; where standard error takes nothing, the exit code has to do."""
+    with suppress(OSError):
+        print(words, file=sys.stderr)
 
 
 def _is_somewhere() -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -68,6 +69,13 @@ def test_what_cannot_be_printed_at_the_end_does_not_change_the_exit_code(stream)
     code = f"import sys\nfrom rails import cli\nsys.stdout = {stream}\n{real}cli.main = {said}\ncli.console()\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
     assert done.returncode == 129, done.stderr
+
+
+@pytest.mark.parametrize(("words", "code"), [("--version >&-", 0), ("gate nosuch.py 2>/dev/full", 2)])
+def test_a_stream_that_is_closed_or_full_does_not_change_the_exit_code(tmp_path, environment, words, code):
+    shell = f"{shlex.quote(sys.executable)} -m rails {words}"
+    done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
 
 
 def began(project, environment, url):
