@@ -27,7 +27,7 @@ _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
 #: A line that begins like the rest of a JSON block and not like a sentence.
 REMNANT: Final = lazy(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
 #: A line of JSON outside of any fence that ends within a string: what follows may be the rest of that string.
-_OPEN_STRING: Final = lazy(r"^[^\n`>]*[{,\[\s]\"[\w.-]{1,60}\":[ \t]*\"(?:[^\"\\\n]|\\[^\n])*\n", re.M)
+_OPEN_STRING: Final = lazy(r"^(?:[^\n`>]*(?:[{,\[]|[^\S\n]))?\"[\w.-]{1,60}\":[ \t]*\"(?:[^\"\\\n]|\\[^\n])*\n", re.M)
 _CALL_LIKE: Final = lazy(
     r"""^[^\S\n]*(?:`{3,}|~{3,})[ \t]*json(?:(?!^[^\S\n]*(?:`{3}|~{3})).){0,400}?["']tool(?:_name)?["']\s*:"""
     r"""|^[ \t]*<tool\s+name\s*=""",
