@@ -242,9 +242,10 @@ async function step(selector, by) {
 
 // The next failed turn of those in the page, or of the session where they have no other.
 async function failure(by) {
-  const before = await start();
+  await start();
+  const before = chosen; // the turn's element may be another by now: the list may have been drawn anew meanwhile
   await step("section.turn.bad", by);
-  if (!shown || page.querySelector(".current") !== before) return;
+  if (!shown || chosen !== before) return;
   const inside = by > 0 ? turns.part.last >= turns.part.total : turns.part.first <= 1;
   const from = by > 0 ? turns.part.last : turns.part.first;
   const { seq } = inside ? {} : await get(`/api/failure/${shown.session}?from=${from}&by=${by}`, asked.signal);
