@@ -51,6 +51,7 @@ from rails.models.http import (
     event_status,
     events_of,
     fault,
+    native_call,
     request_text,
     status_error,
     steadied,
@@ -239,14 +240,14 @@ class _Block:
     text: list[str] = field(default_factory=list)
     signature: str = ""
 
-    def part(self) -> MessagePart | None:
+    def part(self, number: int) -> MessagePart | None:
         """Return the finished part, or ``None`` for a kind that is nobody's business here."""
         text = "".join(self.text)
         match self.kind:
             case "text":
                 return TextPart(text) if text else None
             case "tool_use":
-                return NativeCall(str(self.start.get("id", "")), str(self.start.get("name", "")), text)
+                return native_call(self.start.get("id"), number, self.start.get("name"), text)
             case "thinking" if self.signature:  # without it the API would not take the block back
                 thought = {"type": "thinking", "thinking": text, "signature": self.signature}
                 return Opaque(PROVIDER, json.dumps(thought))
@@ -290,7 +291,7 @@ class _Reading:
 
     def answer(self) -> ModelAnswer:
         """Return what has arrived; its stop reason is "cut" unless the stream ended as it should."""
-        parts = tuple(part for _, block in sorted(self._blocks.items()) if (part := block.part()))
+        parts = tuple(part for number, block in sorted(self._blocks.items()) if (part := block.part(number)))
         stopped = self._stop if self.ended else None
         stop, note = ending(_STOPS, stopped, self._chars, self._max_tokens, self._stop_words)
         usage = Usage(

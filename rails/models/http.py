@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, Final, NoReturn
 
 from rails.core import limits
-from rails.core.conversation import Delta, StopReason
+from rails.core.conversation import Delta, NativeCall, StopReason
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
@@ -300,6 +300,13 @@ def status_error(who: str, status: int, detail: str, retry_after: str | None = N
 def event_status(kind: str | None) -> int:
     """Return the HTTP status that an error event of type ``kind`` stands for; unknown ones are passing."""
     return _EVENT_STATUS.get(kind or "", 500)
+
+
+def native_call(id_: object, number: int, name: object, arguments: str) -> NativeCall:
+    """Return a call as it came, with an id of our own where it has none; what is too long in its name or id is none."""
+    id_, name = str(id_ or ""), str(name or "")
+    usable = 0 < len(id_) <= limits.CALL_NAME_CHARS
+    return NativeCall(id_ if usable else f"call_{number}", name[: limits.CALL_NAME_CHARS], arguments)
 
 
 def ending(

@@ -21,7 +21,6 @@ from rails.core.conversation import (
     Message,
     MessagePart,
     ModelAnswer,
-    NativeCall,
     NativeResult,
     StopReason,
     TextDelta,
@@ -34,7 +33,16 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.models.http import ModelServer, echo_arguments, encodable, ending, request_text, steadied, text_in
+from rails.models.http import (
+    ModelServer,
+    echo_arguments,
+    encodable,
+    ending,
+    native_call,
+    request_text,
+    steadied,
+    text_in,
+)
 from rails.models.model import Model
 from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
@@ -176,7 +184,7 @@ class _Reading:
         text = "".join(self._text)
         parts: list[MessagePart] = [TextPart(text)] if text else []
         for number, call in sorted(self._calls.items()):
-            parts.append(NativeCall(call.id or f"call_{number}", call.name, "".join(call.arguments)))
+            parts.append(native_call(call.id, number, call.name, "".join(call.arguments)))
         finish = "content_filter" if self._refusal and self._finish == "stop" else self._finish
         stop, note = ending(_STOPS, finish, self._chars, self._max_tokens, one_line(self._refusal, 300))
         return ModelAnswer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)

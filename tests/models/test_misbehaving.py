@@ -244,3 +244,12 @@ def test_what_is_not_http_is_one_clear_error(raw, provider):
         sent[:] = [answer]
         found = heard(provider, url)
         assert isinstance(found, str) or (found.stop_reason, found.message.parts) == ("cut", ()), answer
+
+
+@pytest.mark.parametrize("provider", WIRES)
+def test_a_call_with_an_endless_name_or_id_is_cut_to_what_can_be_sent_again(provider):
+    long = [NativeCall("i" * 100_000, "n" * 100_000, "{}"), NativeCall("c" * 200, "n" * 200, "{}")]
+    with StubServer([Reply(tuple(long), "tool_use")]) as server:
+        first, second = heard(provider, server.url).message.calls
+    assert (first.name, second) == ("n" * 200, long[1])
+    assert 0 < len(first.id) < 20
