@@ -221,7 +221,7 @@ function goTo(element) {
   element.focus({ preventScroll: true });
 }
 
-// Returns what keys start from. A turn stays that when the list was scrolled elsewhere: it is fetched again.
+// Returns what keys start from: a turn, also when the list was scrolled elsewhere; it is fetched again.
 async function start() {
   if (shown) await turns.idle();
   while (shown && chosen && !page.querySelector(".current")) (await turns.at(chosen))?.classList.add("current");
@@ -240,10 +240,10 @@ async function step(selector, by) {
   if (items[at + by] || !current) goTo(items[at + by] ?? items[0]);
 }
 
-// The next failed turn of those in the page, or of the session where they have no other.
+// The next failed turn of those in the page, or of the session.
 async function failure(by) {
   await start();
-  const before = chosen; // the turn's element may be another by now: the list may have been drawn anew meanwhile
+  const before = chosen;
   await step("section.turn.bad", by);
   if (!shown || chosen !== before) return;
   const inside = by > 0 ? turns.part.last >= turns.part.total : turns.part.first <= 1;
