@@ -80,8 +80,11 @@ class Layer(Closing):
     ) -> None:
         self.project, self._ignored, self.restrictions = project, ignored, restrictions
         self.folder = _own_folder(project)
-        self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Held before it has its name: who finds a lock that nobody holds takes the folder for abandoned.
+        unnamed = self.folder / "new"
+        self._lock = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         lock.acquire(self._lock)
+        unnamed.rename(self.folder / "lock")
         self.turn = threading.Lock()
         self.etc, self.output, self.temporary = (self._made(name) for name in ("etc", "output", "tmp"))
         self.root = self.upper = project

@@ -606,6 +606,24 @@ def test_what_is_no_layer_of_ours_or_has_an_owner_stays(project, tmp_path, monke
     assert not [place for place in held if place.startswith(str(tmp_path / "temporary"))], "no lock is kept open"
 
 
+def test_a_layer_that_is_being_made_is_never_taken_for_an_abandoned_one(project, tmp_path, monkeypatch):
+    import tempfile
+
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    acquire = layers.lock.acquire
+
+    def meanwhile(descriptor):
+        monkeypatch.setattr(layers.lock, "acquire", acquire)
+        (folder,) = (tmp_path / "temporary").iterdir()
+        layers._remove_if_abandoned(folder)  # as another process does that starts just now
+        return acquire(descriptor)
+
+    monkeypatch.setattr(layers.lock, "acquire", meanwhile)
+    with Layer(project) as layer:
+        assert (layer.folder / "lock").exists()
+
+
 def test_what_is_too_deep_for_us_is_removed_by_the_systems_own_program(tmp_path, monkeypatch):
     asked = []
 
