@@ -31,10 +31,11 @@ from rails.parsing.lenient_tokens import CONFIDENCE, Stop
 
 #: One character of a text, as it is written in JSON.
 _CHARACTER: Final = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\?.", re.S)
-_WIDE: Final = str.maketrans("：，、｛｝［］＂", ':,,{}[]"')
+#: Full-width marks that a block can have for its own.
+WIDE: Final = str.maketrans("：，、｛｝［］", ":,,{}[]")
 _WIDE_MARK: Final = lazy("[：，、｛｝［］＂]")
-#: A string, in plain, curly or full-width quotation marks.
-_STRING: Final = lazy(r'"(?:[^"\\]|\\.)*"|([＂“])([^＂“”"\\]*)[＂”]', re.S)
+#: A string, in plain, curly or full-width quotation marks; or a mark that is not closed by its like.
+_STRING: Final = lazy(r'("(?:[^"\\]|\\.)*")|(?:＂|(“))((?:[^＂“”"\\]|\\.)*)(?(2)”|＂)|["＂“”]', re.S)
 _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
 
 
@@ -64,9 +65,12 @@ def _narrowed(text: str) -> ParsedJson | None:
         return None
     pieces, pos = list[str](), 0
     for string in _STRING.finditer(text):
-        pieces += [text[pos : string.start()].translate(_WIDE), f'"{string[2]}"' if string[1] else string[0]]
+        plain, _, inner = string.groups()
+        if plain is None and inner is None:
+            return None  # where its string ends is not known, so neither is which marks are content
+        pieces += [text[pos : string.start()].translate(WIDE), plain or f'"{inner}"']
         pos = string.end()
-    narrow = "".join([*pieces, text[pos:].translate(_WIDE)])
+    narrow = "".join([*pieces, text[pos:].translate(WIDE)])
     found = parse_strict(narrow)
     if not isinstance(found, ParsedJson):
         return None

@@ -22,7 +22,7 @@ from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
 from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Stop, decode_string
 from rails.parsing.readings import JOINED, WHOLE_TEXTS, Undecided, language_of_call, plain, settled, whole_texts_parse
-from rails.parsing.repairs import repair
+from rails.parsing.repairs import WIDE, repair
 from rails.parsing.results import ToolSchemas
 from rails.parsing.text_values import coerced
 
@@ -42,6 +42,7 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
 
     ``keys`` are all names that a key of the block can have; ``item``: the string is an item of an array.
     """
+    raw = raw if raw.isascii() else raw.translate(WIDE)  # a full-width mark may be the block's as well as a plain one
     inner = marks(raw, mark)
     if item and re.search(r",\s*\n", raw):
         return True

@@ -37,6 +37,7 @@ def repaired(text, **options):
         ("{'a': 'it\\'s \"x\"'}", {"a": 'it\'s "x"'}, ["quote_style"]),
         ("{“a”: “b”}", {"a": "b"}, ["quote_style"]),
         ('{"a"：“b：c”，"d"： ［＂e，＂、 1］｝', {"a": "b：c", "d": ["e，", 1]}, ["wide_marks"]),
+        ('{"a"：＂b\\n，\\"：\\"＂｝', {"a": 'b\n，"："'}, ["wide_marks"]),
         ('{"a": True, "b": None}', {"a": True, "b": None}, ["python_literal", "python_literal"]),
         ('{"a": 1 /* x */, // y\n "b": 2 # z\n}', {"a": 1, "b": 2}, ["comment", "comment", "comment"]),
         ("{a: 1, $b-c: 2}", {"a": 1, "$b-c": 2}, ["bare_key", "bare_key"]),
@@ -88,6 +89,7 @@ def test_c4_06_every_repair_has_a_confidence_and_its_place():
         ('{"a": """x"""}', "inner_quotes"),
         ("{\"a\": '''x'''}", "inner_quotes"),
         ('{"a": `x ${y}`}', "syntax"),
+        ('{"a"： ＂b，c"}', "inner_quotes"),
         ('{"a": `x\\d`}', "mixed_escapes"),
         ('{"a": "x"# y"\n}', "inner_quotes"),
         ('{"a": }', "syntax"),
@@ -210,6 +212,7 @@ def test_c4_09_a_missing_content_is_never_set(tools):
         ('"" + x', False),
         ('one \\" and "two"', False),
         ('""x""', False),
+        ('x"，"timeout"："y', False),
     ],
 )
 def test_inner_quotes_are_settled_by_the_schema_or_refused(tools, inner, exact):
