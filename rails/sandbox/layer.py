@@ -17,6 +17,7 @@ import shutil
 import stat
 import threading
 import time
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -79,11 +80,15 @@ class Layer(Closing):
         self, project: Path, ignored: IgnoredBy = lambda _: (), restrictions: Restrictions = UNRESTRICTED
     ) -> None:
         self.project, self._ignored, self.restrictions = project, ignored, restrictions
-        self.folder = _own_folder(project)
+        self.folder = kept_folder("sandbox")
+        self._locks: list[int] = []
+        #: Also where an interrupt comes before the layer is whole, and has an owner.
+        self._end = weakref.finalize(self, _end, self.folder, self._locks)
+        _look_around(self.folder, project)
         # Held before it has its name: who finds a lock that nobody holds takes the folder for abandoned.
         unnamed = self.folder / "new"
-        self._lock = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        lock.acquire(self._lock)
+        self._locks.append(os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        lock.acquire(self._locks[0])
         unnamed.rename(self.folder / "lock")
         self.turn = threading.Lock()
         self.etc, self.output, self.temporary = (self._made(name) for name in ("etc", "output", "tmp"))
@@ -227,10 +232,7 @@ class Layer(Closing):
 
     def close(self) -> None:
         """Remove the layer from the disk."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
-        _remove_all(self.folder)
+        self._end()
 
 
 def _not_looked_at(error: OSError) -> None:
@@ -241,15 +243,19 @@ def _not_looked_at(error: OSError) -> None:
     )
 
 
-def _own_folder(project: Path) -> Path:
-    """Make a private folder outside the project, and remove what killed owners left behind."""
-    folder = kept_folder("sandbox")
+def _look_around(folder: Path, project: Path) -> None:
+    """See that a layer's new folder lies outside the project, and remove what killed owners left behind."""
     if folder.resolve().is_relative_to(project):
         folder.rmdir()
         raise WorkspaceError("The folder for temporary files lies in the project. Set TMPDIR to another one.")
     for other in folder.parent.glob(f"{_PREFIX}*"):
         _remove_if_abandoned(other)  # not the new one, which has no lock yet
-    return folder
+
+
+def _end(folder: Path, locks: list[int]) -> None:
+    while locks:
+        os.close(locks.pop())
+    _remove_all(folder)
 
 
 def _remove_if_abandoned(folder: Path) -> None:

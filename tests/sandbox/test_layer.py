@@ -2,6 +2,7 @@
 
 import os
 import stat
+import tempfile
 
 import pytest
 
@@ -187,11 +188,23 @@ def test_what_is_installed_is_left_alone_at_the_top_and_is_a_file_like_others_be
 def test_what_a_killed_owner_left_is_removed_and_what_is_held_is_not(project):
     with Layer(project) as held:
         left = CopyLayer(project)
-        os.close(left._lock)
-        left._lock = -1  # as the end of a process would
+        os.close(left._locks.pop())  # as the end of a process would
         with Layer(project):
             assert not left.folder.exists()
             assert held.folder.exists()
+
+
+@pytest.mark.parametrize("stage", ["_look_around", "_write_etc"])
+def test_an_interrupt_before_a_layer_is_whole_leaves_nothing(project, monkeypatch, tmp_path, stage):
+    def strike(*_):
+        raise KeyboardInterrupt
+
+    (tmp_path / "there").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "there"))
+    monkeypatch.setattr(layers, stage, strike)
+    with pytest.raises(KeyboardInterrupt):
+        Layer(project)
+    assert not [*(tmp_path / "there").iterdir()]
 
 
 def test_a_folder_for_temporary_files_in_the_project_is_refused(project, monkeypatch):

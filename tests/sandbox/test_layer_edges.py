@@ -600,8 +600,8 @@ def test_what_is_no_layer_of_ours_or_has_an_owner_stays(project, tmp_path, monke
     with Layer(project) as layer:
         assert not abandoned.exists()
         assert all(other.exists() for other in (*others, lured, layer.folder))
-        assert not os.get_inheritable(layer._lock)
-    assert layer._lock == -1, "to be closed once only: its number may be another file's by then"
+        assert not os.get_inheritable(layer._locks[0])
+    assert not layer._locks, "to be closed once only: its number may be another file's by then"
     held = {str(link.readlink()) for link in Path("/proc/self/fd").glob("*") if link.is_symlink()}
     assert not [place for place in held if place.startswith(str(tmp_path / "temporary"))], "no lock is kept open"
 

@@ -196,8 +196,7 @@ def test_the_next_owner_removes_what_a_killed_one_left(label, project, tmp_path,
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left = layer_for(project, label=label)
-    os.close(left._lock)  # as a crash closes it
-    left._lock = -1
+    os.close(left._locks.pop())  # as a crash closes it
     with layer_for(project, label=label) as layer:
         assert not left.folder.exists()
         assert layer.folder.exists()
