@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Final, NoReturn
 
 from rails.commands.verbs import GROUPS, VERBS
-from rails.core.errors import EXIT_BROKEN, EXIT_INTERRUPTED, EXIT_USAGE, RailsError
+from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
 
 #: New objects between two collections: at the usual 700, a short command spends a tenth of its time looking through
 #: modules that it has just loaded.
@@ -35,7 +35,7 @@ def console() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")
-    code, settled = EXIT_INTERRUPTED, False
+    code: int | None = None
     leave = importlib.import_module("rails.commands.leave")
     try:
         leave.take_interrupts()
@@ -44,13 +44,14 @@ def console() -> NoReturn:
         code = main()
         if sys.argv[1:2] in (["apply"], ["gate"], ["hook"], ["parse"]):  # programs wait for them
             leave.end_process(code)
-    except KeyboardInterrupt:
-        pass  # nothing was begun yet, or all is done
+    except KeyboardInterrupt as stopped:  # nothing was begun yet, or all is done
+        code = leave.code_after(str(stopped)) if code is None else code
     except SystemExit as ended:  # argparse has shown help, or said what is wrong
         code = ended.code if isinstance(ended.code, int) else EXIT_USAGE
-    while not settled:
+    while True:
         try:
-            settled = leave.settle_streams(code)
+            code = leave.settle_streams(code)
+            break
         except KeyboardInterrupt:
             continue
     sys.exit(code)
@@ -81,9 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RailsError as error:
         _say(f"ai-rails: {error}")
         return error.exit_code
-    except KeyboardInterrupt:
-        _say("\nai-rails: stopped. What was approved and written stays; nothing is half done.")
-        return EXIT_INTERRUPTED
+    except KeyboardInterrupt as stopped:
+        return _stopped(stopped)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN
@@ -92,6 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"ai-rails: {file}{error.strerror or error}. Nothing more was done.")
         return EXIT_BROKEN
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # it came while Python made a class
+            return _stopped(error.__cause__)
         if os.environ.get("AI_RAILS_DEBUG"):
             raise
         from rails.core.text import one_line
@@ -99,6 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = one_line(f"{type(error).__name__}: {error}".partition("\n")[0], 400)
         _say(f"ai-rails: a fault of AI-Rails itself ({words}). What was written stays. {_REPORT}")
         return EXIT_BROKEN
+
+
+def _stopped(by: KeyboardInterrupt) -> int:
+    _say("\nai-rails: stopped. What was approved and written stays; nothing is half done.")
+    return int(importlib.import_module("rails.commands.leave").code_after(str(by)))
 
 
 def _say(words: str) -> None:

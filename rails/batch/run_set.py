@@ -77,7 +77,7 @@ def run_set(
     """Run what has no result yet, and return what came of it.
 
     ``max_cost`` bounds the money of this run, ``stop_after`` the jobs that fail: then what runs is finished, and
-    nothing more begun. Ctrl-C ends what runs; it is begun anew by the next run.
+    nothing more begun. Ctrl-C or a signal ends what runs; it is begun anew by the next run.
     """
     left, over = unfinished(store, specs, retry)
     before = {spec.name: found for spec in left if retry and (found := store.result(spec.name))}
@@ -102,8 +102,8 @@ def run_set(
             if not (waiting or progress.running) and progress.elsewhere and not progress.stopped:
                 time.sleep(_OTHERS_SECONDS)
                 waiting.extend(_back(store, specs, progress))
-    except KeyboardInterrupt:
-        progress.stopped = "Ctrl-C"
+    except KeyboardInterrupt as stopped:
+        progress.stopped = str(stopped) or "Ctrl-C"
         engine.close(at_once=True)
     finally:
         store.release_all()

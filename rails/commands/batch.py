@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from rails.commands.leave import code_after
 from rails.commands.options import above_zero, add_description, from_one
-from rails.core.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, ModelError, UsageError
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK, ModelError, UsageError
 from rails.core.text import counted, one_line, sha256
 
 if TYPE_CHECKING:
@@ -141,8 +143,8 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     if progress.stopped:
         print(f"stopped: {progress.stopped}. The same command goes on where it stopped.")
     print(f"  report: ai-rails batch report {one_line(store.place)}")
-    if progress.stopped == "Ctrl-C":
-        return EXIT_INTERRUPTED
+    if progress.stopped == "Ctrl-C" or progress.stopped in signal.Signals.__members__:
+        return code_after(progress.stopped)
     return EXIT_FINDINGS if progress.stopped or errors or progress.elsewhere else EXIT_OK
 
 

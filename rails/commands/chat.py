@@ -296,7 +296,9 @@ def _lines(project: Path) -> Callable[[Heard | None], str | None]:
         while True:
             try:
                 return _typed_or_heard(prompt, heard) if heard else prompt.prompt("\n› ")
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as stopped:
+                if stopped.args:  # a signal that ends a program
+                    raise
                 print("Type /quit to leave.")
             except EOFError:
                 return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, LogError, UsageError
+from rails.commands.leave import code_after
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
 from rails.core.text import one_line
 from rails.session.project import state_of
@@ -325,7 +325,7 @@ def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str,
     _summary(screen)
     where = _option_for(project)
     _what_next(session_id, screen, where, paused=True, talks=talks)
-    return EXIT_INTERRUPTED if by == "Ctrl-C" else 128 + signal.Signals[by]
+    return code_after(by)
 
 
 def _summary(screen: ProgressScreen) -> None:

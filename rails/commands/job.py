@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -15,7 +14,6 @@ from rails.agents.template import Agent, named
 from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.event_stream import EventStream
-from rails.commands.leave import interrupted
 from rails.commands.live import ProgressScreen
 from rails.config.prices import PRICES_NAME, load_price_file
 from rails.config.run_defaults import RunDefaults, keep_days, run_defaults
@@ -114,7 +112,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     if resumed:
         _say_resumed(session, resumed, screen)
     try:
-        with log, live, serving(project, screen, log, wanted=options.web), _signals_as_interrupts():
+        with log, live, serving(project, screen, log, wanted=options.web):
             common.listen(approver, log, session.publish)
             ending = _ended(session, resumed)
         return _closed(options, ending, screen, session)
@@ -183,20 +181,6 @@ def _say(screen: ProgressScreen, sentences: Iterable[str], style: str) -> None:
 def _say_resumed(session: Session, resumed: ResumeState, screen: ProgressScreen) -> None:
     screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
     session.publish(SessionResumed(resumed.turns, resumed.advice))
-
-
-@contextlib.contextmanager
-def _signals_as_interrupts() -> Iterator[None]:
-    """Let what ends a program from outside end a session as Ctrl-C does; what is ignored (nohup) stays ignored."""
-    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
-    taken = [one for one, handler in before.items() if handler is signal.SIG_DFL]
-    for one in taken:
-        signal.signal(one, interrupted)
-    try:
-        yield
-    finally:
-        for one in taken:
-            signal.signal(one, signal.SIG_DFL)
 
 
 def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:

@@ -1,4 +1,4 @@
-"""How a process ends: at once where another program waits for it, and by Ctrl-C at any moment."""
+"""How a process ends: at once where another program waits for it, and by Ctrl-C or a signal at any moment."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
-from rails.core.errors import EXIT_INTERRUPTED
+from rails.core.errors import EXIT_BROKEN
 
+#: What ends a program from outside: it ends as Ctrl-C ends it, so that nothing is left.
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 #: Seconds within which a second signal says nothing new.
 _AT_ONCE: Final = 1.0
 _came = -math.inf
@@ -33,9 +35,15 @@ def interrupted(number: int, _frame: object) -> None:
 
 
 def take_interrupts() -> None:
-    """Let Ctrl-C, pressed twice in quick succession, count once; where it is ignored (``nohup``), it stays so."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, interrupted)
+    """Let Ctrl-C and what else ends a program, twice in quick succession, count once; what is ignored stays so."""
+    for number in _ENDS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # else: nohup
+            signal.signal(number, interrupted)
+
+
+def code_after(by: str) -> int:
+    """Return the exit code of what Ctrl-C or a signal of this name stopped: 128 and its number, as shells have it."""
+    return 128 + signal.Signals["SIGINT" if by in ("", "Ctrl-C") else by]
 
 
 @contextmanager
@@ -71,24 +79,29 @@ def end_process(code: int) -> None:
     os._exit(code)
 
 
-def settle_streams(code: int) -> bool:
-    """Give out what is still held: where that fails at the very end, Python would replace the exit ``code`` by 120.
+def settle_streams(code: int) -> int:
+    """Give out what is still held, and return the exit code: ``code``, unless that is 0 and standard output is lost.
 
-    An interrupt may have come while a spinner's stand-in was in the place of a stream. Returns True: all is given out.
+    Python itself would end with 120, as with a broken pipe: whoever closed it has read enough. An interrupt may have
+    come while a spinner's stand-in was in the place of a stream.
     """
-    ours = signal.getsignal(signal.SIGINT) is interrupted
-    if ours:  # nobody takes what is given out
-        signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
+    ours = [number for number in _ENDS if signal.getsignal(number) is interrupted]
+    for number in ours:  # nobody takes what is given out
+        signal.signal(number, lambda number, _frame: os._exit(128 + number))
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
-        except OSError:
+        except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    if ours:  # only waiting for threads is left to stop; taken apart after that, Python would end by it
-        signal.signal(signal.SIGINT, lambda *_: os._exit(code))
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+            if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+                code = code or EXIT_BROKEN
+                with suppress(OSError):
+                    print(f"ai-rails: standard output cannot be written: {error.strerror}", file=sys.stderr)
+    for number in ours:  # only waiting for threads is left to stop; taken apart after that, Python would end by it
+        signal.signal(number, lambda *_: os._exit(code))
+        atexit.register(signal.signal, number, signal.SIG_IGN)
     # Python ends by SIGINT (-2, not ``code``) where Ctrl-C once struck in the ``exec`` of a text, as classes are made
     # while a library is imported, although it was caught. Each further text that is executed makes it forget that.
     exec("")  # noqa: S102 - nothing is executed
-    return True
+    return code

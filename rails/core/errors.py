@@ -30,8 +30,6 @@ EXIT_OK: Final = 0
 EXIT_FINDINGS: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_BROKEN: Final = 3
-#: As shells write it for a program that Ctrl-C ended.
-EXIT_INTERRUPTED: Final = 130
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,11 +71,18 @@ def test_what_cannot_be_printed_at_the_end_does_not_change_the_exit_code(stream)
     assert done.returncode == 129, done.stderr
 
 
-@pytest.mark.parametrize(("words", "code"), [("--version >&-", 0), ("gate nosuch.py 2>/dev/full", 2)])
-def test_a_stream_that_is_closed_or_full_does_not_change_the_exit_code(tmp_path, environment, words, code):
+LOST = b"ai-rails: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [("--version >&-", 0, b""), ("gate nosuch.py 2>/dev/full", 2, b""), ("--version >/dev/full", 3, LOST)],
+)
+def test_a_stream_that_is_closed_or_full_counts_only_where_output_is_lost(tmp_path, environment, words, code, said):
+    """As with git: what was printed to a full disk is no success, and a failure keeps its own exit code."""
     shell = f"{shlex.quote(sys.executable)} -m rails {words}"
     done = subprocess.run(["sh", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"", said)
 
 
 def began(project, environment, url):
