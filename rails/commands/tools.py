@@ -15,7 +15,7 @@ from rails.commands.options import add_description, add_project
 from rails.core.app_dirs import builtin_folder, config_folder
 from rails.core.builtin_tools import READ_FILE
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.json_text import to_json
+from rails.core.json_text import json_object, to_json
 from rails.core.text import counted, one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.data_formats.json_document import JsonError, parse_document
@@ -62,7 +62,7 @@ def _list(options: argparse.Namespace, project: Path) -> int:
     registry = registry_of(project)
     definitions = [registry.definitions[name] for name in registry.names()]
     if options.json:
-        common.print_json([to_json(definition) for definition in definitions])
+        common.print_json([{**json_object(one), "digest": one.digest} for one in definitions])
         return EXIT_OK
     width = max(len(definition.tool_name) for definition in definitions)
     for definition in definitions:

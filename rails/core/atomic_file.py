@@ -45,14 +45,17 @@ def replace_file(
         os.close(folder)
 
 
-def create(folder: int, name: str, data: bytes, *, mode: int = _PRIVATE) -> bool:
-    """Make the file ``name`` in the open ``folder``, complete and on disk. Raises OSError.
+def create(folder: int, name: str, data: bytes, *, mode: int = _PRIVATE, durable: bool = True) -> bool:
+    """Make the file ``name`` in the open ``folder``, complete and, if ``durable``, on disk. Raises OSError.
 
     Returns ``False`` where there is one already; that one stays.
     """
-    with _beside(folder, name, data, mode, durable=True) as temporary:
-        made = _link(folder, temporary, name)
-    os.fsync(folder)
+    made = False
+    if not _is_there(folder, name):
+        with _beside(folder, name, data, mode, durable=durable) as temporary:
+            made = _link(folder, temporary, name)
+    if durable:
+        os.fsync(folder)
     return made
 
 
@@ -100,8 +103,13 @@ def _link(folder: int, temporary: str, name: str) -> bool:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        with contextlib.suppress(FileNotFoundError):
-            os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if _is_there(folder, name):
             return False
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     return True
+
+
+def _is_there(folder: int, name: str) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return bool(os.stat(name, dir_fd=folder, follow_symlinks=False))
+    return False

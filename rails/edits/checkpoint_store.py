@@ -154,8 +154,7 @@ class CheckpointStore:
     def _open(self, workspace: Workspace) -> None:
         """Make the repository where it is missing, and remove what a killed git left in it."""
         state_folder(workspace)
-        for parts in _FOLDERS:
-            workspace.make_folder((".rails", "history.git", *parts))
+        workspace.make_folders((".rails", "history.git", *parts) for parts in _FOLDERS)
         self._own()
         for pattern in _LEFT:
             for left in self.folder.glob(pattern):

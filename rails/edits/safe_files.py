@@ -15,7 +15,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -176,13 +176,24 @@ class Workspace:
 
     def make_folder(self, parts: tuple[str, ...]) -> int:
         """Return the descriptor of a folder, making it and its parents where missing. Raises OSError."""
+        return self.make_folders((parts,))[0]
+
+    def make_folders(self, every: Iterable[tuple[str, ...]]) -> list[int]:
+        """Return the descriptors of folders, made as by ``make_folder``; what got several is synced once."""
+        parents: dict[int, None] = {}
+        made = [self._made(parts, parents) for parts in every]
+        for parent in parents:
+            self.disk.sync(parent)
+        return made
+
+    def _made(self, parts: tuple[str, ...], parents: dict[int, None]) -> int:
         found = self.folder(parts)
         if found is not None:
             return found
-        parent = self.make_folder(parts[:-1])
+        parent = self._made(parts[:-1], parents)
         with suppress(FileExistsError):
             self.disk.make_folder(parts[-1], parent)
-            self.disk.sync(parent)
+            parents[parent] = None
         made = self.folder(parts)
         if made is None:
             raise UnsafeFileError(f"{'/'.join(parts)} vanished while it was being made.")

@@ -244,7 +244,8 @@ def damage_in_words(damages: Sequence[Damage]) -> tuple[str, ...]:
 
 def full(record: Record, state: Path) -> Record:
     """Return ``record`` with the values in its details that live in blobs put back. Raises LogError."""
-    return msgspec.structs.replace(record, details=blobs.expand(record.details, state))
+    details = blobs.expand(record.details, state)
+    return record if details is record.details else msgspec.structs.replace(record, details=details)
 
 
 def blob(state: Path, sha: str) -> bytes:

@@ -65,6 +65,7 @@ class SessionLog(Closing):
         self._broken = ""
         self._lock = threading.RLock()
         self._synced_at = time.monotonic()
+        self._synced = -1  # how many bytes of the file are known to be on the disk
 
     @classmethod
     def create(cls, state: Path, *, session_id: str | None = None, secrets: Sequence[str] = ()) -> SessionLog:
@@ -120,7 +121,7 @@ class SessionLog(Closing):
         """
         with self._lock:
             self._settle()
-            details, body = self._payload(event.to_json())
+            details, body = self._payload(given := event.to_json())
             line, record = event_codec.encode_record(
                 self._position.seq + 1,
                 datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
@@ -138,6 +139,8 @@ class SessionLog(Closing):
             self._write(line)
             self._position, self._next = self._next, None
             self._commit(durable=event.type in DURABLE)
+        if details is given and record.message == event.message:  # read back, it would be the same
+            record.__dict__["event"] = event
         return record
 
     @property
@@ -203,7 +206,7 @@ class SessionLog(Closing):
             raise LogBusyError(f"Sessions are being deleted in {self.state}. Try again when that is done.")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_HOLDER, dir_fd=own)
-        atomic_file.create(own, _HOLDER, f"process {os.getpid()}".encode())
+        atomic_file.create(own, _HOLDER, f"process {os.getpid()}".encode(), durable=False)
 
     def _recover(self) -> None:
         """Find the end of the log; end and mark what a crash tore. Raises LogError for damage further up."""
@@ -236,13 +239,13 @@ class SessionLog(Closing):
 
     def _commit(self, *, durable: bool) -> None:
         now = time.monotonic()
-        if not durable and now - self._synced_at < self.group_s:
+        if self._synced == self._position.offset or (not durable and now - self._synced_at < self.group_s):
             return
         try:
             lock.sync(self._descriptor)
         except OSError as error:  # the kernel may have dropped the data: a second try would only look like success
             self._fail(error)
-        self._synced_at = now
+        self._synced_at, self._synced = now, self._position.offset
 
     def _settle(self) -> None:
         """Bring the position in line with the file, also after an interrupt between writing and counting."""

@@ -149,8 +149,7 @@ class AnswerParser:
 
     def _look_again(self, late: list[ParseEvent]) -> None:
         """Take patches and named blocks of an answer in which nothing was read, and refuse all other calls."""
-        words = "".join(self._prose)
-        if self._requests and not (_MORE.search(words) or any(name in words for name in self._tools)):
+        if self._requests and not _may_hold_more("".join(self._prose), self._tools):
             return  # as beside nearly every request
         from rails.parsing.proposals import second_look
         from rails.parsing.unread_calls import without_blocks
@@ -440,6 +439,11 @@ def _certain_end(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
     return progress is not None and progress.done and not (progress.suspicious or progress.quote or progress.trailing)
 
 
+def _may_hold_more(words: str, tools: ToolSchemas) -> bool:
+    """Whether there may be calls that were not read in what stands beside requests."""
+    return bool(_MORE.search(words)) or any(name in words for name in tools)
+
+
 def _id(outcome: RawRequest | Refusal) -> str:
     return outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
 
@@ -456,19 +460,27 @@ def parse(
     calls: Sequence[NativeCall] = (),
     id_prefix: str = "r",
     dialects: Collection[str] = (),
+    report_unread_calls: bool = False,
+    proposed_to: ToolSchemas | None = None,
 ) -> ParsedAnswer:
     """Read a whole answer. ``None`` and empty text give an empty result.
 
     ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the
     JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls;
-    ``dialects`` names further wire formats to read. Raises TypeError for what is not text.
+    the others are those of :class:`AnswerParser`. Raises TypeError for what is not text.
     """
     if type(text) is str and finish in NORMAL_STOPS and not (calls or dialects) and len(text) <= limits.ANSWER_CHARS:
         found = read_plain(text, tools, id_prefix)
-        if found is not None:
+        if found is not None and not (report_unread_calls and found.requests and _may_hold_more(found.prose, tools)):
             return found
     if text is not None and not isinstance(text, str | bytes):
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
-    reader = AnswerParser(tools, id_prefix=id_prefix, dialects=dialects)
+    reader = AnswerParser(
+        tools,
+        id_prefix=id_prefix,
+        dialects=dialects,
+        report_unread_calls=report_unread_calls,
+        proposed_to=proposed_to,
+    )
     signals = reader._feed(text, whole=True) if text else []
     return reader._flush(finish, calls, signals)

@@ -25,7 +25,7 @@ from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
-from rails.session.answer_reader import AnswerReader
+from rails.session.answer_reader import read_whole
 from rails.session.ask_approval import unlisted
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
@@ -419,9 +419,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
-    reader = AnswerReader(context, resumed.turns, live=False)
-    reader.feed(answer.message.text)
-    found = reader.finish(answer)
+    found = read_whole(context, resumed.turns, answer, context.model.name)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
         return carry_out(context, answer, found, resumed.messages, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
@@ -433,7 +431,5 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
 
 def _native_ids(context: TurnContext, turns: int, answer: ModelAnswer) -> Mapping[str, str]:
     """Return the provider's id of each native call of an answer that was read before."""
-    reader = AnswerReader(context, turns, live=False)
-    reader.feed(answer.message.text)
-    found = reader.finish(answer)
+    found = read_whole(context, turns, answer, context.model.name)
     return {} if isinstance(found, RequestResult) else found.native_ids

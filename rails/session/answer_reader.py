@@ -1,14 +1,15 @@
-"""Reads an answer while it comes: its requests are found, shown, and the gate begins on their files."""
+"""Reads an answer: while it comes, its requests are found, shown, and the gate begins on their files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from rails.core import limits
 from rails.core.conversation import ModelAnswer
 from rails.parsing.call_formats.forms import dialects_of
-from rails.parsing.parse import AnswerParser
+from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.results import ParsedAnswer, ParseEvent
 from rails.session import prefetch
 from rails.session.faults import attempted
@@ -18,28 +19,43 @@ from rails.session.turn_context import TurnContext
 
 #: Beginnings and ends of requests that are shown while they come; nobody follows more.
 _ANNOUNCED: Final = 4 * limits.REQUESTS_PER_ANSWER
+_DOING: Final = "your answer was read"
+
+
+def read_whole(
+    context: TurnContext, number: int, answer: ModelAnswer, written_by: str = ""
+) -> ParsedAnswer | RequestResult:
+    """Return what was found in an answer that was given before, or what its author is told of a fault of ours.
+
+    ``number`` is the turn's; ``written_by`` is the model's name, if its forms of calls are to be read, too.
+    """
+    text, finish, calls = answer.message.text, answer.stop_reason, answer.message.calls
+    options = _options(context, number, written_by)
+    step = partial(parse, text, context.registry.shapes(), finish=finish, calls=calls, **options)
+    return attempted(context.publish, (), _DOING, step)
+
+
+def _options(context: TurnContext, number: int, model: str) -> dict[str, Any]:
+    return {
+        "id_prefix": f"t{number}.",
+        "dialects": {*context.dialects, *context.agent.dialects, *(dialects_of(model) if model else ())},
+        "report_unread_calls": True,
+        "proposed_to": context.registry.shapes(context.agent.name),
+    }
 
 
 class AnswerReader:
     """The requests of one answer. After a fault of ours the rest is only kept, and the answer counts as unread.
 
-    ``number`` is the turn's, and begins the ids of the requests. An answer that is not ``live`` was given before:
-    nothing of it is shown while it is read.
+    ``number`` is the turn's, and begins the ids of the requests.
     """
 
-    def __init__(self, context: TurnContext, number: int, *, live: bool = True) -> None:
+    def __init__(self, context: TurnContext, number: int) -> None:
         self._context = context
-        self._live = live
+        self._live = True
         self._fault: RequestResult | None = None
         self._announced = 0
-        dialects = {*context.dialects, *context.agent.dialects, *(dialects_of(context.model.name) if live else ())}
-        self._parser = AnswerParser(
-            context.registry.shapes(),
-            id_prefix=f"t{number}.",
-            dialects=dialects,
-            report_unread_calls=True,
-            proposed_to=context.registry.shapes(context.agent.name),
-        )
+        self._parser = AnswerParser(context.registry.shapes(), **_options(context, number, context.model.name))
 
     def feed(self, text: str) -> None:
         """Take the next piece."""
@@ -60,7 +76,7 @@ class AnswerReader:
         return self._fault or found[0]
 
     def _read(self, step: Callable[[], None]) -> None:
-        outcome = attempted(self._context.publish, (), "your answer was read", step)
+        outcome = attempted(self._context.publish, (), _DOING, step)
         self._fault = outcome if isinstance(outcome, RequestResult) else None
 
     def _pass_on(self, found: Sequence[ParseEvent]) -> None:

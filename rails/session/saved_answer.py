@@ -45,15 +45,14 @@ from rails.log.writer import SessionLog
 from rails.models.model import Model
 from rails.parsing.parse import parse
 from rails.parsing.results import ParsedAnswer
-from rails.session.answer_reader import AnswerReader
+from rails.session.answer_reader import read_whole
 from rails.session.contained import ran_contained
-from rails.session.feedback import RequestResult
 from rails.session.job import SessionJob, log_session_start
 from rails.session.opened import OpenSession, both
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
 from rails.session.turn import Turn, carry_out
-from rails.session.turn_context import Correction, TurnContext, ms_since
+from rails.session.turn_context import Correction, ms_since
 from rails.tools.registry import Registry
 from rails.tools.validate import validate
 
@@ -268,7 +267,7 @@ class Proposals:
         context = self.session.context(self.job.tasks[0][0])
         self.session.publish(LlmResponse.of(self.author, answer))
         self.became.append("error")  # until it is known; an exception leaves it so
-        turn = carry_out(context, answer, found or _read(context, next(self._numbers), answer))
+        turn = carry_out(context, answer, found or read_whole(context, next(self._numbers), answer))
         became = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became[-1] = became.status
         return turn, became
@@ -298,12 +297,6 @@ class Proposals:
 
 def _native(raw: RawRequest) -> NativeCall:
     return NativeCall(raw.id, raw.tool_name, json.dumps(dict(raw.parameters), ensure_ascii=False))
-
-
-def _read(context: TurnContext, number: int, answer: ModelAnswer) -> ParsedAnswer | RequestResult:
-    reader = AnswerReader(context, number, live=False)
-    reader.feed(answer.message.text)
-    return reader.finish(answer)
 
 
 def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:

@@ -32,8 +32,8 @@ class DefinitionReader(Fields):
     #: Whether its schemas are looked into. Those that come with AI-Rails are by its tests, not at every start.
     checks_schemas = True
 
-    def definition(self, source: str, digest: str) -> Definition | None:
-        """Return the definition, or ``None`` when a mistake makes it impossible to build one."""
+    def definition(self, source: str, text: str) -> Definition | None:
+        """Return the definition, or ``None`` when a mistake makes it impossible; ``text`` is the file's."""
         if self.problems:
             return None
         self.keys()
@@ -57,7 +57,7 @@ class DefinitionReader(Fields):
             timeout_s=self._timeout(),
             examples=self._examples(),
             source=source,
-            digest=digest,
+            text=text,
             secrets=self.names("secrets", VARIABLE),
             always_asks=self.choice("approval", ("by_role", "ask")) == "ask" or self._is_destructive(),
             drops_unknown=self.choice("unknown_parameters", ("refuse", "drop")) == "drop",

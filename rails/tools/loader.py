@@ -19,7 +19,7 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import DefinitionError
 from rails.core.plain_file import read_ordinary
-from rails.core.text import counted, sha256
+from rails.core.text import counted
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
@@ -131,9 +131,7 @@ def read_definition(
         return None, (Mistake(source, error.line, "", f"the file is not JSON: {error.message}", error.fix),)
     reader = DefinitionReader(document.value, frozenset(role_slug(role) for role in roles))
     reader.checks_schemas = check_schemas
-    definition = reader.definition(source, _digest(document.value))
-    if definition is not None:
-        definition = replace(definition, text=text)
+    definition = reader.definition(source, text)
     mistakes = tuple(_locate(source, document, reader))
     return (None if mistakes else definition), mistakes
 
@@ -150,11 +148,6 @@ def place_text(place: JsonPlace) -> str:
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
-
-
-def _digest(value: Json) -> str:
-    canonical = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return sha256(canonical.encode("utf-8", "surrogatepass"))
 
 
 def _files(path: Path) -> list[Path]:
@@ -190,7 +183,8 @@ def _read_folders(
         found, wrong = _read_folder(folder, known, frozenset(links), check_values=thorough or not shipped)
         mistakes += wrong
         for definition in found:
-            one = replace(definition, trusted=shipped or own or definition.digest in trusted)
+            known_good = shipped or own or definition.digest in trusted
+            one = definition if known_good else replace(definition, trusted=False)
             if isinstance(one.transport, Command | Mcp) and not (shipped or own):
                 # Nobody but the project says what this starts, so it starts in the sandbox, trusted or not.
                 one = replace(one, transport=replace(one.transport, contained=True))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
 from rails.core.dataclass import dataclass, field, replace
+from rails.core.text import sha256
 from rails.core.tool_request import Effect, Json, ToolResult
+from rails.data_formats.json_document import parse_document
 
 #: Whether an agent may use a tool without asking, only after a human agreed, or not at all.
 Access = Literal["free", "ask", "none"]
@@ -105,8 +107,7 @@ class Definition:
     ``request_schema`` is what a request's parameters must satisfy. ``access`` and ``guidance`` are keyed
     by role slug, with ``"*"`` for every other role. ``aliases`` maps a dotted path that models also use to
     the parameter it means, with ``[]`` for the items of a list. ``mistaken_names`` are names that are not
-    accepted and are answered with this tool's. ``digest`` is the SHA-256 of the file's canonical JSON,
-    ``text`` the file as it was read.
+    accepted and are answered with this tool's. ``text`` is the file as it was read.
     """
 
     tool_name: str
@@ -123,14 +124,18 @@ class Definition:
     timeout_s: float
     examples: tuple[Mapping[str, Json], ...]
     source: str
-    digest: str
+    text: str = field(repr=False)
     secrets: tuple[str, ...] = ()
     always_asks: bool = False
     drops_unknown: bool = False
     mistaken_names: tuple[str, ...] = ()
     trusted: bool = True
     annotations: Mapping[str, Json] = field(default_factory=dict)
-    text: str = field(default="", repr=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file's canonical JSON."""
+        return _digest(self.text)
 
     def access_of(self, role: str) -> Access:
         """Return what ``role`` may do with this tool; a role that is not named may do nothing.
@@ -155,6 +160,12 @@ class Definition:
         """Return the tool as a provider's native tools want it."""
         schema = json.dumps(self.request_schema, ensure_ascii=False, separators=(",", ":"))
         return ToolSpec(self.tool_name, self.description, schema)
+
+
+@lru_cache(1024)
+def _digest(text: str) -> str:
+    canonical = json.dumps(parse_document(text).value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return sha256(canonical.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,12 +55,24 @@ class Judge:
         return Decision("approve", "", "judge")
 
 
+GLM = """\
+<tool_call>write_file
+<arg_key>file_path</arg_key>
+<arg_value>notes.txt</arg_value>
+<arg_key>content</arg_key>
+<arg_value>new</arg_value>
+</tool_call>
+"""
+
+
+def record(file, answers):
+    lines = (json.dumps({"agent": "coder", "role": "assistant", "content": text}) for text in answers)
+    file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
 @pytest.fixture
 def run(tmp_path):
-    (tmp_path / "answers.jsonl").write_text(
-        "".join(json.dumps({"agent": "coder", "role": "assistant", "content": text}) + "\n" for text in ANSWERS),
-        "utf-8",
-    )
+    record(tmp_path / "answers.jsonl", ANSWERS)
 
     def fresh(name):
         project = tmp_path / name
@@ -69,11 +81,11 @@ def run(tmp_path):
         (project / "greet.txt").write_text(GREET, "utf-8")
         return project
 
-    def go(project, *, kill_after=None, resume=False):
+    def go(project, *, kill_after=None, resume=False, recording="answers.jsonl"):
         own = project / "mcp_definitions"  # as the user's own: what it starts is not contained
         registry = registry_with(own, trusted_folders=[own])
         agents = shipped_agents()
-        model = open_model(f"recorded:{tmp_path / 'answers.jsonl'}")
+        model = open_model(f"recorded:{tmp_path / recording}")
         job = SessionJob(project, (("coder", "the task"),))
         seen = []
 
@@ -137,3 +149,14 @@ def test_a_command_in_doubt_is_told_to_the_agent(run):
     log_path, _ = run(project, resume=True)
     told = [record.details["text"] for record in read_strict(log_path) if record.event_type == "FEEDBACK_SENT"]
     assert "nobody knows whether it finished" in told[-1]
+
+
+def test_an_answer_in_a_models_own_form_is_read_so_after_a_kill_too(run, tmp_path):
+    record(tmp_path / "glm-5.jsonl", [GLM, "Done."])
+    _, records = run(run.fresh("whole"), recording="glm-5.jsonl")
+    answered = 1 + [record.event_type for record in records].index("LLM_RESPONSE")
+    project = run.fresh("killed")
+    with pytest.raises(Killed):
+        run(project, recording="glm-5.jsonl", kill_after=answered)
+    run(project, recording="glm-5.jsonl", resume=True)
+    assert files_of(project)["notes.txt"] == b"new"

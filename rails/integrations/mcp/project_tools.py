@@ -171,7 +171,7 @@ def _own(like: Definition) -> dict[str, Definition]:
     """Return the tools of the server itself, as the file beside this one describes them; ``like`` is one of them."""
     plain = replace(like, guidance={}, aliases={}, tool_aliases=(), mistaken_names=(), examples=())
     described = json.loads((Path(__file__).parent / "tools.json").read_text("utf-8"))
-    own = {one["tool_name"]: replace(plain, digest=one["tool_name"], **one) for one in described}
+    own = {one["tool_name"]: replace(plain, text=json.dumps(one), **one) for one in described}
     return {name: replace(one, access={ANY_ROLE: "free"}) for name, one in {**own, like.tool_name: like}.items()}
 
 
