@@ -304,7 +304,7 @@ def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], 
 def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
     """Open a session's log again ("": the last one's) and say where it stands. Raises UsageError."""
     state = state_of(project)
-    known = sessions(state)
+    known = [one for one in sessions(state) if one.size]  # in an empty log nothing was begun
     if not known:
         raise UsageError(f"There is no session in {project}. Start one with ai-rails run.")
     session_id = name or known[-1].session_id
@@ -314,7 +314,13 @@ def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeSta
         hint = advice if " " in name else ""
         raise UsageError(f"There is no session {one_line(name)!r}. The last one is {last}.{hint}")
     log = SessionLog.reopen(state, session_id)
-    standing = where(project, log)
+    try:
+        standing = where(project, log)
+    except UsageError as error:  # its start was torn
+        log.close()
+        before = [one.session_id for one in known if one.session_id < session_id]
+        hint = f" The session before it: ai-rails run --resume {before[-1]}" if before else ""
+        raise UsageError(f"{error}{hint}") from error
     if standing.ended and standing.stopped == "gave_up":
         # The agent had given up; that a human resumes the session means that it must try again.
         return log, replace(standing, ended=False, stopped="", again=True, advice=advice)

@@ -175,7 +175,8 @@ def chosen_session(state: Path, wanted: str) -> SessionSummary:
     known = sessions(state)
     if not known:
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
-    name = known[-1].session_id if wanted == "last" else wanted
+    begun = [session for session in known if session.size] or known
+    name = begun[-1].session_id if wanted == "last" else wanted
     for session in known:
         if session.session_id == name:
             return session
@@ -185,4 +186,4 @@ def chosen_session(state: Path, wanted: str) -> SessionSummary:
     if alike:
         some = ", ".join(session.session_id for session in alike[-3:])
         raise UsageError(f"{len(alike)} sessions fit {one_line(name)!r}, such as {some}. Name one in full.")
-    raise UsageError(f"There is no session {one_line(name)!r}. The last one is {known[-1].session_id}.")
+    raise UsageError(f"There is no session {one_line(name)!r}. The last one is {begun[-1].session_id}.")

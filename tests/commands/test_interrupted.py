@@ -10,6 +10,11 @@ import time
 
 import pytest
 
+from rails.commands.job import reopen
+from rails.commands.log import chosen_session
+from rails.core.errors import UsageError
+from rails.log.writer import SessionLog
+from rails.session.job import SessionJob, log_session_start
 from rails.testing import StubServer, says
 from tests import warm
 from tests.commands.terminal import Terminal, model_at
@@ -122,3 +127,19 @@ def test_resume_goes_to_the_same_server_if_this_user_chose_it(tmp_path, environm
     else:
         assert "does not show that you chose them" in done.stdout
         assert asked == 1
+
+
+def test_a_log_that_was_not_begun_does_not_hold_up_the_last_session(tmp_path):
+    """One that Ctrl-C left empty is passed over; one whose start was torn names the session before it."""
+    state = tmp_path / ".rails"
+    with SessionLog.create(state, session_id="a") as log:
+        log_session_start(SessionJob(tmp_path, (("coder", "x"),)), log, "m")
+    SessionLog.create(state, session_id="b").close()
+    log, standing = reopen(tmp_path, "", "")
+    log.close()
+    assert (log.session_id, standing.tasks) == ("a", (("coder", "x"),))
+    assert chosen_session(state, "last").session_id == "a"
+    (state / "sessions/b/log.jsonl").write_text('{"seq"')
+    SessionLog.reopen(state, "b").close()
+    with pytest.raises(UsageError, match=r"has no start.*The session before it: ai-rails run --resume a$"):
+        reopen(tmp_path, "", "")
