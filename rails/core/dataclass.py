@@ -2,12 +2,12 @@
 
 The standard library writes the methods of each class as text and compiles them where the module is imported:
 0.5 to 1 ms for a class, and 8 ms for what it needs to do so. Forty such classes were a third of a short command.
-Here the methods are closures, so that a class costs some 40 µs and an instance half a microsecond more. A class
-of which many instances are made gets the standard library's methods after all, which are compiled then. What
-:mod:`dataclasses` and :mod:`inspect` want to know of a class is made when they ask.
+Here the methods are closures, made when one of them is first called, so that a class costs some 15 µs and an instance
+half a microsecond more. A class of which many instances are made gets the standard library's methods after all, which
+are compiled then. What :mod:`dataclasses` and :mod:`inspect` want to know of a class is made when they ask.
 
 The standard library's meaning of all that is accepted; what is not (no ``slots``, ``__post_init__``, ``ClassVar``,
-``kw_only`` …) is a TypeError at the class. To type checkers these are the standard library's own.
+``kw_only`` …) is a TypeError, at the class or at its first use. To type checkers these are the standard library's own.
 
 ``NamedTuple`` is the one of :mod:`typing`, made in a third of the time: there every annotation is compiled.
 """
@@ -19,6 +19,7 @@ import re
 import reprlib
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from operator import attrgetter, ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -27,6 +28,7 @@ __all__ = ["NamedTuple", "dataclass", "field", "fields_of", "replace"]
 _MISSING: Final[Any] = object()
 _PLAN: Final = "__value_plan__"
 _COMPARISONS: Final = {"__lt__": lt, "__le__": le, "__gt__": gt, "__ge__": ge}
+_TOLD: Final = ("__match_args__", "__dataclass_fields__", "__dataclass_params__", "__signature__")
 #: So many instances later, what the closures cost is what compiling the methods would have cost.
 _MANY: Final = 2_000
 #: Kinds of fields that are none of ours, as annotations name them.
@@ -50,16 +52,31 @@ class _Field:
 
 
 class _Plan:
-    """The fields of a class in order, with their annotations, and how it was asked for."""
+    """The fields of a class in order, with their annotations, and how it was asked for; read at the first use."""
 
-    def __init__(self, fields: Mapping[str, tuple[str, _Field]], flags: Mapping[str, bool]) -> None:
-        self.fields, self.flags = fields, flags
+    fields: Mapping[str, tuple[str, _Field]]
+    names: tuple[str, ...]
+    places: Mapping[str, int]
+    defaults: list[object]
+    open: list[tuple[int, Any]]
+    values: Callable[[Any], FieldValues]
+    #: The class that is made with it.
+    cls: type
+
+    def __init__(self, given: Mapping[str, object], flags: Mapping[str, bool]) -> None:
+        self.given, self.flags = given, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _Plan.__annotations__:
+            raise AttributeError(name)
+        self.fields = fields = _in_order(self.cls, {**_inherited(self.cls, self.flags), **_own(self.cls, self.given)})
         self.names = tuple(fields)
         self.places = {name: place for place, name in enumerate(fields)}
         self.defaults = [one.default for _, one in fields.values()]
         everyone = enumerate(one for _, one in fields.values())
         self.open = [(place, one.default_factory) for place, one in everyone if one.default is _MISSING]
         self.values = _getter(self.names)
+        return self.__dict__[name]
 
     def complete(self, owner: str, given: Sequence[object], named: Mapping[str, object]) -> list[Any]:
         """Return a value for each field. Raises TypeError as a function with these parameters does."""
@@ -118,34 +135,36 @@ def _made(cls: type, flags: Mapping[str, bool]) -> type:
     """Return ``cls`` anew, with slots and the methods that it doesn't have."""
     if hasattr(cls, "__post_init__"):
         raise TypeError(f"{cls.__name__}: __post_init__ is not for a class of rails.core.dataclass")
-    inherited: dict[str, tuple[str, _Field]] = {}
+    namespace = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
+    own = cls.__annotations__
+    plan = _Plan({name: namespace.pop(name) for name in own if name in namespace}, flags)
+    inherited = {name for base in cls.__mro__[1:] if (above := base.__dict__.get(_PLAN)) for name in above.names}
+    namespace["__slots__"] = tuple(name for name in own if name not in inherited)
+    namespace = {**_shared(**flags), _PLAN: plan, **namespace}
+    plan.cls = made = type(cls)(cls.__name__, cls.__bases__, namespace)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _inherited(cls: type, flags: Mapping[str, bool]) -> dict[str, tuple[str, _Field]]:
+    found: dict[str, tuple[str, _Field]] = {}
     for base in cls.__mro__[:0:-1]:
         plan = base.__dict__.get(_PLAN)
         if plan is None and "__dataclass_fields__" in base.__dict__:
             raise TypeError(f"{cls.__name__}: {base.__name__} is a dataclass of the standard library")
         if plan is not None and plan.flags["frozen"] != flags["frozen"]:
             raise TypeError(f"{cls.__name__}: frozen and not frozen classes cannot inherit from each other")
-        inherited.update(plan.fields if plan is not None else {})
-    namespace = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
-    own = _own_fields(cls, namespace)
-    plan = _Plan(_in_order(cls, {**inherited, **own}), flags)
-    namespace["__slots__"] = tuple(name for name in own if name not in inherited)
-    closures = _methods(plan)
-    namespace = {**closures, **namespace}
-    made = type(cls)(cls.__name__, cls.__bases__, namespace)
-    made.__qualname__ = cls.__qualname__
-    if "__init__" not in namespace:
-        closures["__init__"] = made.__init__ = _init(plan, made, closures)  # type: ignore[misc]
-    return made
+        found.update(plan.fields if plan is not None else {})
+    return found
 
 
-def _own_fields(cls: type, namespace: dict[str, Any]) -> dict[str, tuple[str, _Field]]:
-    """Take the fields' defaults out of the class and return the fields."""
+def _own(cls: type, given: Mapping[str, object]) -> dict[str, tuple[str, _Field]]:
+    """Return the fields that the class itself declares."""
     own: dict[str, tuple[str, _Field]] = {}
     if unknown := _UNKNOWN.search(annotations := str(cls.__annotations__)):
         raise TypeError(f"{cls.__name__}: {unknown[0]} is not for a class of rails.core.dataclass: {annotations}")
     for name, annotation in cls.__annotations__.items():
-        value = namespace.pop(name, _MISSING)
+        value = given.get(name, _MISSING)
         one = value if isinstance(value, _Field) else _Field(value, _MISSING, True, True)
         if one.default is not _MISSING and type(one.default).__hash__ is None:
             raise ValueError(
@@ -164,18 +183,43 @@ def _in_order(cls: type, fields: Mapping[str, tuple[str, _Field]]) -> Mapping[st
     return fields
 
 
-def _methods(plan: _Plan) -> dict[str, Any]:
-    compared = _getter(tuple(name for name, (_, one) in plan.fields.items() if one.compare))
-    found: dict[str, Any] = {_PLAN: plan, "__match_args__": plan.names, "__replace__": _replace, "__repr__": _repr}
-    found |= {name: _Told(plan) for name in ("__dataclass_fields__", "__dataclass_params__", "__signature__")}
-    if plan.flags["eq"]:
-        found["__eq__"] = _eq(compared)
-        found["__hash__"] = _hash(compared) if plan.flags["frozen"] else None
-    if plan.flags["order"]:
-        found |= {name: _ordered(name, compared) for name in _COMPARISONS}
-    if plan.flags["frozen"]:
+@cache
+def _shared(*, frozen: bool, eq: bool, order: bool) -> Mapping[str, object]:
+    """Return what all classes that are asked for alike begin with."""
+    found: dict[str, object] = {"__replace__": _replace, "__repr__": _repr, "__init__": _FIRST["__init__"]}
+    found |= {name: _Told(name) for name in _TOLD}
+    if eq:
+        found |= {"__eq__": _FIRST["__eq__"], "__hash__": _FIRST["__hash__"] if frozen else None}
+    if order:
+        found |= {name: _FIRST[name] for name in _COMPARISONS}
+    if frozen:
         found |= {"__setattr__": _no_set, "__delattr__": _no_delete}
         found |= {"__getstate__": _state, "__setstate__": _set_state}
+    return found
+
+
+def _first(name: str) -> Callable[..., Any]:
+    """Return the method with which a class begins: it makes the class's own ones and passes the call on."""
+
+    def method(self: object, /, *args: Any, **named: Any) -> Any:
+        cls = next(one for one in type(self).__mro__ if one.__dict__.get(name) is method)
+        closures = _methods(cls.__dict__[_PLAN])
+        for one, closure in closures.items():
+            if cls.__dict__.get(one) is _FIRST[one]:
+                setattr(cls, one, closure)
+        return closures[name](self, *args, **named)
+
+    return method
+
+
+_FIRST: Final = {name: _first(name) for name in ("__init__", "__eq__", "__hash__", *_COMPARISONS)}
+
+
+def _methods(plan: _Plan) -> dict[str, Callable[..., Any]]:
+    compared = _getter(tuple(name for name, (_, one) in plan.fields.items() if one.compare))
+    found: dict[str, Callable[..., Any]] = {"__eq__": _eq(compared), "__hash__": _hash(compared)}
+    found |= {name: _ordered(name, compared) for name in _COMPARISONS}
+    found["__init__"] = _init(plan, found)
     return found
 
 
@@ -189,10 +233,10 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], FieldValues]:
     return lambda self: (one(self),)
 
 
-def _init(plan: _Plan, cls: type, closures: Mapping[str, object]) -> Callable[..., None]:
-    setters = [getattr(cls, name).__set__ for name in plan.names]
+def _init(plan: _Plan, closures: Mapping[str, object]) -> Callable[..., None]:
+    setters = [getattr(plan.cls, name).__set__ for name in plan.names]
     instances = itertools.count(1)
-    count, complete, owner = len(setters), plan.complete, cls.__qualname__
+    count, complete, owner = len(setters), plan.complete, plan.cls.__qualname__
 
     def __init__(self: object, /, *args: Any, **named: Any) -> None:
         values: Sequence[Any] = args
@@ -201,17 +245,17 @@ def _init(plan: _Plan, cls: type, closures: Mapping[str, object]) -> Callable[..
         for put, value in zip(setters, values):  # noqa: B905 - they are as many, and this is the hot path
             put(self, value)
         if next(instances) == _MANY:
-            _compile(cls, plan, closures)
+            _compile(plan, closures)
 
     return __init__
 
 
-def _compile(cls: type, plan: _Plan, closures: Mapping[str, object]) -> None:
+def _compile(plan: _Plan, closures: Mapping[str, object]) -> None:
     """Give a class that is used much the methods that the standard library compiles for such a class."""
-    twin = _twin(cls, plan)
+    twin = _twin(plan)
     for name in ("__init__", "__eq__", "__hash__"):
-        if closures.get(name) is not None and cls.__dict__[name] is closures[name]:
-            setattr(cls, name, twin.__dict__[name])
+        if plan.cls.__dict__.get(name) is closures[name]:
+            setattr(plan.cls, name, twin.__dict__[name])
 
 
 @reprlib.recursive_repr()
@@ -279,36 +323,32 @@ def _replace(self: Any, /, **changes: Any) -> Any:
 
 
 class _Told:
-    """What the standard library asks of a class: made by itself, from a twin of the class, when it asks."""
+    """What is asked of a class rather than of its instances: most of it from a twin of the class, when it is asked."""
 
-    cls: type
-
-    def __init__(self, plan: _Plan) -> None:
-        self.plan = plan
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Take note of where it stands."""
-        self.cls, self.name = owner, name
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        """Return the class's own fields, parameters or signature."""
-        if self.name == "__signature__" and owner is not self.cls:
-            raise AttributeError(self.name)  # a class that inherits may be made otherwise
-        twin = _twin(self.cls, self.plan)
+        """Return the class's own names, fields, parameters or signature."""
+        plan: _Plan = getattr(owner, _PLAN)
+        if self.name == "__match_args__":
+            return plan.names
         if self.name == "__signature__":
+            if owner is not plan.cls:
+                raise AttributeError(self.name)  # a class that inherits may be made otherwise
             import inspect
 
-            return inspect.signature(twin)
-        setattr(self.cls, self.name, told := getattr(twin, self.name))
-        return told
+            return inspect.signature(_twin(plan))
+        return getattr(_twin(plan), self.name)
 
 
-def _twin(cls: type, plan: _Plan) -> Any:
+@cache
+def _twin(plan: _Plan) -> Any:
     """Return a class of the standard library's with the same fields."""
     import dataclasses
 
     fields = [(name, annotation, _standard(one)) for name, (annotation, one) in plan.fields.items()]
-    return dataclasses.make_dataclass(cls.__name__, fields, **plan.flags)  # type: ignore[arg-type]
+    return dataclasses.make_dataclass(plan.cls.__name__, fields, **plan.flags)  # type: ignore[arg-type]
 
 
 def _standard(one: _Field) -> Any:
