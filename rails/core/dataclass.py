@@ -15,7 +15,6 @@ The standard library's meaning of all that is accepted; what is not (no ``slots`
 from __future__ import annotations
 
 import itertools
-import re
 import reprlib
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +31,7 @@ _TOLD: Final = ("__match_args__", "__dataclass_fields__", "__dataclass_params__"
 #: So many instances later, what the closures cost is what compiling the methods would have cost.
 _MANY: Final = 2_000
 #: Kinds of fields that are none of ours, as annotations name them.
-_UNKNOWN: Final = re.compile(r"ClassVar|InitVar|KW_ONLY")
+_UNKNOWN: Final = ("ClassVar", "InitVar", "KW_ONLY")
 
 FieldValues = tuple[Any, ...]
 
@@ -161,8 +160,9 @@ def _inherited(cls: type, flags: Mapping[str, bool]) -> dict[str, tuple[str, _Fi
 def _own(cls: type, given: Mapping[str, object]) -> dict[str, tuple[str, _Field]]:
     """Return the fields that the class itself declares."""
     own: dict[str, tuple[str, _Field]] = {}
-    if unknown := _UNKNOWN.search(annotations := str(cls.__annotations__)):
-        raise TypeError(f"{cls.__name__}: {unknown[0]} is not for a class of rails.core.dataclass: {annotations}")
+    annotations = str(cls.__annotations__)
+    if unknown := next((one for one in _UNKNOWN if one in annotations), ""):
+        raise TypeError(f"{cls.__name__}: {unknown} is not for a class of rails.core.dataclass: {annotations}")
     for name, annotation in cls.__annotations__.items():
         value = given.get(name, _MISSING)
         one = value if isinstance(value, _Field) else _Field(value, _MISSING, True, True)

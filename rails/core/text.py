@@ -201,7 +201,7 @@ def decode_text(data: bytes) -> Decoded | None:
     (:mod:`rails.core.charsets`). Whatever is decoded gives the same bytes again.
     """
     if data.isascii() and b"\0" not in data:
-        named = _MAY_NAME_ENCODING(data[:1_024])
+        named = _MAY_NAME_ENCODING.match(data[:1_024])
         return Decoded(data.decode(), _charsets().declared(data) or "utf-8" if named else "utf-8")
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     if b"\0" not in data:
@@ -210,7 +210,7 @@ def decode_text(data: bytes) -> Decoded | None:
         except UnicodeDecodeError:
             if mark:
                 return None
-    found = _charsets().found(data, may_name=bool(_MAY_NAME_ENCODING(data[:1_024])))
+    found = _charsets().found(data, may_name=bool(_MAY_NAME_ENCODING.match(data[:1_024])))
     return None if found is None else Decoded(*found)
 
 
@@ -245,7 +245,7 @@ def control_in(text: str, known: str = "") -> tuple[int, str] | None:
 
 _CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 #: In the first line or lines of a file: what may be the name of its encoding.
-_MAY_NAME_ENCODING: Final = lazy(rb"\s*<(?:\?xml|!doctype|html)|@charset|(?:.*\n)?[ \t\f]*#.*?coding", re.I).match
+_MAY_NAME_ENCODING: Final = lazy(rb"\s*<(?:\?xml|!doctype|html)|@charset|(?:.*\n)?[ \t\f]*#.*?coding", re.I)
 _LABELS: Final = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16 LE",

@@ -34,11 +34,12 @@ _CONFIG: Final = (
 )
 _FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("objects", "pack"), ("refs",), ("refs", "rails"), ("info",))
 _PACKS: Final = 50  # more than this many are joined into one, which keeps a checkpoint's cost the same
-#: What a killed git leaves: locks, marks on packs, half written packs, and its reports of a crash.
-_LEFT: Final = (
-    *("*.lock", "refs/rails/*.lock", "objects/pack/tmp_*", "objects/pack/.tmp-*", "objects/pack/*.keep"),
-    "fast_import_crash_*",
-)
+#: What a killed git leaves, by how names begin and end: locks, marks on packs, half written packs, reports of a crash.
+_LEFT: Final = {
+    ".": (("fast_import_crash_",), (".lock",)),
+    "refs/rails": ((), (".lock",)),
+    "objects/pack": (("tmp_", ".tmp-"), (".keep",)),
+}
 
 
 class CheckpointStore:
@@ -66,7 +67,7 @@ class CheckpointStore:
         )
         if status != 0:
             raise _refused("fast-import", err)
-        if sum(1 for _ in (self.folder / "objects" / "pack").glob("*.pack")) > _PACKS:
+        if sum(file.name.endswith(".pack") for file in (self.folder / "objects" / "pack").iterdir()) > _PACKS:
             self._run(["repack", "-a", "-d", "-q"], keep=workspace.lock)
         return step
 
@@ -156,10 +157,11 @@ class CheckpointStore:
         state_folder(workspace)
         workspace.make_folders((".rails", "history.git", *parts) for parts in _FOLDERS)
         self._own()
-        for pattern in _LEFT:
-            for left in self.folder.glob(pattern):
-                with suppress(OSError):
-                    left.unlink()
+        for folder, (beginnings, ends) in _LEFT.items():
+            for file in (self.folder / folder).iterdir():
+                if file.name.startswith(beginnings) or file.name.endswith(ends):
+                    with suppress(OSError):
+                        file.unlink()
 
     def _own(self) -> None:
         """Make sure that the repository's settings are ours, even if the project came with it."""

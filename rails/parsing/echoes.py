@@ -56,6 +56,8 @@ class ReturnedTexts:
 
     def origin(self, raw: str) -> str:
         """Return where a call's text stood before, "" for nowhere."""
+        if not self._texts:
+            return ""
         words = words_of(_FENCE.sub("", raw))
         if len(words) < _LEAST:
             return ""
@@ -63,6 +65,8 @@ class ReturnedTexts:
 
     def origin_of_parts(self, tool: str, parameters: Mapping[str, Json]) -> str:
         """Return where the names and values of a call stood together, in any order and form; "" for nowhere."""
+        if not self._texts:
+            return ""
         parts = [words_of(one) for key, value in parameters.items() for one in (key, dumps(value, ensure_ascii=False))]
         name = words_of(tool)
         if sum(map(len, parts)) < _LEAST:
