@@ -78,7 +78,7 @@ class ModelWindow:
             raise ModelError(
                 f"The conversation takes about {now:,} tokens, and the window of {one_line(context.model.name, 60)} is "
                 f"{self.tokens:,}, of which {room:,} are for it; nothing more of it can be left out. Nothing was sent. "
-                "Begin a new session, or choose a model with a larger window."
+                "Go on with a model of a larger window (--resume with --model), or begin a new session."
             )
         return step
 
@@ -161,4 +161,5 @@ def _words(messages: Sequence[Message], step: ContextReduced, before: int, after
     told += ["old results"] if step.results_before else ["results that a later one supersedes"]
     told += ["old thoughts"] if step.thoughts_before else []
     told += ["the middle of the newest results"] if step.newest_chars else []
+    told += ["the middle of the newest answer"] if step.answer_chars else []
     return f"Left out of what the model is sent: {'; '.join(told)}. {before:,} tokens became {after:,}"

@@ -8,8 +8,10 @@ answers with what they were told, for which one page stands. What a step left ou
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from typing import Final
 
@@ -30,8 +32,9 @@ _PAGE: Final = 0.25
 _BYTES: Final = 3
 #: Tokens that a part of a message costs besides its text.
 _FRAME: Final = 8
-#: What is left of a text that is cut, in any case.
+#: What a page may have in any case, and what is left of a text that is cut.
 _LEAST_CHARS: Final = 2_000
+_LEAST_SHARE: Final = 200
 _NOTHING: Final = ContextReduced("", 0, 0, 0)
 EARLIER: Final = "\n\n--- EARLIER IN THIS CONVERSATION ---\n"
 _RESULT: Final = re.compile(
@@ -103,7 +106,7 @@ def _text_of(part: MessagePart) -> str:
 
 def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message, ...]:
     """Return a conversation without what ``step`` leaves out; its order, pairs and last message stay."""
-    outdated = _superseded(messages)
+    outdated, newest = _superseded(messages), _last_answer(messages)
     kept = []
     for number, message in enumerate(messages):
         parts = message.parts
@@ -114,6 +117,8 @@ def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message,
             parts = tuple(_shorter(part, at, old) for at, part in enumerate(parts))
             if step.newest_chars and number == len(messages) - 1:
                 parts = tuple(_cut(part, step.newest_chars) for part in parts)
+        elif step.answer_chars and number == newest:
+            parts = tuple(cut for part in parts if (cut := _cut_answer(part, step.answer_chars)))
         kept.append(message if parts == message.parts else replace(message, parts=parts))
     if not step.page:
         return tuple(kept)
@@ -142,6 +147,29 @@ def _cut(part: MessagePart, chars: int) -> MessagePart:
     if isinstance(part, NativeResult) or (isinstance(part, TextPart) and part.text.startswith(HEADER)):
         return replace(part, text=head_and_tail(part.text, chars)[0])
     return part
+
+
+def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
+    """Return a part of an answer cut in the middle; ``None`` for a long thought, which is whole or not at all."""
+    match part:
+        case TextPart(text):
+            return replace(part, text=head_and_tail(text, chars)[0])
+        case NativeCall(arguments=arguments) if len(arguments) > chars:
+            return replace(part, arguments=_cut_arguments(arguments, chars))
+        case Opaque(data=data) if len(data) > chars:
+            return None
+    return part
+
+
+def _cut_arguments(arguments: str, chars: int) -> str:
+    """Return a call's arguments, still an object, with its texts cut in the middle if that is enough."""
+    with suppress(ValueError, RecursionError, AttributeError):
+        given = json.loads(arguments).items()
+        each = chars // len(given)
+        kept = {name: head_and_tail(one, each)[0] if isinstance(one, str) else one for name, one in given}
+        if len(short := json.dumps(kept)) <= 2 * chars:
+            return short
+    return json.dumps({"left_out": f"{len(arguments)} characters"})
 
 
 def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, int]]]:
@@ -175,7 +203,7 @@ def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> 
     Where nothing milder is enough, or with ``page``, the answers before ``kept_from`` are left out; what stands for
     them, :func:`page_chars` long at most behind the first message, is the caller's to write.
     """
-    last = max((n for n, one in enumerate(messages) if one.role == "assistant"), default=0)
+    last = _last_answer(messages)
     whole, step, left = sum(map(size, messages)), _NOTHING, tuple(messages)
     for step in _milder(messages, last, over):
         left = reduced(messages, step)
@@ -187,8 +215,21 @@ def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> 
     kept = last if page else min(_fitting(left, tail), default=0)
     if kept:
         return _with(step, kept_from=kept)
-    chars = int(tail - size(left[last])) * _BYTES // len(left[-1].parts)
-    return _with(step, kept_from=last, newest_chars=max(_LEAST_CHARS, chars))
+    if size(left[last]) > tail / 2:
+        step = _with(step, answer_chars=_share(left[last], tail / 2))
+        left = reduced(messages, step)
+    return _with(step, kept_from=last, newest_chars=_share(left[-1], tail - size(left[last])))
+
+
+def _share(message: Message, tokens: float) -> int:
+    """Return how many characters each part of a message may have, so that it takes so many tokens."""
+    texts = [_text_of(part) for part in message.parts]
+    widest = max(len(text.encode("utf-8", "surrogatepass")) / (len(text) or 1) for text in texts)
+    return max(_LEAST_SHARE, int(int(tokens) * _BYTES / max(1, widest)) // len(texts))
+
+
+def _last_answer(messages: Sequence[Message]) -> int:
+    return max((n for n, one in enumerate(messages) if one.role == "assistant"), default=0)
 
 
 def page_chars(messages: Sequence[Message], over: int) -> int:

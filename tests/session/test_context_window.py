@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.conversation import (
@@ -77,8 +78,7 @@ def test_a_step_keeps_order_pairs_the_last_message_and_makes_the_room_that_it_sh
         assert len(messages) == 1
         return
     page_text = window.original(messages) + window.EARLIER + "x" * window.page_chars(messages, over)
-    step = ContextReduced("", 0, 0, 0, step.results_before, step.thoughts_before, step.newest_chars, step.kept_from,
-                          page_text if step.kept_from else "")  # fmt: skip
+    step = replace(step, page=page_text if step.kept_from else "")
     left = window.reduced(messages, step)
     assert left[-1].role == "user"
     assert left[-1].parts[-1] == messages[-1].parts[-1], "the last words"
@@ -103,6 +103,34 @@ def test_a_corrected_estimate_is_no_less_for_more_text(thought, counted, more):
     assert measured.tokens(thought + more) >= measured.tokens(thought)
     if thought and counted and thought <= counted <= 4 * thought:
         assert measured.tokens(thought) == counted
+
+
+LONG = "word and " * 4_000
+ARGUMENTS = {
+    "one text": json.dumps({"path": "a.py", "content": LONG}),
+    "many": json.dumps({f"k{n}": "v" * 50 for n in range(700)}),
+    "a list": json.dumps([LONG]),
+    "no JSON": f'{{"path": "{LONG}',
+    "a number": f'{{"path": {"9" * 36_000}}}',
+}
+
+
+@pytest.mark.parametrize("kind", [*ARGUMENTS, "text", "wide text", "thought"])
+def test_an_answer_that_alone_is_too_long_is_cut_and_stays_one_that_can_be_sent(kind):
+    """The ids and the names of its calls stay, and what a call gives stays an object."""
+    call = NativeCall("c1", "write_file", ARGUMENTS.get(kind, "{}"))
+    before = {"text": TextPart(LONG), "wide text": TextPart("漢😀" * 6_000), "thought": Opaque("anthropic", LONG)}
+    answer = Message("assistant", (before.get(kind, TextPart("now")), call))
+    reply = Message("user", (NativeResult("c1", "failed", True), TextPart("words")))
+    messages = [Message("user", (TextPart("the task"),)), answer, reply]
+    whole = sum(map(window.size, messages))
+    step = window.next_step(messages, whole - 3_000)
+    left = window.reduced(messages, replace(step, page="the page"))
+    assert sum(map(window.size, left)) <= 3_000
+    kept = left[1].calls[0]
+    assert (kept.id, kept.name, left[2].parts[-1]) == ("c1", "write_file", TextPart("words"))
+    gives = json.loads(kept.arguments)
+    assert gives["path"] == "a.py" if kind == "one text" else isinstance(gives, dict)
 
 
 def test_superseded_results_go_first_and_each_says_what_it_was():

@@ -30,8 +30,9 @@ class ContextReduced(EventWithWords, frozen=True):
     """The conversation was cut to fit the model's window: from ``before`` tokens to ``after``, of ``window``.
 
     Of the messages until then, those before ``results_before`` lose their results (superseded ones all do), those
-    before ``thoughts_before`` their thoughts, the last one what its results have beyond ``newest_chars``, and ``page``
-    stands for those before ``kept_from``. ``usage`` is what it took to write that.
+    before ``thoughts_before`` their thoughts, the last one what its results have beyond ``newest_chars``, the newest
+    answer what its parts have beyond ``answer_chars`` (0: all stays), and ``page`` stands for those before
+    ``kept_from``. ``usage`` is what it took to write that.
     """
 
     TYPE: ClassVar[str] = "CONTEXT_REDUCED"
@@ -46,6 +47,7 @@ class ContextReduced(EventWithWords, frozen=True):
     kept_from: int = 0
     page: str = ""
     usage: Usage = Usage()
+    answer_chars: int = 0
 
 
 class LlmResponse(EventWithWords, frozen=True, kw_only=True):
