@@ -41,11 +41,15 @@ class ParsedJson(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JsonFault:
-    """Why a text is not (one) JSON value: a stable code, a sentence part and a character offset."""
+    """Why a text is not (one) JSON value: a stable code, a sentence part and a character offset.
+
+    Of a value that is JSON and not what it should be, ``path`` leads there instead.
+    """
 
     code: str
     message: str
     offset: int = 0
+    path: tuple[str | int, ...] = ()
 
 
 class JsonRules(NamedTuple):

@@ -14,7 +14,7 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from rails.core import limits
 from rails.core.conversation import StopReason
@@ -33,6 +33,9 @@ from rails.parsing.call_formats.xml_calls import XmlFollower, read_call
 from rails.parsing.json_progress import JsonProgress
 from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.text_values import coerced
+
+if TYPE_CHECKING:
+    from rails.data_formats.positions import JsonPlace
 
 BlockResult = RawRequest | Refusal | Ignored
 
@@ -145,16 +148,18 @@ def judge_block(
 def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
     """Read a block that holds several JSON values, one after another, as that many calls; all or none."""
     values: list[Json] = []
+    starts: list[int] = []
     pos, body = 0, block.body
     while (pos := len(body) - len(body[pos:].lstrip(" \t\r\n," if pos else None))) < len(body):
         found = read_prefix(body, pos)
         if found is None or isinstance(found, JsonFault) or len(values) > limits.REQUESTS_PER_ANSWER:
             return None
         values.append(found[0])
+        starts.append(pos)
         pos = found[1]
     if not block.whole or not all(isinstance(value, dict) for value in values):
         return None
-    return _from_value(ParsedJson(values), block, tools)
+    return _from_value(ParsedJson(values), block, tools, tuple(starts))
 
 
 def _cut(block: JsonBlock, value: Json, tools: ToolSchemas) -> list[BlockResult]:
@@ -175,19 +180,25 @@ def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
     return Refusal("unterminated", message, hint, at, block.end)
 
 
-def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
-    """Turn a parsed value, or each item of an array with calls in it, into outcomes."""
+def _from_value(
+    parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas, starts: tuple[int, ...] = ()
+) -> list[BlockResult]:
+    """Turn a parsed value, or each item of an array with calls in it, into outcomes.
+
+    ``starts`` are the offsets of the items in the body where they stand there one after another, in no array.
+    """
     value, dialect = parsed.value, ""
     if block.dialects:
         value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
-    value = tool_calls(value, tools)
+    frame = _Frame(parsed, block, tools, dialect, starts)
+    if (calls := tool_calls(value, tools)) is not value:
+        value, frame = calls, frame._replace(path=("tool_calls",))
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
         if not any(isinstance(read, Call | JsonFault) for read in reads):
             return [Ignored(block.start, block.end, "the JSON array holds no calls")]
-        frame = _Frame(parsed, block, tools, dialect)
         return [_outcome(read, frame, number) for number, read in enumerate(reads, 1)]
-    return [_outcome(read_value(value, tools), _Frame(parsed, block, tools, dialect))]
+    return [_outcome(read_value(value, tools), frame)]
 
 
 def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[BlockResult]:
@@ -209,6 +220,21 @@ class _Frame(NamedTuple):
     block: JsonBlock
     tools: ToolSchemas
     dialect: str = ""
+    starts: tuple[int, ...] = ()
+    path: JsonPlace = ()  # of the array of calls, where the block is none
+
+    def at(self, number: int, path: JsonPlace = ()) -> int:
+        """Return where a key of item ``number`` (0: of the only value) is in the answer, or the nearest around it."""
+        from rails.data_formats.positions import locate_values
+
+        start = self.starts[number - 1] if self.starts else 0
+        inside: JsonPlace = path if self.starts or not number else (*self.path, number - 1, *path)
+        around = [inside[:end] for end in range(len(inside), 0, -1)]
+        spans = locate_values(self.block.body[start:], around)
+        found = next((spans[one].key_start for one in around if one in spans), None)
+        if found is None and not start:
+            return self.block.start
+        return self.block.offset + start + (found or 0)
 
 
 def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) -> BlockResult:
@@ -217,11 +243,10 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) 
     if isinstance(read, NotACall):
         if where:
             message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
-            return Refusal("frame", message, hint, _item_at(block, number), block.end)
+            return Refusal("frame", message, hint, frame.at(number), block.end)
         return Ignored(block.start, block.end, read.reason)
     if isinstance(read, JsonFault):
-        at = block.at(read.message.partition("'")[2].partition("'")[0])
-        at = _item_at(block, number) if number and at == block.start else at
+        at = frame.at(number, read.path)
         return Refusal("frame", f"{where}{read.message}.", "Send the call in the documented form.", at, block.end)
     notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
@@ -236,14 +261,6 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) 
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request, frame.tools.get(read.tool))
     return request
-
-
-def _item_at(block: JsonBlock, number: int) -> int:
-    """Return where an item of the array that the block is begins; where the block begins, if it has other brackets."""
-    from rails.data_formats.positions import locate_values
-
-    span = locate_values(block.body, [(number - 1,)]).get((number - 1,))
-    return block.offset + span.start if span else block.start
 
 
 def _moved(note: Repair, by: int) -> Repair:

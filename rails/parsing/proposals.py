@@ -162,7 +162,7 @@ def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> R
 
 def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
     if text.lstrip()[:1] in ("{", "[") and isinstance(parsed := parse_strict(text.strip()), ParsedJson):
-        yield _Block(0, len(text), "provider JSON", text, list(provider_calls(parsed.value)))
+        yield _Block(0, len(text), "provider JSON", text, list(provider_calls(parsed.value, text)))
         return
     scanner = Scanner(tools)
     items = list(islice([*scanner.feed(text, whole=True), *scanner.flush()], _PIECES))
@@ -196,7 +196,7 @@ def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
     whole = "\n".join(body)
     parsed = parse_strict(whole) if span.kind == "json" else None
     value = parsed.value if isinstance(parsed, ParsedJson) else None
-    if calls := list(provider_calls(value)):
+    if calls := list(provider_calls(value, whole)):
         return block._replace(form="provider JSON", outcomes=calls)
     patch = _patch(block, whole, above, "", span.label)
     if patch.outcomes or span.label.split(" ")[0].lower() in _PATCH_FENCES:

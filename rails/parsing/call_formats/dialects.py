@@ -74,6 +74,10 @@ def read_value(value: Json, tools: ToolSchemas) -> Call | NotACall | JsonFault:
     return _native_block(value, tools) or NotACall("there is no tool key")
 
 
+def _fault(message: str, *path: str) -> JsonFault:
+    return JsonFault("frame", message, path=path)
+
+
 def _a(value: Json) -> str:
     name = quick_check.type_name(value)
     return f"an {name}" if name[0] in "aio" else name if name == "null" else f"a {name}"
@@ -82,16 +86,16 @@ def _a(value: Json) -> str:
 def _s4(value: dict[str, Json]) -> Call | JsonFault:
     name = value.get("tool_name")
     if not isinstance(name, str) or not name:
-        return JsonFault("frame", f"'tool_name' must be a non-empty string, got {_a(name)}")
+        return _fault(f"'tool_name' must be a non-empty string, got {_a(name)}", "tool_name")
     others = sorted(set(value) - _S4_KEYS)
     if others:
-        return JsonFault("frame", f"a tool_request has no key {others[0]!r}; put the tool's own keys into 'parameters'")
+        return _fault(f"a tool_request has no key {others[0]!r}; put the tool's own keys into 'parameters'", others[0])
     parameters = value.get("parameters", {})
     note: tuple[Repair, ...] = ()
     if isinstance(parameters, str):
         parameters, note = _unquoted(parameters)
     if not isinstance(parameters, dict):
-        return JsonFault("frame", f"'parameters' must be an object, got {_a(parameters)}")
+        return _fault(f"'parameters' must be an object, got {_a(parameters)}", "parameters")
     return Call(name, parameters, _words(value.get("explanation")), "s4", note)
 
 
@@ -100,7 +104,7 @@ def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonF
     if not isinstance(name, str):
         if len(value) == 1 or not _has_shape(value):
             return NotACall("its tool key does not hold a name")
-        return JsonFault("frame", f"'tool' must be a string, got {_a(name)}")
+        return _fault(f"'tool' must be a string, got {_a(name)}", "tool")
     named = quick_check.properties(tools[name]) if name in tools else {}
     frame: list[str] = [key for key in _ALIASES if key in value and key not in named]
     if frame:
@@ -155,20 +159,19 @@ def is_schema(value: Mapping[str, Json]) -> bool:
 
 def _s1(value: dict[str, Json], name: str, frame: list[str], named: Mapping[str, Json]) -> Call | NotACall | JsonFault:
     if len(frame) > 1:
-        return JsonFault("frame", f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object")
+        return _fault(f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object", frame[0])
     arguments = value[frame[0]]
     if isinstance(arguments, dict) and is_schema(arguments) and "properties" not in named:
         return NotACall("it describes a tool and does not call it")
     others = sorted(set(value) - _ENVELOPE - {frame[0]})
     if others:
-        return JsonFault("frame", f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'")
+        return _fault(f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'", others[0])
     note: tuple[Repair, ...] = ()
     if isinstance(arguments, str):
         arguments, note = _unquoted(arguments)
     if not isinstance(arguments, dict):
-        return JsonFault(
-            "frame", f"Tool call '{frame[0]}' must be an object/dict, got {quick_check.type_name(arguments)}"
-        )
+        kind = quick_check.type_name(arguments)
+        return _fault(f"Tool call '{frame[0]}' must be an object/dict, got {kind}", frame[0])
     said = next((value[word] for word in _WORDS if isinstance(value.get(word), str)), "")
     return Call(name, arguments, _words(said), "s1", note)
 
@@ -208,6 +211,7 @@ def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFaul
     """Read a provider's block that a model wrote as text; only for tools that exist."""
     if value.get("type") == "tool_use" and value.get("name") in tools:
         arguments, name, dialect = value.get("input", {}), str(value["name"]), "anthropic"
+        path: tuple[str, ...] = ("input",)
     else:
         function = value.get("function")
         if value.get("type") != "function" or not isinstance(function, dict) or function.get("name") not in tools:
@@ -215,11 +219,12 @@ def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFaul
         if "arguments" not in function and {"description", "parameters", "strict"} & function.keys():
             return None  # the definition of a tool
         arguments, name, dialect = function.get("arguments", {}), str(function["name"]), "openai"
+        path = "function", "arguments"
     if isinstance(arguments, str) and dialect == "openai":
         parsed = parse_strict(arguments)
         if isinstance(parsed, JsonFault):
-            return JsonFault("frame", f"'arguments' is not valid JSON: {parsed.message}")
+            return _fault(f"'arguments' is not valid JSON: {parsed.message}", *path)
         arguments = parsed.value
     if not isinstance(arguments, dict):
-        return JsonFault("frame", f"the arguments must be an object, got {_a(arguments)}")
+        return _fault(f"the arguments must be an object, got {_a(arguments)}", *path)
     return Call(name, arguments, "", dialect)

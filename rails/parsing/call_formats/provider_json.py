@@ -6,12 +6,14 @@ Alone, in a list, in a message, or in a whole response. A response that stopped 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from rails.core import limits
 from rails.core.builtin_tools import EDIT_FILE, INSERT_LINES, WRITE_FILE
 from rails.core.text import excerpt, one_line
 from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonPlace, locate_values
 from rails.data_formats.proposed import NotRead, Outcome, Proposed
 from rails.data_formats.strict_json import JsonFault, parse_strict
 from rails.parsing.call_formats.begin_patch import patch_changes
@@ -38,16 +40,17 @@ _EDITOR: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 }
 
 
-def provider_calls(value: Json, depth: int = 0) -> Iterator[Outcome]:
-    """Yield the calls in a JSON value, in order; none where it is something else."""
-    if depth == 0 and _tells(value):
+def provider_calls(value: Json, text: str, path: JsonPlace = ()) -> Iterator[Outcome]:
+    """Yield the calls in the JSON value at ``path`` of ``text``, in order; none where it is something else."""
+    if not path and _tells(value):
         return
-    if isinstance(value, list) and depth < limits.JSON_DEPTH:
-        for item in value:
-            yield from provider_calls(item, depth + 1)
+    if isinstance(value, list) and len(path) < limits.JSON_DEPTH:
+        for number, item in enumerate(value):
+            yield from provider_calls(item, text, (*path, number))
     elif isinstance(value, dict):
-        call = _call(value)
-        calls = [call] if call else [one for key in _INSIDE for one in provider_calls(value.get(key), depth + 1)]
+        call = _call(value, text, path)
+        inside = (provider_calls(value.get(key), text, (*path, key)) for key in _INSIDE)
+        calls = [call] if call else list(chain.from_iterable(inside))
         if calls and (stop := next((value[key] for key in _STOP if value.get(key) in _CUT), "")):
             yield NotRead(0, f"the response stopped with {stop!r}, so its calls may be cut off", "Send them again.")
             return
@@ -68,10 +71,11 @@ def _tells(value: Json, depth: int = 0) -> bool:
     return depth < limits.JSON_DEPTH and any(_tells(one, depth + 1) for one in inside)
 
 
-def _call(value: Mapping[str, Json]) -> Outcome | None:
+def _call(value: Mapping[str, Json], text: str, path: JsonPlace) -> Outcome | None:
     inner, kind = value.get("function", value.get("function_call")), value.get("type")
     if isinstance(inner, dict) and "arguments" in inner:
         name, arguments = inner.get("name"), inner["arguments"]
+        path = (*path, "function" if "function" in value else "function_call")
     elif kind == "tool_use" and "input" in value:
         name, arguments = value.get("name"), value["input"]
     elif kind == "function_call" and "arguments" in value:
@@ -84,11 +88,19 @@ def _call(value: Mapping[str, Json]) -> Outcome | None:
         parsed = parse_strict(arguments)
         if isinstance(parsed, JsonFault):
             why = f"{parsed.message.removesuffix(' at')}, near: {excerpt(arguments, parsed.offset)}"
-            return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not valid JSON: {why}", _AGAIN)
+            return _not_read(f"the arguments of {one_line(str(name), 60)!r} are not valid JSON: {why}", text, path)
         arguments = parsed.value
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not an object", _AGAIN)
+        return _not_read(f"the arguments of {one_line(str(name), 60)!r} are not an object", text, path)
     return Proposed(name, arguments)
+
+
+def _not_read(message: str, text: str, path: JsonPlace) -> NotRead:
+    """Return what is told of the call at ``path``, with the line of its arguments."""
+    inside = [(*path, key) for key in ("arguments", "input")]
+    found = locate_values(text, [path, *inside])
+    span = next((found[one] for one in (*inside, path) if one in found), None)
+    return NotRead(text.count("\n", 0, span.key_start) if span else 0, message, _AGAIN)
 
 
 def _translated(call: Proposed) -> Iterator[Outcome]:
