@@ -6,22 +6,27 @@ that dies is replaced, and what ran is tried again, alone.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import connection, util
-from typing import Protocol
+from multiprocessing import connection, forkserver, util
+from typing import Final, Protocol
 
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.run_job import run_job
 from rails.batch.store import work
 from rails.core.scratch import room_for_sockets
 
+_OF_TERMINAL: Final = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+#: How long a job that is stopped has to clear up.
+_ENDING_S: Final = 5.0
 JobFunction = Callable[[JobSpec], JobResult]
 
 
@@ -60,8 +65,9 @@ class PoolEngine:
     def _started(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["rails.batch.engine"])
-        with room_for_sockets():
+        with room_for_sockets(), _undisturbed(deaf=True):
             util.get_temp_dir()  # where it listens, made once
+            forkserver.ensure_running()
         return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin)
 
     @property
@@ -71,12 +77,13 @@ class PoolEngine:
 
     def submit(self, spec: JobSpec) -> None:
         """Give a job to a worker."""
-        try:
-            future = self._pool.submit(work, self._place, spec, self._run)
-        except BrokenProcessPool:
-            self._pool = self._started()
-            future = self._pool.submit(work, self._place, spec, self._run)
-        self._running[future] = spec
+        with _undisturbed():
+            try:
+                future = self._pool.submit(_work, self._place, spec, self._run)
+            except BrokenProcessPool:
+                self._pool = self._started()
+                future = self._pool.submit(_work, self._place, spec, self._run)
+            self._running[future] = spec
 
     def finished(self, seconds: float) -> Sequence[JobResult]:
         """Return results as they come. When a worker dies, all that ran go again, one by one: one of them did it."""
@@ -108,9 +115,31 @@ class PoolEngine:
         self._running.clear()
 
 
+@contextlib.contextmanager
+def _undisturbed(*, deaf: bool = False) -> Iterator[None]:
+    """Start processes without an interrupt, which comes afterwards: no half-started one is left, which nobody ends.
+
+    ``deaf``: what a terminal sends to all processes at once never reaches them.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only that one gets signals
+        yield
+        return
+    came: list[int] = []
+    taken = signal.SIG_IGN if deaf else lambda number, _frame: came.append(number)
+    before = {one: signal.signal(one, taken) for one in (_OF_TERMINAL if deaf else (*_OF_TERMINAL, signal.SIGTERM))}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
 def _begin() -> None:
-    """Leave Ctrl-C to the process that gives out jobs, and end when that one has ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Leave what a terminal sends to the process that gives out jobs, and end when that one has ended."""
+    for number in _OF_TERMINAL:
+        signal.signal(number, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True, name="end with the parent").start()
@@ -118,4 +147,22 @@ def _begin() -> None:
 
 def _end_with(sentinel: int) -> None:
     connection.wait([sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_ENDING_S)
     os._exit(1)
+
+
+def _work(place: str, spec: JobSpec, run: JobFunction) -> JobResult:
+    """Run a job; SIGTERM stops it as Ctrl-C stops a session, so that nothing of it is left, and ends the worker."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        return work(place, spec, run)
+    except KeyboardInterrupt:
+        os._exit(1)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _stop(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt

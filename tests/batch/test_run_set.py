@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,7 @@ import msgspec
 import pytest
 
 import rails
+from rails.batch import engine
 from rails.batch.engine import PoolEngine
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.pace import Pace
@@ -93,11 +95,40 @@ def test_ctrl_c_ends_what_runs_and_leaves_no_claim(tmp_path):
             raise KeyboardInterrupt
         return result_of(spec)
 
-    engine = HereEngine(run)
-    progress = run_set(JobStore(str(tmp_path)), engine, specs_of(5))
-    assert (progress.stopped, len(progress.done), engine.ended) == ("Ctrl-C", 2, [True])
+    here = HereEngine(run)
+    progress = run_set(JobStore(str(tmp_path)), here, specs_of(5))
+    assert (progress.stopped, len(progress.done), here.ended) == ("Ctrl-C", 2, [True])
     assert not [*tmp_path.rglob("claim")]
     assert len(run_set(JobStore(str(tmp_path)), HereEngine(result_of), specs_of(5)).done) == 3
+
+
+def test_a_worker_that_is_ended_clears_up_what_its_job_made(tmp_path, monkeypatch):
+    """SIGTERM counts once; the worker ends only when nothing of the job is left."""
+
+    def run(spec):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            (tmp_path / "cleared").touch()
+
+    def ended(code):
+        raise SystemExit(code)
+
+    monkeypatch.setattr(engine.os, "_exit", ended)
+    with pytest.raises(SystemExit):
+        engine._work(str(tmp_path), specs_of(1)[0], run)
+    assert (tmp_path / "cleared").exists()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_signal_waits_until_a_worker_is_started(monkeypatch):
+    came = []
+    monkeypatch.setattr(signal, "raise_signal", came.append)
+    with engine._undisturbed():
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert not came
+    assert came == [signal.SIGTERM]
 
 
 def test_two_machines_on_one_folder_share_the_jobs(tmp_path):
