@@ -204,6 +204,11 @@ def test_a_comment_at_the_top_of_a_long_text_is_read_to_its_end_too():
     assert new_ones("a.js", text, text.replace(b"b: 0", b"c: 0"))
 
 
+def test_an_empty_first_line_counts():
+    (found,) = new_ones("a.js", b"", b"\n// eslint-disable-line\n")
+    assert (found.line, found.column) == (2, 4)
+
+
 def test_a_comment_of_several_lines_can_be_taken_off_and_every_line_stays():
     seen = uncovered("a.js", b"/* eslint-disable-next-line a,\n b */\nx\n")
     assert seen.text == b"/* xxxxxx-xxxxxxx-xxxx-xxxx x,\n b */\nx\n"

@@ -77,3 +77,12 @@ def test_a_member_that_may_be_missing_leaves_two_readings():
     (refusal,) = parse(text, shapes).refusals
     assert refusal.code == "ambiguous"
     assert parse(text, SHAPES).requests[0].parameters == {"content": 'say "hi"', "path": "a.md"}
+
+
+def test_a_block_that_ends_at_either_of_two_fence_lines_is_refused_whole():
+    answer = '```json\n{"tool": "write_file", "path": "a.md", "content": "5" pipe\nend "}\n\n```\nend "}\n\n```\n'
+    found = parse(answer, SHAPES)
+    assert not found.requests
+    (refusal,) = found.refusals
+    assert (refusal.code, refusal.start, refusal.end) == ("ambiguous", 0, len(answer) - 1)
+    assert "a fence line where a string seems to be open, and it can be read in two ways" in refusal.message
