@@ -139,7 +139,8 @@ class SessionLog(Closing):
             self._write(line)
             self._position, self._next = self._next, None
             self._commit(durable=event.type in DURABLE)
-        if details is given and record.message == event.message:  # read back, it would be the same
+        if details is given and record.message == event.message and not hasattr(event, "verdict"):
+            # Read back, it would be the same, but for a request without its raw text, and a verdict without its files.
             record.__dict__["event"] = event
         return record
 
