@@ -145,7 +145,8 @@ def main():
         gallery.gallery(state, more=24)
         shots = [*application(state, folder), *terminal()]
         with sync_playwright() as playwright:
-            binary = shutil.which("chromium") or shutil.which("google-chrome")
+            names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+            binary = next(filter(None, map(shutil.which, names)), None)
             browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox"])
             for name, svg in shots:
                 drawn(browser, svg, folder / f"{name}.png")
