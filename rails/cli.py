@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from types import SimpleNamespace
 from typing import Final, NoReturn
 
 from rails.commands.verbs import GROUPS, VERBS
@@ -39,8 +38,6 @@ def console() -> NoReturn:
     leave = importlib.import_module("rails.commands.leave")
     try:
         leave.take_interrupts()
-        if sys.argv[1:2] == ["apply"]:
-            _import_msgspec()
         code = main()
         if sys.argv[1:2] in (["apply"], ["gate"], ["hook"], ["parse"]):  # programs wait for them
             leave.end_process(code)
@@ -55,22 +52,6 @@ def console() -> NoReturn:
         except KeyboardInterrupt:
             continue
     sys.exit(code)
-
-
-def _import_msgspec() -> None:
-    """Import msgspec without two modules that a tenth of a short command's time goes to.
-
-    msgspec asks ``typing_extensions`` for three names that ``typing`` has, too, and does without where it is not
-    installed; ``uuid`` asks ``platform`` for the name of the system.
-    """
-    stand_ins = {"typing_extensions": None, "platform": SimpleNamespace(system=lambda: os.uname().sysname)}
-    hidden = {name: one for name, one in stand_ins.items() if name not in sys.modules}
-    sys.modules.update(hidden)  # type: ignore[arg-type]
-    try:
-        importlib.import_module("msgspec")
-    finally:
-        for name in hidden:
-            del sys.modules[name]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,361 +1,146 @@
 """``dataclass``, ``field`` and ``replace`` as in :mod:`dataclasses`, for classes that are made at every start.
 
-The standard library writes the methods of each class as text and compiles them where the module is imported:
-0.5 to 1 ms for a class, and 8 ms for what it needs to do so. Forty such classes were a third of a short command.
-Here the methods are closures, made when one of them is first called, so that a class costs some 15 µs and an instance
-half a microsecond more. A class of which many instances are made gets the standard library's methods after all, which
-are compiled then. What :mod:`dataclasses` and :mod:`inspect` want to know of a class is made when they ask.
-
-The standard library's meaning of all that is accepted; what is not (no ``slots``, ``__post_init__``, ``ClassVar``,
-``kw_only`` …) is a TypeError, at the class or at its first use. To type checkers these are the standard library's own.
+The standard library writes the methods of each class as text and compiles them where the module is imported, which was
+a third of a short command. The methods of msgspec's structs are in C: a class here is one of those, written, read by
+type checkers and used like a dataclass. It needs ``slots=True``; ``super()`` without arguments is not for its methods.
 
 ``NamedTuple`` is the one of :mod:`typing`, made in a third of the time: there every annotation is compiled.
 """
 
 from __future__ import annotations
 
-import itertools
+import _thread
+import importlib
+import os
 import reprlib
+import sys
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from operator import attrgetter, ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["NamedTuple", "dataclass", "field", "fields_of", "replace"]
+__all__ = ["NamedTuple", "dataclass", "field", "replace", "shown_fields"]
 
-_MISSING: Final[Any] = object()
-_PLAN: Final = "__value_plan__"
-_COMPARISONS: Final = {"__lt__": lt, "__le__": le, "__gt__": gt, "__ge__": ge}
-_TOLD: Final = ("__match_args__", "__dataclass_fields__", "__dataclass_params__", "__signature__")
-#: So many instances later, what the closures cost is what compiling the methods would have cost.
-_MANY: Final = 2_000
-#: Kinds of fields that are none of ours, as annotations name them.
-_UNKNOWN: Final = ("ClassVar", "InitVar", "KW_ONLY")
 
-FieldValues = tuple[Any, ...]
+def _import_msgspec() -> None:
+    """Import msgspec without two modules that a tenth of a short command's time goes to.
+
+    msgspec asks ``typing_extensions`` for three names that ``typing`` has, too, and does without where it is not
+    installed; ``uuid`` asks ``platform`` for the name of the system. Where other threads run, they could meet the
+    stand-ins, and there are none.
+    """
+    if _thread._count():
+        importlib.import_module("msgspec")
+        return
+    stand_ins = {"typing_extensions": None, "platform": SimpleNamespace(system=lambda: os.uname().sysname)}
+    hidden = {name: one for name, one in stand_ins.items() if name not in sys.modules}
+    sys.modules.update(hidden)  # type: ignore[arg-type]
+    try:
+        importlib.import_module("msgspec")
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+_import_msgspec()
+
+import msgspec  # noqa: E402
+
+#: Where a class keeps which of its fields are not shown, and which not compared.
+_HIDDEN: Final = "_hidden_fields"
+_PASSED_OVER: Final = "_fields_not_compared"
 
 
 class _Field:
-    """How one attribute is filled, shown and compared."""
+    """What a class says of an attribute beyond its type."""
 
-    __slots__ = ("compare", "default", "default_factory", "repr")
+    __slots__ = ("compare", "repr", "struct")
 
-    def __init__(self, default: object, default_factory: Any, repr: bool, compare: bool) -> None:
-        self.default, self.default_factory, self.repr, self.compare = default, default_factory, repr, compare
-
-    @property
-    def optional(self) -> bool:
-        """Whether an instance can be made without it."""
-        return self.default is not _MISSING or self.default_factory is not _MISSING
+    def __init__(self, struct: object, repr: bool, compare: bool) -> None:
+        self.struct, self.repr, self.compare = struct, repr, compare
 
 
-class _Plan:
-    """The fields of a class in order, with their annotations, and how it was asked for; read at the first use."""
+class _ValueMeta(type(msgspec.Struct)):  # type: ignore[misc]
+    """Makes the classes, those below another one included: their statement comes here at once."""
 
-    fields: Mapping[str, tuple[str, _Field]]
-    names: tuple[str, ...]
-    places: Mapping[str, int]
-    defaults: list[object]
-    open: list[tuple[int, Any]]
-    values: Callable[[Any], FieldValues]
-    #: The class that is made with it.
-    cls: type
-
-    def __init__(self, given: Mapping[str, object], flags: Mapping[str, bool]) -> None:
-        self.given, self.flags = given, flags
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _Plan.__annotations__:
-            raise AttributeError(name)
-        self.fields = fields = _in_order(self.cls, {**_inherited(self.cls, self.flags), **_own(self.cls, self.given)})
-        self.names = tuple(fields)
-        self.places = {name: place for place, name in enumerate(fields)}
-        self.defaults = [one.default for _, one in fields.values()]
-        everyone = enumerate(one for _, one in fields.values())
-        self.open = [(place, one.default_factory) for place, one in everyone if one.default is _MISSING]
-        self.values = _getter(self.names)
-        return self.__dict__[name]
-
-    def complete(self, owner: str, given: Sequence[object], named: Mapping[str, object]) -> list[Any]:
-        """Return a value for each field. Raises TypeError as a function with these parameters does."""
-        count, places = len(given), self.places
-        if count > len(places):
-            raise TypeError(f"{owner}() takes {len(places)} arguments but {count} were given")
-        values = [*given, *self.defaults[count:]]
-        for name in named:
-            place = places.get(name, -1)
-            if place < count:
-                what = "an unexpected keyword argument" if place < 0 else "multiple values for argument"
-                raise TypeError(f"{owner}() got {what} {name!r}")
-            values[place] = named[name]
-        for place, factory in self.open:
-            if values[place] is _MISSING:
-                if factory is _MISSING:
-                    raise TypeError(f"{owner}() is missing the argument {self.names[place]!r}")
-                values[place] = factory()
-        return values
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **flags: bool) -> type:
+        own = {attribute: one for attribute, one in namespace.items() if isinstance(one, _Field)}
+        namespace |= {attribute: one.struct for attribute, one in own.items()}
+        hidden = {attribute for attribute, one in own.items() if not one.repr}
+        passed_over = {attribute for attribute, one in own.items() if not one.compare}
+        for base in bases:
+            hidden |= getattr(base, _HIDDEN, frozenset())
+            passed_over |= getattr(base, _PASSED_OVER, frozenset())
+        if hidden:
+            namespace = {_HIDDEN: hidden, "__repr__": _repr, **namespace}
+        if passed_over and flags.get("eq", True):
+            namespace = {_PASSED_OVER: passed_over, "__eq__": _eq, "__hash__": _hash, **namespace}
+        return super().__new__(cls, name, bases, namespace, **flags)  # type: ignore[no-any-return]
 
 
-def fields_of(cls: type) -> list[tuple[str, Any]]:
-    """Return the name of each field, and an object with its ``default``, ``default_factory`` and ``repr``.
+class _Value(msgspec.Struct, metaclass=_ValueMeta):
+    """What all values are."""
 
-    Raises TypeError for what is no dataclass, of ours or of the standard library.
-    """
-    plan: _Plan | None = cls.__dict__.get(_PLAN)
-    if plan is not None:
-        return [(name, one) for name, (_, one) in plan.fields.items()]
+
+def shown_fields(cls: type) -> list[str]:
+    """Return the names of the fields that a representation shows. Raises TypeError for what is no dataclass."""
+    if issubclass(cls, msgspec.Struct):
+        hidden = getattr(cls, _HIDDEN, ())
+        return [name for name in cls.__struct_fields__ if name not in hidden]
     import dataclasses
 
-    return [(one.name, one) for one in dataclasses.fields(cls)]
+    return [one.name for one in dataclasses.fields(cls) if one.repr]  # type: ignore[arg-type]
 
 
-def _field(
-    *,
-    default: Any = _MISSING,
-    default_factory: Any = _MISSING,
-    repr: bool = True,
-    compare: bool = True,
-) -> Any:
-    if default is not _MISSING and default_factory is not _MISSING:
-        raise ValueError("cannot specify both default and default_factory")
-    return _Field(default, default_factory, repr, compare)
+def _field(*, repr: bool = True, compare: bool = True, **given: Any) -> Any:
+    return _Field(msgspec.field(**given), repr, compare)
 
 
-def _dataclass(
-    *, slots: bool = False, frozen: bool = False, eq: bool = True, order: bool = False
-) -> Callable[[type], type]:
+def _dataclass(*, slots: bool = False, **flags: bool) -> Callable[[type], type]:
     if not slots:
         raise TypeError("a class of rails.core.dataclass has slots=True")
-    return lambda cls: _made(cls, {"frozen": frozen, "eq": eq, "order": order})
+    return lambda cls: _made(cls, flags)
 
 
 def _made(cls: type, flags: Mapping[str, bool]) -> type:
-    """Return ``cls`` anew, with slots and the methods that it doesn't have."""
-    if hasattr(cls, "__post_init__"):
-        raise TypeError(f"{cls.__name__}: __post_init__ is not for a class of rails.core.dataclass")
+    """Return ``cls`` as a struct; one below another is one already."""
+    if isinstance(cls, _ValueMeta):
+        config = cls.__struct_config__
+        if unlike := [name for name in ("frozen", "order") if getattr(config, name) != flags.get(name, False)]:
+            raise TypeError(f"{cls.__name__}: {unlike[0]} is inherited, and cannot be another")
+        return cls
     namespace = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
-    own = cls.__annotations__
-    plan = _Plan({name: namespace.pop(name) for name in own if name in namespace}, flags)
-    inherited = {name for base in cls.__mro__[1:] if (above := base.__dict__.get(_PLAN)) for name in above.names}
-    namespace["__slots__"] = tuple(name for name in own if name not in inherited)
-    namespace = {**_shared(**flags), _PLAN: plan, **namespace}
-    plan.cls = made = type(cls)(cls.__name__, cls.__bases__, namespace)
-    made.__qualname__ = cls.__qualname__
-    return made
-
-
-def _inherited(cls: type, flags: Mapping[str, bool]) -> dict[str, tuple[str, _Field]]:
-    found: dict[str, tuple[str, _Field]] = {}
-    for base in cls.__mro__[:0:-1]:
-        plan = base.__dict__.get(_PLAN)
-        if plan is None and "__dataclass_fields__" in base.__dict__:
-            raise TypeError(f"{cls.__name__}: {base.__name__} is a dataclass of the standard library")
-        if plan is not None and plan.flags["frozen"] != flags["frozen"]:
-            raise TypeError(f"{cls.__name__}: frozen and not frozen classes cannot inherit from each other")
-        found.update(plan.fields if plan is not None else {})
-    return found
-
-
-def _own(cls: type, given: Mapping[str, object]) -> dict[str, tuple[str, _Field]]:
-    """Return the fields that the class itself declares."""
-    own: dict[str, tuple[str, _Field]] = {}
-    annotations = str(cls.__annotations__)
-    if unknown := next((one for one in _UNKNOWN if one in annotations), ""):
-        raise TypeError(f"{cls.__name__}: {unknown} is not for a class of rails.core.dataclass: {annotations}")
-    for name, annotation in cls.__annotations__.items():
-        value = given.get(name, _MISSING)
-        one = value if isinstance(value, _Field) else _Field(value, _MISSING, True, True)
-        if one.default is not _MISSING and type(one.default).__hash__ is None:
-            raise ValueError(
-                f"mutable default {type(one.default)} for field {name} is not allowed: use default_factory"
-            )
-        own[name] = annotation, one
-    return own
-
-
-def _in_order(cls: type, fields: Mapping[str, tuple[str, _Field]]) -> Mapping[str, tuple[str, _Field]]:
-    optional = ""
-    for name, (_, one) in fields.items():
-        if not one.optional and optional:
-            raise TypeError(f"{cls.__name__}: non-default argument {name!r} follows default argument {optional!r}")
-        optional = name if one.optional else optional
-    return fields
-
-
-@cache
-def _shared(*, frozen: bool, eq: bool, order: bool) -> Mapping[str, object]:
-    """Return what all classes that are asked for alike begin with."""
-    found: dict[str, object] = {"__replace__": _replace, "__repr__": _repr, "__init__": _FIRST["__init__"]}
-    found |= {name: _Told(name) for name in _TOLD}
-    if eq:
-        found |= {"__eq__": _FIRST["__eq__"], "__hash__": _FIRST["__hash__"] if frozen else None}
-    if order:
-        found |= {name: _FIRST[name] for name in _COMPARISONS}
-    if frozen:
-        found |= {"__setattr__": _no_set, "__delattr__": _no_delete}
-        found |= {"__getstate__": _state, "__setstate__": _set_state}
-    return found
-
-
-def _first(name: str) -> Callable[..., Any]:
-    """Return the method with which a class begins: it makes the class's own ones and passes the call on."""
-
-    def method(self: object, /, *args: Any, **named: Any) -> Any:
-        cls = next(one for one in type(self).__mro__ if one.__dict__.get(name) is method)
-        closures = _methods(cls.__dict__[_PLAN])
-        for one, closure in closures.items():
-            if cls.__dict__.get(one) is _FIRST[one]:
-                setattr(cls, one, closure)
-        return closures[name](self, *args, **named)
-
-    return method
-
-
-_FIRST: Final = {name: _first(name) for name in ("__init__", "__eq__", "__hash__", *_COMPARISONS)}
-
-
-def _methods(plan: _Plan) -> dict[str, Callable[..., Any]]:
-    compared = _getter(tuple(name for name, (_, one) in plan.fields.items() if one.compare))
-    found: dict[str, Callable[..., Any]] = {"__eq__": _eq(compared), "__hash__": _hash(compared)}
-    found |= {name: _ordered(name, compared) for name in _COMPARISONS}
-    found["__init__"] = _init(plan, found)
-    return found
-
-
-def _getter(names: tuple[str, ...]) -> Callable[[Any], FieldValues]:
-    """Return a function from an instance to the tuple of these attributes."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    if not names:
-        return lambda _self: ()
-    one = attrgetter(names[0])
-    return lambda self: (one(self),)
-
-
-def _init(plan: _Plan, closures: Mapping[str, object]) -> Callable[..., None]:
-    setters = [getattr(plan.cls, name).__set__ for name in plan.names]
-    instances = itertools.count(1)
-    count, complete, owner = len(setters), plan.complete, plan.cls.__qualname__
-
-    def __init__(self: object, /, *args: Any, **named: Any) -> None:
-        values: Sequence[Any] = args
-        if named or len(args) != count:
-            values = complete(owner, args, named)
-        for put, value in zip(setters, values):  # noqa: B905 - they are as many, and this is the hot path
-            put(self, value)
-        if next(instances) == _MANY:
-            _compile(plan, closures)
-
-    return __init__
-
-
-def _compile(plan: _Plan, closures: Mapping[str, object]) -> None:
-    """Give a class that is used much the methods that the standard library compiles for such a class."""
-    twin = _twin(plan)
-    for name in ("__init__", "__eq__", "__hash__"):
-        if plan.cls.__dict__.get(name) is closures[name]:
-            setattr(plan.cls, name, twin.__dict__[name])
+    bases = tuple(base for base in cls.__bases__ if base is not object)
+    return _ValueMeta(cls.__name__, (*bases, _Value), {**namespace, "__qualname__": cls.__qualname__}, **flags)
 
 
 @reprlib.recursive_repr()
-def _repr(self: object) -> str:
-    fields = getattr(self, _PLAN).fields
-    shown = (f"{name}={getattr(self, name)!r}" for name, (_, one) in fields.items() if one.repr)
+def _repr(self: Any) -> str:
+    shown = (f"{name}={getattr(self, name)!r}" for name in shown_fields(type(self)))
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _eq(compared: Callable[[Any], FieldValues]) -> Callable[[Any, object], bool]:
-    def __eq__(self: object, other: object) -> bool:
-        return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
-
-    return __eq__
+def _compared(self: Any) -> tuple[Any, ...]:
+    passed_over = getattr(self, _PASSED_OVER)
+    return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in passed_over)
 
 
-def _hash(compared: Callable[[Any], FieldValues]) -> Callable[[Any], int]:
-    return lambda self: hash(compared(self))
+def _eq(self: object, other: object) -> bool:
+    return _compared(self) == _compared(other) if other.__class__ is self.__class__ else NotImplemented
 
 
-def _ordered(name: str, compared: Callable[[Any], FieldValues]) -> Callable[[Any, object], bool]:
-    comparison = _COMPARISONS[name]
-
-    def compare(self: object, other: object) -> bool:
-        return comparison(compared(self), compared(other)) if other.__class__ is self.__class__ else NotImplemented
-
-    compare.__name__ = name
-    return compare
-
-
-def _no_set(_self: object, name: str, _value: object) -> NoReturn:
-    from dataclasses import FrozenInstanceError
-
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _no_delete(_self: object, name: str) -> NoReturn:
-    from dataclasses import FrozenInstanceError
-
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
-
-
-def _state(self: Any) -> list[Any]:
-    """Return what pickle and copy keep of a frozen instance."""
-    return list(getattr(self, _PLAN).values(self))
-
-
-def _set_state(self: Any, state: Sequence[Any]) -> None:
-    for name, value in zip(getattr(self, _PLAN).names, state, strict=True):
-        object.__setattr__(self, name, value)
+def _hash(self: Any) -> int:
+    if not self.__struct_config__.frozen:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")
+    return hash(_compared(self))
 
 
 def _replace(self: Any, /, **changes: Any) -> Any:
-    plan: _Plan | None = getattr(type(self), _PLAN, None)
-    if plan is None:
-        import dataclasses
-
-        return dataclasses.replace(self, **changes)
-    values = list(plan.values(self))
-    for name, value in changes.items():
-        if name not in plan.places:
-            raise TypeError(f"{type(self).__qualname__}() got an unexpected keyword argument {name!r}")
-        values[plan.places[name]] = value
-    return type(self)(*values)
-
-
-class _Told:
-    """What is asked of a class rather than of its instances: most of it from a twin of the class, when it is asked."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object, owner: type) -> Any:
-        """Return the class's own names, fields, parameters or signature."""
-        plan: _Plan = getattr(owner, _PLAN)
-        if self.name == "__match_args__":
-            return plan.names
-        if self.name == "__signature__":
-            if owner is not plan.cls:
-                raise AttributeError(self.name)  # a class that inherits may be made otherwise
-            import inspect
-
-            return inspect.signature(_twin(plan))
-        return getattr(_twin(plan), self.name)
-
-
-@cache
-def _twin(plan: _Plan) -> Any:
-    """Return a class of the standard library's with the same fields."""
+    if isinstance(self, msgspec.Struct):
+        return msgspec.structs.replace(self, **changes)
     import dataclasses
 
-    fields = [(name, annotation, _standard(one)) for name, (annotation, one) in plan.fields.items()]
-    return dataclasses.make_dataclass(plan.cls.__name__, fields, **plan.flags)  # type: ignore[arg-type]
-
-
-def _standard(one: _Field) -> Any:
-    import dataclasses
-
-    given = {name: getattr(one, name) for name in ("default", "default_factory") if getattr(one, name) is not _MISSING}
-    return dataclasses.field(repr=one.repr, compare=one.compare, **given)
+    return dataclasses.replace(self, **changes)
 
 
 class _NamedMeta(type):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import fields_of
+from rails.core.dataclass import shown_fields
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import Json
 
@@ -29,10 +29,10 @@ def to_json(value: object) -> Json:
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
     try:
-        fields = fields_of(type(value))
+        names = shown_fields(type(value))
     except TypeError as error:
         raise TypeError(f"{type(value).__name__} has no JSON form") from error
-    return {name: to_json(getattr(value, name)) for name, field in fields if field.repr}
+    return {name: to_json(getattr(value, name)) for name in names}
 
 
 def change_json(change: FileChange) -> dict[str, Json]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from rails.agents.prompt import first_message
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
+from rails.core.dataclass import replace
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, TimeUpError, UnansweredError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record

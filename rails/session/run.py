@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 from rails.agents.output import json_of
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core import limits
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import FAULT, RailsError, UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
@@ -43,7 +44,7 @@ from rails.session.resume import ResumeState, hashes_of, resume_state
 _SHOWN_LINES = 12
 
 
-@dataclass
+@dataclass(slots=True)
 class Session(OpenSession):
     """One run over one project.
 
@@ -56,8 +57,9 @@ class Session(OpenSession):
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     overseer: Model | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
-    state: SessionState = field(init=False)
-    modes: CheckModes = field(init=False)
+    #: Made with the session, from all the others.
+    state: SessionState = field(default=cast("SessionState", None))
+    modes: CheckModes = field(default=cast("CheckModes", None))
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""

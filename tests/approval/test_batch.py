@@ -4,7 +4,6 @@ import io
 import os
 import re
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -15,6 +14,7 @@ from rails.approval.terminal.approver import TerminalApprover
 from rails.approval.terminal.batch import alike, digest_of_all
 from rails.approval.terminal.console import Pasted
 from rails.approval.terminal.scripted import ScriptedApprover
+from rails.core.dataclass import replace
 
 
 def run_of(make, target, number=1, **more):

@@ -1,7 +1,6 @@
 """A permission is a signature over exactly what was shown."""
 
 import io
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -22,6 +21,7 @@ from rails.approval.policy.rules import Policy, PolicyRule
 from rails.approval.terminal.approver import TerminalApprover
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
 from rails.core.verdict import CheckRun, NotChecked

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -22,6 +21,7 @@ from rails.approval.edit import (
 )
 from rails.core import limits
 from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
 

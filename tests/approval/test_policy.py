@@ -1,6 +1,5 @@
 """Deny beats ask beats allow; what no rule foresees is asked; nobody there means no."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,6 +9,7 @@ from rails.approval.policy.file import read_policy
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.approval.policy.rules import Circumstances, Policy, PolicyItem, minute_of
 from rails.core.app_dirs import config_folder
+from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.globs import glob_match
 

@@ -1,6 +1,5 @@
 """One queue for terminal and page: the first valid answer decides, exactly once; what is no answer decides nothing."""
 
-import dataclasses
 import os
 import pty
 import re
@@ -11,7 +10,6 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.decision import Decision, sign, still_valid
@@ -21,6 +19,7 @@ from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.approver import TerminalApprover
 from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events.record import Record
 
@@ -493,7 +492,7 @@ class Board(Here):
 
 
 def runs(make):
-    return [dataclasses.replace(make.ask_tool(n=number), id=f"r{number}") for number in (1, 2)]
+    return [replace(make.ask_tool(n=number), id=f"r{number}") for number in (1, 2)]
 
 
 def chosen(choice, digest=None, **more):

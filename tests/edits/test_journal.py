@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from dataclasses import replace
 
 import pytest
 
 from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
 from rails.edits import rollback
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import StepFacts

@@ -1,12 +1,12 @@
 """What is said of a change that failed, waits or was interrupted: which file, what stays, what to do; and how much."""
 
 import errno
-from dataclasses import replace
 
 import pytest
 
 from rails.core import limits
 from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
 from rails.core.errors import WorkspaceError
 from rails.edits import apply as applying
 from rails.edits.apply import Applied, apply, recover

@@ -2,11 +2,11 @@
 
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rails.core.dataclass import replace
 from rails.gate.gate import Gate
 from rails.gate.support.check_command import CheckCommand, bandit, mypy
 from rails.gate.support.check_command import pytest as suite_of

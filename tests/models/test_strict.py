@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import Message, TextPart, ToolSpec
+from rails.core.dataclass import replace
 from rails.core.errors import ModelError
 from rails.core.tool_request import RawRequest, ToolRequest
 from rails.json_schema.validator import closed

@@ -1,10 +1,9 @@
 """The heat-map of rules, the decisions, the list of sessions and its filter, and how tables fit a terminal."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 
+from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.log.session_stats import SessionStats
 from rails.projections.session import session_view

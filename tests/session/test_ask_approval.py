@@ -1,6 +1,5 @@
 """What is asked within a turn: each question published before its answer, each answer to its own question."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from rails.approval.decision import Decision, RuleBook, request_for_changes, sign, sign_tool
 from rails.approval.terminal.batch import digest_of_all
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict

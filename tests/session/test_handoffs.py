@@ -1,12 +1,12 @@
 """Between two agents: numbered files, the contract of the result, and the human who may read, edit and stop."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rails.agents import template
+from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.testing import ScriptedHuman
 

@@ -2,11 +2,11 @@
 
 import json
 import sys
-from dataclasses import replace
 
 import pytest
 
 from rails.core.app_dirs import builtin_folder
+from rails.core.dataclass import replace
 from rails.core.tool_request import ToolRequest
 from rails.tools.health import check_health, reach
 from rails.tools.loader import load_definitions, read_definition

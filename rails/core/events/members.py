@@ -9,7 +9,7 @@ from typing import Any, cast, get_type_hints
 import msgspec
 
 from rails.core.change_summary import ChangeSummary, SummaryLine
-from rails.core.dataclass import NamedTuple, fields_of
+from rails.core.dataclass import NamedTuple
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import Json
 
@@ -33,15 +33,13 @@ def members_of(kind: type) -> tuple[Member, ...]:
 
 @cache
 def _members_of(kind: Any) -> tuple[Member, ...]:  # noqa: ANN401 - a type is no Hashable to the type checker
-    if issubclass(kind, msgspec.Struct):
-        names, defaults = kind.__struct_fields__, kind.__struct_defaults__
-        given = [msgspec.NODEFAULT] * (len(names) - len(defaults)) + list(defaults)
-        keys = kind.__struct_encode_fields__
-        return tuple(
-            Member(name, key, default is msgspec.NODEFAULT, default)
-            for name, key, default in zip(names, keys, given, strict=True)
-        )
-    return tuple(Member(name, name, one.default is one.default_factory, one.default) for name, one in fields_of(kind))
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    given = [msgspec.NODEFAULT] * (len(names) - len(defaults)) + list(defaults)
+    keys = kind.__struct_encode_fields__
+    return tuple(
+        Member(name, key, default is msgspec.NODEFAULT, default)
+        for name, key, default in zip(names, keys, given, strict=True)
+    )
 
 
 def hints_of(kind: type) -> dict[str, Hashable]:
