@@ -420,7 +420,7 @@ def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
 
 
 # What a host's first call need not wait for: its log, the history, and the hosts that do not call.
-NOT_FOR_A_VERDICT = [*HEAVY, "msgspec", "inspect", "shutil", "tempfile", "rails.core.events", "rails.log.writer"]
+NOT_FOR_A_VERDICT = [*HEAVY, "inspect", "shutil", "tempfile", "rails.core.events", "rails.log.writer"]
 NOT_FOR_A_VERDICT += ["rails.edits", "rails.session.hosted_log", "rails.session.feedback"]
 NOT_FOR_A_VERDICT += [f"rails.integrations.hooks.{host}" for host in ("codex", "gemini", "cursor")]
 

@@ -41,9 +41,11 @@ SIGNATURES = {
         "base: 'str | None' = None, fix: 'bool' = True) -> 'Verdict'"
     ),
     "AppliedAnswer": (
-        "(status: 'ApplyStatus', changes: 'tuple[ChangedFile, ...]' = (), refusals: 'tuple[Refusal, ...]' = (), "
-        "verdict: 'Verdict | None' = None, previous_tool_output: 'str' = '', session_id: 'str' = '', "
-        "edits: 'tuple[EditResult, ...]' = ()) -> None"
+        "(status: Literal['applied', 'refused', 'denied', 'partial', 'error'], "
+        "changes: tuple[rails.core.changes.ChangedFile, ...] = (), "
+        "refusals: tuple[rails.core.errors.Refusal, ...] = (), "
+        "verdict: rails.core.verdict.Verdict | None = None, previous_tool_output: str = '', session_id: str = '', "
+        "edits: tuple[rails.core.changes.EditResult, ...] = ())"
     ),
 }
 WRITE = '```json\n{"tool": "write_file", "path": "notes.md", "content": "# Notes\\n"}\n```\n'

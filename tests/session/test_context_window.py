@@ -20,6 +20,7 @@ from rails.core.conversation import (
     Usage,
     message_to_json,
 )
+from rails.core.dataclass import dataclass as value
 from rails.core.events.turn import ContextReduced
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
@@ -170,7 +171,7 @@ def test_a_page_stands_for_the_answers_that_a_recording_goes_on_behind():
 # -- in a session ------------------------------------------------------------------------------------
 
 
-@dataclass
+@value(slots=True)
 class Small(ScriptedModel):
     """A scripted model with a window, which counts as its provider would."""
 
