@@ -7,7 +7,7 @@ It stands as ``[n8n]`` in ``.rails.toml``, written by hand or by ``ai-rails n8n 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rails.core.dataclass import dataclass
@@ -28,18 +28,14 @@ class N8nAccount:
     def toml(self) -> str:
         """Return the account as the table of ``.rails.toml``."""
         lines = ["[n8n]", *([f"version = {_quoted(self.version)}"] if self.version else [])]
-        lines += [f"{name} = [{', '.join(map(_quoted, sorted(have)))}]" for name, have in self._lists()]
+        for name, have in (("published", self.published), ("packages", self.packages)):
+            lines += [] if have is None else [f"{name} = [{', '.join(map(_quoted, sorted(have)))}]"]
         for kind, known in sorted((self.credentials or {}).items()):
             lines += _table(f"n8n.credentials.{_quoted(kind)}", known)
         lines += [] if self.credentials or self.credentials is None else ["", "[n8n.credentials]"]
         for name, table in (("workflows", self.workflows), ("webhooks", self.webhooks)):
             lines += [] if table is None else _table(f"n8n.{name}", table)
         return "\n".join(lines) + "\n"
-
-    def _lists(self) -> Iterator[tuple[str, frozenset[str]]]:
-        for name, have in (("published", self.published), ("packages", self.packages)):
-            if have is not None:
-                yield name, have
 
 
 def _table(name: str, rows: Mapping[str, str]) -> list[str]:

@@ -7,6 +7,7 @@ data and everything else inside keep their order and their values.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -57,9 +58,7 @@ def repaired_file(
     data: bytes, path: str, known: Catalogue | None = None, *, unsafe: bool = False
 ) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return the file with what n8n would drop without a word in its valid form, and each repair."""
-    read = json_file.read_workflow_file(data)
-    if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
-        return data, ()
+    value = _workflows_in(data)
     done: list[repairs.WorkflowRepair] = []
 
     def work(workflow: Mapping[str, Json]) -> dict[str, Json]:
@@ -67,12 +66,9 @@ def repaired_file(
         done.extend(found)
         return made
 
-    value = _each(read.value, work)
-    try:
-        fixed = tuple(Fixed(path, _told(one), "n8n") for one in done)
-        return (_as_before(data, value), fixed) if done else (data, ())
-    except ValueError:
-        return data, ()
+    sound = _each(value, work)
+    made = _as_before(data, sound) if done else None
+    return (data, ()) if made is None else (made, tuple(Fixed(path, _told(one), "n8n") for one in done))
 
 
 def _told(repair: repairs.WorkflowRepair) -> str:
@@ -85,15 +81,9 @@ def canonical(data: bytes) -> bytes:
     Values never change; line ends, a last line end and a byte-order mark stay as they are. Formatting twice gives
     the same bytes as formatting once.
     """
-    read = json_file.read_workflow_file(data)
-    if isinstance(read, json_file.Unreadable):
-        return data
-    if read.repeated_keys or not _holds_objects(read.value):
-        return data
-    try:
-        return _as_before(data, read.value)
-    except ValueError:
-        return data  # a number too large for any JSON writer
+    value = _workflows_in(data)
+    made = _as_before(data, value) if value is not None else None
+    return data if made is None else made
 
 
 def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
@@ -103,25 +93,23 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     gets them), positions, and ``settings``. What is there already is never changed, not even when it is wrong: but of
     nodes with one id, which n8n refuses, all after the first get one of their own.
     """
-    read = json_file.read_workflow_file(data)
-    if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
-        return data, ()
     counts = dict.fromkeys(
         ("missing id", "missing webhookId", "missing position", "missing settings", "id given twice"), 0
     )
-    number = iter(range(len(read.value) if isinstance(read.value, list) else 1))
-    made = _each(read.value, lambda workflow: _completed(workflow, counts, f"{path} {next(number)}"))
+    number = itertools.count()
+    whole = _each(_workflows_in(data), lambda workflow: _completed(workflow, counts, f"{path} {next(number)}"))
     fixed = tuple(Fixed(path, name, "n8n", count) for name, count in counts.items() if count)
-    if not fixed:
-        return data, ()
-    try:
-        return _as_before(data, made), fixed
-    except ValueError:
-        return data, ()
+    made = _as_before(data, whole) if fixed else None
+    return (data, ()) if made is None else (made, fixed)
 
 
-def _holds_objects(value: Json) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+def _workflows_in(data: bytes) -> Json:
+    """Return the workflow of a file or its list of them; ``None`` where it is none or repeats a key."""
+    read = json_file.read_workflow_file(data)
+    if isinstance(read, json_file.Unreadable) or read.repeated_keys:
+        return None
+    items = read.value if isinstance(read.value, list) else [read.value]
+    return read.value if any(isinstance(item, dict) for item in items) else None
 
 
 def _each(value: Json, work: Callable[[Mapping[str, Json]], dict[str, Json]]) -> Json:
@@ -131,11 +119,18 @@ def _each(value: Json, work: Callable[[Mapping[str, Json]], dict[str, Json]]) ->
     return work(value) if isinstance(value, dict) else value
 
 
-def _as_before(data: bytes, value: Json) -> bytes:
-    """Return ``value`` in n8n's form, with the byte-order mark, line ends and last line end of ``data``."""
-    text, decoded = _dump(_each(value, _ordered_workflow)), decode_text(data)
+def _as_before(data: bytes, value: Json) -> bytes | None:
+    """Return ``value`` in n8n's form, with the byte-order mark, line ends and last line end of ``data``.
+
+    It is ``None`` where a number is too large for any JSON writer.
+    """
+    decoded = decode_text(data)
+    try:
+        text = _dump(_each(value, _ordered_workflow))
+    except ValueError:
+        return None
     if decoded is None:
-        return data
+        return None
     whole = text + "\n" if decoded.text.endswith("\n") else text
     return decoded.encode(whole.replace("\n", decoded.eol) if decoded.eol == "\r\n" else whole)
 

@@ -12,6 +12,7 @@ from rails.n8n.model import Issue
 
 #: Nesting that the rules follow. n8n's own exports stay under 40; the limit keeps every walk bounded.
 DEPTH: Final = 120
+_REMEDY: Final = "Write one complete JSON object: double quotes, no comments, no trailing commas."
 _RULES: Final = JsonRules(repeated=True, surrogates=True, any_number=True, depth=DEPTH)
 
 
@@ -37,26 +38,16 @@ def read_workflow_file(data: bytes) -> WorkflowFile | Unreadable:
     """Parse ``data``. Never raises: what cannot be read comes back as :class:`Unreadable`."""
     decoded = decode_text(data)
     if decoded is None or (decoded.encoding != "utf-8" and not data.isascii()):
-        return _unreadable("", "The file is not UTF-8 text", 0)
+        return _unreadable("", "The file is not UTF-8 text")
     text = decoded.text
     read = read_json(text, _RULES)
     if isinstance(read, ParsedJson):
         return WorkflowFile(text, read.value, read.repeats_keys)
     if read.code == "depth":
-        return _too_deep(text)
+        message = f"The JSON is nested deeper than {DEPTH} levels and was not checked"
+        return _unreadable(text, message, remedy="Flatten the deepest values, or keep them as JSON text in a string.")
     return _unreadable(text, f"The file is not valid JSON: {one_line(read.message)}", read.offset)
 
 
-def _unreadable(text: str, message: str, offset: int) -> Unreadable:
-    remedy = "Write one complete JSON object: double quotes, no comments, no trailing commas."
+def _unreadable(text: str, message: str, offset: int = 0, *, remedy: str = _REMEDY) -> Unreadable:
     return Unreadable(text, Issue("N8N001", (), message, remedy), offset)
-
-
-def _too_deep(text: str) -> Unreadable:
-    issue = Issue(
-        "N8N001",
-        (),
-        f"The JSON is nested deeper than {DEPTH} levels and was not checked",
-        "Flatten the deepest values, or keep them as JSON text in a string.",
-    )
-    return Unreadable(text, issue, 0)

@@ -120,7 +120,9 @@ class Names:
         return f"The {what} are: {listed(self._names)}." if self._names else f"There are no {what}."
 
 
-STICKY = "n8n-nodes-base.stickyNote"
+STICKY: Final = "n8n-nodes-base.stickyNote"
+#: What a node may do where it fails.
+ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
 
 
 @dataclass(frozen=True, slots=True)

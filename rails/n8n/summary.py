@@ -62,9 +62,7 @@ def workflow_summary(before: bytes | None, after: bytes | None, path: str) -> Ch
 
 def _workflows(data: bytes | None) -> list[Json]:
     read = json_file.read_workflow_file(data) if data is not None else None
-    if not isinstance(read, json_file.WorkflowFile):
-        return []
-    if not looks_like_workflow(read.value):
+    if not isinstance(read, json_file.WorkflowFile) or not looks_like_workflow(read.value):
         return []
     return [item for item in (read.value if isinstance(read.value, list) else [read.value]) if isinstance(item, dict)]
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import dataclass, replace
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.model import Node, Workflow
@@ -213,14 +213,10 @@ def _wires(old: Workflow, new: Workflow, renamed: Mapping[str, str]) -> Iterator
     then = {_wire(wire, renamed) for wire in old.wires}
     now = dict.fromkeys(_wire(wire, {}) for wire in new.wires)
     for wire in now:
-        yield wire if wire in then else _marked(wire, "add")
-    yield from (_marked(wire, "remove") for wire in sorted(then) if wire not in now)
+        yield wire if wire in then else replace(wire, kind="add")
+    yield from (replace(wire, kind="remove") for wire in sorted(then) if wire not in now)
 
 
 def _wire(wire: model.Wire, renamed: Mapping[str, str]) -> WireChange:
     source, target = (renamed.get(node.name, node.name) for node in (wire.source, wire.target))
     return WireChange(source, wire.source_type, wire.output, target, wire.target_type, wire.input)
-
-
-def _marked(wire: WireChange, kind: DifferenceKind) -> WireChange:
-    return WireChange(wire.source, wire.type, wire.output, wire.target, wire.target_type, wire.input, kind)

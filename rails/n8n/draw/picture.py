@@ -47,16 +47,11 @@ def _plain_sheet() -> str:
     light, dark = (dict(_PROPERTY.findall(part)) for part in sheet.split("@media", 1))
     rules = sheet[sheet.index(".flow-ground {") :]
     plain = _USE.sub(lambda use: str(light[use[1]]), rules)
-    darker = "".join(f"{rule}\n" for rule in _plain_rules(rules) if _USE.search(rule))
+    darker = "".join(f"{rule}\n" for rule in _RULE.findall(rules) if _USE.search(rule))
     darker = _USE.sub(lambda use: str(dark.get(use[1], light[use[1]])), darker)
     return (
         f".flow {{ font-family: sans-serif; }}\n{plain}\n@media screen and (prefers-color-scheme: dark) {{\n{darker}}}"
     )
-
-
-def _plain_rules(sheet: str) -> list[str]:
-    """Return the rules of a style sheet without nesting."""
-    return [found[0] for found in _RULE.finditer(sheet)]
 
 
 def svg(value: Json, *, label: str = "Workflow", alone: bool = False) -> str:
@@ -171,9 +166,6 @@ class _Canvas:
 
     def remarks(self, left: float, bottom: float) -> Iterator[str]:
         """Yield what the colours mean, and how much was left out."""
-        words = []
-        if self._total > len(self._boxes):
-            words.append(f"{len(self._boxes):,} of {self._total:,} nodes are drawn")
         x, y = left + 24, bottom - 22
         for kind, said in (("add", "added"), ("change", "changed"), ("remove", "removed")):
             if self._compared and any(kind in (one.kind for one in group) for group in (self._boxes, self._lines)):
@@ -181,5 +173,6 @@ class _Canvas:
                 yield f'<circle r="13"/><path d="{_BADGES[kind]}"/></g>'
                 yield f'<text class="flow-more" x="{x + 26:.0f}" y="{y:.0f}">{said}</text>'
                 x += 120
-        if words:
-            yield f'<text class="flow-more" x="{x:.0f}" y="{y:.0f}">{"; ".join(words)}</text>'
+        if self._total > len(self._boxes):
+            said = f"{len(self._boxes):,} of {self._total:,} nodes are drawn"
+            yield f'<text class="flow-more" x="{x:.0f}" y="{y:.0f}">{said}</text>'

@@ -105,7 +105,7 @@ def positions(workflow: Workflow) -> dict[int, tuple[int, int]]:
 
     A node's sub-nodes stand below it, those of a sub-node below that, and its column is as wide as all of them.
     """
-    columns, trees = _columns(workflow), _Trees(workflow)
+    columns = _columns(workflow)
     places: dict[int, tuple[int, int]] = {}
     left = lowest = 0
     by_column: list[list[Node]] = [[] for _ in range(max(columns.values(), default=-1) + 1)]
@@ -116,35 +116,32 @@ def positions(workflow: Workflow) -> dict[int, tuple[int, int]]:
         top, widest = 0, 0
         for node in nodes:
             if node.index not in places:
-                width, height = trees.place(node, (left, top), places)
+                width, height = _put_tree(workflow, node, (left, top), places)
                 top, widest = top + height, max(widest, width)
         left, lowest = left + max(_COLUMN, widest + _GAP), max(lowest, top)
     left = 0
     for node in workflow.nodes:
         if node.index not in places:
-            width, _ = trees.place(node, (left, lowest), places)
+            width, _ = _put_tree(workflow, node, (left, lowest), places)
             left += max(_COLUMN, width + _GAP)
     return places
 
 
-class _Trees:
-    """Nodes with the sub-nodes below them. One that serves several nodes stands below the first."""
+def _put_tree(
+    workflow: Workflow, node: Node, at: tuple[int, int], places: dict[int, tuple[int, int]], depth: int = 0
+) -> tuple[int, int]:
+    """Put a node at a place and its sub-nodes below it. Returns how wide and how high they are together.
 
-    def __init__(self, workflow: Workflow) -> None:
-        self._workflow = workflow
-
-    def place(
-        self, node: Node, at: tuple[int, int], places: dict[int, tuple[int, int]], depth: int = 0
-    ) -> tuple[int, int]:
-        """Put a node and all below it at a place. Returns how wide and how high they are together."""
-        places[node.index] = at
-        right, lowest = at[0], 0
-        wires = sorted(self._workflow.incoming.get(node.name, ()), key=lambda wire: _PORTS.get(wire.target_type, 99))
-        for wire in wires if depth < _DEEPEST else ():
-            if wire.source_type != "main" and wire.source.index not in places and not wire.source.is_sticky:
-                width, height = self.place(wire.source, (right, at[1] + _ROW), places, depth + 1)
-                right, lowest = right + width + _BETWEEN, max(lowest, height)
-        return max(_width(self._workflow, node), right - _BETWEEN - at[0]), _ROW + lowest
+    A sub-node that serves several nodes stands below the first.
+    """
+    places[node.index] = at
+    right, lowest = at[0], 0
+    wires = sorted(workflow.incoming.get(node.name, ()), key=lambda wire: _PORTS.get(wire.target_type, 99))
+    for wire in wires if depth < _DEEPEST else ():
+        if wire.source_type != "main" and wire.source.index not in places and not wire.source.is_sticky:
+            width, height = _put_tree(workflow, wire.source, (right, at[1] + _ROW), places, depth + 1)
+            right, lowest = right + width + _BETWEEN, max(lowest, height)
+    return max(_width(workflow, node), right - _BETWEEN - at[0]), _ROW + lowest
 
 
 def _width(workflow: Workflow, node: Node) -> int:

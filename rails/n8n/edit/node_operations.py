@@ -9,23 +9,15 @@ from typing import Any, Final
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.edit.workflow_parts import CannotError, check_free, node_named, text_of
-from rails.n8n.model import Names, listed, shown_value
+from rails.n8n.model import ON_ERROR, Names, listed, shown_value
+from rails.n8n.values import is_numeric
 
-_ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
 #: How far below the original a copy is put.
 _BELOW: Final = 240
 
 
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
-
-
 def _is_flag(value: Json) -> bool:
     return isinstance(value, bool)
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 #: What ``set_node`` may set, how a value is recognised, and what one looks like.
@@ -34,14 +26,14 @@ _NODE_VALUES: Final[Mapping[str, tuple[Callable[[Json], bool], str]]] = {
     "credentials": (lambda value: isinstance(value, dict), '{"slackApi": {"id": "…", "name": "…"}}'),
     "disabled": (_is_flag, "true or false"),
     "executeOnce": (_is_flag, "true or false"),
-    "maxTries": (_is_number, "a number"),
-    "notes": (_is_text, "a text"),
+    "maxTries": (is_numeric, "a number"),
+    "notes": (lambda value: isinstance(value, str), "a text"),
     "notesInFlow": (_is_flag, "true or false"),
-    "onError": (lambda value: value in _ON_ERROR, f"one of {listed(_ON_ERROR)}"),
+    "onError": (lambda value: value in ON_ERROR, f"one of {listed(ON_ERROR)}"),
     "position": (model.is_position, "[x, y]"),
     "retryOnFail": (_is_flag, "true or false"),
-    "typeVersion": (_is_number, "a number"),
-    "waitBetweenTries": (_is_number, "a number, in milliseconds"),
+    "typeVersion": (is_numeric, "a number"),
+    "waitBetweenTries": (is_numeric, "a number, in milliseconds"),
 }
 _WORKFLOW_VALUES: Final[Mapping[str, tuple[Callable[[Json], bool], str]]] = {
     "name": (lambda value: isinstance(value, str) and 0 < len(value) <= 128, "a text of 1 to 128 characters"),

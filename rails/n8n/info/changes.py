@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rails.n8n.model import listed
 from rails.n8n.nodes.catalogue import Catalogue, Description, write_ports
+from rails.n8n.nodes.display import compiled
 from rails.n8n.nodes.parameters import Level, Property, levels
 
 _MOST_LINES: Final = 60
@@ -54,15 +55,10 @@ def _visible(level: Level, version: float, prefix: str = "") -> dict[str, list[P
 def _has(item: Property, version: float) -> bool:
     """Whether a parameter can show at a version, whatever the other parameters are."""
     rule: Mapping[str, Any] = item.raw.get("display") or {}
-    shows, hides = ({"@version": one["@version"]} if "@version" in one else {} for one in _sides(rule))
-    from rails.n8n.nodes.display import compiled
-
-    display = compiled({"show": shows, "hide": hides})
+    sides = {side: rule.get(side) or {} for side in ("show", "hide")}
+    asked = {side: {"@version": one["@version"]} if "@version" in one else {} for side, one in sides.items()}
+    display = compiled(asked)
     return display is None or display.visible({}, {}, version, False)
-
-
-def _sides(rule: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    return rule.get("show") or {}, rule.get("hide") or {}
 
 
 def _parameters(old: Mapping[str, list[Property]], new: Mapping[str, list[Property]]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from rails.n8n.info.shapes import known_shapes, shapes
 from rails.n8n.model import Names, listed, shown_value
 from rails.n8n.nodes import catalogue, ports
 from rails.n8n.nodes.catalogue import Catalogue, Description, Port
-from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, filled, levels
+from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, context_of, filled, levels
 
 #: What a model reads with profit; the rest is one more question with `parameters` given.
 _MOST_CHARS: Final = 8_000
@@ -89,7 +89,7 @@ def _unknown(node_type: str, found: Catalogue) -> str:
 def _described(description: Description, version: float, parameters: dict[str, Any]) -> Iterator[str]:
     values: Mapping[str, Any] = ports.with_defaults(description.type, parameters)
     level = levels(description) if description.is_full else None
-    context = Context(version, description.type.endswith("Tool"))
+    context = context_of(description, version)
     if level is not None:
         try:
             values = filled(level, parameters, context)
@@ -128,8 +128,7 @@ def _level(level: Level, here: Any, root: Any, context: Context, indent: str) ->
 
 
 def _shows(item: Property, here: Any, root: Any, context: Context) -> bool:  # noqa: ANN401
-    hidden = item.display is not None and not item.display.visible(here, root, context.version, context.is_tool)
-    return not hidden and item.type not in {"notice", "callout", "button", "hidden"}
+    return item.shows(here, root, context) and item.type not in {"notice", "callout", "button", "hidden"}
 
 
 def _kind(item: Property) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from rails.core.tool_request import Json
 from rails.n8n.nodes import ports
 from rails.n8n.nodes.catalogue import Catalogue, Description, Port
-from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, filled, levels
+from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, context_of, filled, levels
 from rails.n8n.rules.required import lacks
 
 _ROUNDS: Final = 8
@@ -46,7 +46,7 @@ def minimal_node(
     name = node_type.rpartition(".")[2]
     parameters: dict[str, Any] = dict(given or {})
     if description is not None and description.is_full:
-        parameters = _completed(levels(description), parameters, Context(version, node_type.endswith("Tool")))
+        parameters = _completed(levels(description), parameters, context_of(description, version))
     number = int(version) if version == int(version) else version
     return {
         "name": name[:1].upper() + name[1:],
@@ -99,17 +99,13 @@ def _property(level: Level, path: Sequence[Any], root: Any, context: Context) ->
     here: Level | None = level
     while names and here is not None:
         named = here.by_name.get(names[0], [])
-        item = next((one for one in named if _shows(one, root, context)), named[0] if named else None)
+        item = next((one for one in named if one.shows(root, root, context)), named[0] if named else None)
         names = names[1:]
         if item is None or not names:
             break
         here = item.children if item.children is not None else item.groups.get(names[0])
         names = names[1:] if item.groups else names
     return item
-
-
-def _shows(item: Property, root: Any, context: Context) -> bool:  # noqa: ANN401
-    return item.display is None or item.display.visible(root, root, context.version, context.is_tool)
 
 
 def _stand_in(item: Property | None) -> Any:  # noqa: ANN401

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 from rails.core.dataclass import NamedTuple
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Query, Tree
+    from tree_sitter import Language, Node, Query, Tree
 
 _NAMED_TWICE: Final = re.compile(r"\b(?:const|let|class)\s+([A-Za-z_$][\w$]*)")
-_FUNCTIONS: Final = frozenset(
+FUNCTIONS: Final = frozenset(
     {"arrow_function", "function_declaration", "function_expression", "method_definition", "generator_function"}
 )
 _PLACES: Final = frozenset({"identifier", "member_expression", "subscript_expression", "undefined"})
@@ -46,6 +46,11 @@ class Early(NamedTuple):
     message: str
 
 
+def error_at(node: Node, message: str) -> Early:
+    """Return the error that a part of the code is."""
+    return Early(node.start_byte, node.end_byte, message)
+
+
 def errors(code: str, tree: Tree) -> Iterator[Early]:
     """Yield the early errors of code that parses. At its top level ``await`` may stand, as n8n allows it."""
     for applies, kinds, judge in _RULES:
@@ -64,10 +69,18 @@ def _nodes(tree: Tree, kinds: tuple[str, ...]) -> list[Node]:
 
 @cache
 def _query(kinds: tuple[str, ...]) -> Query:
-    import tree_sitter_javascript
-    from tree_sitter import Language, Query
+    from tree_sitter import Query
 
-    return Query(Language(tree_sitter_javascript.language()), "\n".join(f"({kind}) @found" for kind in kinds))
+    return Query(grammar(), "\n".join(f"({kind}) @found" for kind in kinds))
+
+
+@cache
+def grammar() -> Language:
+    """Return the grammar of JavaScript. Raises ImportError where it is not installed."""
+    import tree_sitter_javascript
+    from tree_sitter import Language
+
+    return Language(tree_sitter_javascript.language())
 
 
 def _left_out(node: Node) -> Early | None:
@@ -75,7 +88,7 @@ def _left_out(node: Node) -> Early | None:
     before = ""
     for child in node.children:
         if child.type == "," and before in {",", "(", "{"}:
-            return Early(child.start_byte, child.end_byte, "a value is missing before this comma")
+            return error_at(child, "a value is missing before this comma")
         if child.type != "comment":
             before = child.type
     return None
@@ -88,7 +101,7 @@ def _optional_target(node: Node) -> Early | None:
         if part is None or part.type not in {"member_expression", "subscript_expression"}:
             return None
         if part.child_by_field_name("optional_chain") is not None and left is not None:
-            return Early(left.start_byte, left.end_byte, 'nothing can be assigned to a place with "?."')
+            return error_at(left, 'nothing can be assigned to a place with "?."')
         part = part.child_by_field_name("object")
     return None
 
@@ -99,31 +112,29 @@ def no_place(node: Node) -> Early | None:
     bare = inside_parentheses(target)
     if target is None or bare is None or bare.type in _PLACES or (bare.type in _PATTERNS and bare is target):
         return _optional_target(node) if node.type == "update_expression" else None
-    return Early(
-        target.start_byte, target.end_byte, "nothing can be assigned to this: it is neither a name nor a property"
-    )
+    return error_at(target, "nothing can be assigned to this: it is neither a name nor a property")
 
 
 def _assignment_inside(node: Node) -> Early | None:
     """An assignment or arrow function as an operand: the grammar takes it, the language needs parentheses."""
     for child in node.named_children:
         if child.type in _LOWEST:
-            return Early(child.start_byte, child.end_byte, "an assignment or function needs parentheses here")
+            return error_at(child, "an assignment or function needs parentheses here")
     return None
 
 
 def _operators(node: Node) -> Early | None:
     """Operators that the language does not let stand side by side without parentheses."""
-    operator = _text(node.child_by_field_name("operator"))
+    operator = text_of(node.child_by_field_name("operator"))
     if operator not in _MIXED and operator != "**":
         return _assignment_inside(node)
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if operator == "**" and left is not None and left.type in {"unary_expression", "await_expression"}:
-        return Early(left.start_byte, left.end_byte, "a sign or word before the base of ** needs parentheses")
+        return error_at(left, "a sign or word before the base of ** needs parentheses")
     for side in (left, right) if operator != "**" else ():
-        other = _text(side.child_by_field_name("operator")) if side and side.type == "binary_expression" else ""
+        other = text_of(side.child_by_field_name("operator")) if side and side.type == "binary_expression" else ""
         if other in _MIXED and "??" in (operator, other) and other != operator:
-            return Early(node.start_byte, node.end_byte, f"{operator} and {other} need parentheses between them")
+            return error_at(node, f"{operator} and {other} need parentheses between them")
     return _assignment_inside(node)
 
 
@@ -138,28 +149,32 @@ def inside_parentheses(node: Node | None) -> Node | None:
 
 def is_in(node: Node, kinds: Collection[str], until: Collection[str] = ()) -> bool:
     """Whether something of one of ``kinds`` encloses ``node``, nearer than anything of ``until``."""
+    found = _nearest(node, {*kinds, *until})
+    return found is not None and found.type not in until
+
+
+def _nearest(node: Node, kinds: Collection[str]) -> Node | None:
+    """Return the nearest of those parts of one of ``kinds`` that ``node`` is in."""
     here = node.parent
     for _step in range(_MOST_PARENTS):
-        if here is None or here.type in until:
-            return False
-        if here.type in kinds:
-            return True
+        if here is None or here.type in kinds:
+            return here
         here = here.parent
-    return False
+    return None
 
 
 def _meta(node: Node) -> Early | None:
-    if _text(node).startswith("new") and is_in(node, _FUNCTIONS - {"arrow_function"} | {"class_body"}):
+    if text_of(node).startswith("new") and is_in(node, FUNCTIONS - {"arrow_function"} | {"class_body"}):
         return None
-    return Early(node.start_byte, node.end_byte, f"{_text(node)[:20]} has no meaning here")
+    return error_at(node, f"{text_of(node)[:20]} has no meaning here")
 
 
 def _jump(node: Node) -> Early | None:
     """``break`` and ``continue`` outside a loop. One with a label is left alone."""
     kinds = _LOOPS | {"switch_statement"} if node.type == "break_statement" else _LOOPS
-    if node.child_by_field_name("label") is not None or is_in(node, kinds, _FUNCTIONS):
+    if node.child_by_field_name("label") is not None or is_in(node, kinds, FUNCTIONS):
         return None
-    return Early(node.start_byte, node.end_byte, f"{node.type.split('_')[0]} is outside a loop")
+    return error_at(node, f"{node.type.split('_')[0]} is outside a loop")
 
 
 def _no_value(node: Node) -> Early | None:
@@ -168,34 +183,34 @@ def _no_value(node: Node) -> Early | None:
         return None
     for one in node.named_children:
         if one.type == "variable_declarator" and one.child_by_field_name("value") is None:
-            return Early(one.start_byte, one.end_byte, "a const needs a value")
+            return error_at(one, "a const needs a value")
     return None
 
 
 def _rest(node: Node) -> Early | None:
     for one in node.named_children[:-1]:
         if one.type == "rest_pattern":
-            return Early(one.start_byte, one.end_byte, "what takes the rest must come last")
+            return error_at(one, "what takes the rest must come last")
     return None
 
 
 def _new_optional(node: Node) -> Early | None:
-    if "?." not in _text(node.child_by_field_name("constructor")):
+    if "?." not in text_of(node.child_by_field_name("constructor")):
         return None
-    return Early(node.start_byte, node.end_byte, 'what "new" makes cannot be reached through "?."')
+    return error_at(node, 'what "new" makes cannot be reached through "?."')
 
 
 def _markup(node: Node) -> Early | None:
-    return Early(node.start_byte, node.end_byte, "this is markup (JSX), not JavaScript")
+    return error_at(node, "this is markup (JSX), not JavaScript")
 
 
 def _pattern(node: Node) -> Early | None:
     flags, pattern = node.child_by_field_name("flags"), node.child_by_field_name("pattern")
-    letters = _text(flags)
+    letters = text_of(flags)
     if set(letters) - _FLAGS or len(set(letters)) < len(letters):
-        return Early(node.start_byte, node.end_byte, f"a regular expression has no flags {letters[:20]!r}")
-    said = None if "v" in letters else _unbalanced(_text(pattern)) or _misplaced(_text(pattern))
-    return Early(node.start_byte, node.end_byte, f"the regular expression has {said}") if said else None
+        return error_at(node, f"a regular expression has no flags {letters[:20]!r}")
+    said = None if "v" in letters else _unbalanced(text_of(pattern)) or _misplaced(text_of(pattern))
+    return error_at(node, f"the regular expression has {said}") if said else None
 
 
 def _unbalanced(pattern: str) -> str | None:
@@ -222,13 +237,9 @@ def _misplaced(pattern: str) -> str | None:
     """What repeats nothing, counts down, or is a range from a higher to a lower letter."""
     plain = _ESCAPED.sub("e", pattern)
     for found in _CLASS.finditer(plain):
-        ends = (
-            pair
-            for pair in re.findall(r"([^\\e])-([^\\e\]])", found.group()[1:-1].removeprefix("^"))
-            if pair[0] > pair[1]
-        )
-        if pair := next(ends, None):
-            return f"a range that counts down: {pair[0]}-{pair[1]}"
+        for first, last in re.findall(r"([^\\e])-([^\\e\]])", found.group()[1:-1].removeprefix("^")):
+            if first > last:
+                return f"a range that counts down: {first}-{last}"
     outside = _CLASS.sub("c", plain)
     if nothing := _REPEATS_NOTHING.search(outside):
         return f"{nothing.group()[-1]!r} with nothing before it to repeat"
@@ -239,18 +250,10 @@ def _misplaced(pattern: str) -> str | None:
 
 
 def _waits(node: Node) -> Early | None:
-    here = node.parent
-    for _step in range(_MOST_PARENTS):
-        if here is None:
-            return None
-        if here.type in _FUNCTIONS:
-            if any(child.type == "async" for child in here.children):
-                return None
-            return Early(node.start_byte, node.start_byte + 5, "await is in a function that is not async")
-        if here.type == "class_static_block":
-            return None
-        here = here.parent
-    return None
+    around = _nearest(node, FUNCTIONS | {"class_static_block"})
+    if around is None or around.type not in FUNCTIONS or any(child.type == "async" for child in around.children):
+        return None
+    return Early(node.start_byte, node.start_byte + 5, "await is in a function that is not async")
 
 
 def _declared_twice(node: Node) -> Early | None:
@@ -259,9 +262,9 @@ def _declared_twice(node: Node) -> Early | None:
     for child in node.named_children:
         is_free = child.type in {"function_declaration", "generator_function_declaration", "variable_declaration"}
         for name in _declared(child):
-            text = _text(name)
+            text = text_of(name)
             if text in seen and not (is_free and seen[text]):
-                return Early(name.start_byte, name.end_byte, f"{text[:40]!r} is declared a second time")
+                return error_at(name, f"{text[:40]!r} is declared a second time")
             seen[text] = is_free
     return None
 
@@ -269,12 +272,12 @@ def _declared_twice(node: Node) -> Early | None:
 def _parameters(block: Node) -> Iterator[str]:
     """Yield the plain parameters of the function that a block is the body of."""
     parent = block.parent
-    if parent is None or parent.type not in _FUNCTIONS:
+    if parent is None or parent.type not in FUNCTIONS:
         return
     found = parent.child_by_field_name("parameters") or parent.child_by_field_name("parameter")
     for one in found.named_children if found is not None and found.type == "formal_parameters" else [found]:
         if one is not None and one.type == "identifier":
-            yield _text(one)
+            yield text_of(one)
 
 
 def _declared(statement: Node) -> Iterator[Node]:
@@ -287,7 +290,8 @@ def _declared(statement: Node) -> Iterator[Node]:
     yield from (name for name in names if name is not None and name.type == "identifier")
 
 
-def _text(node: Node | None) -> str:
+def text_of(node: Node | None) -> str:
+    """Return the code of a part, empty where there is none."""
     return (node.text or b"").decode(errors="replace") if node is not None else ""
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rails.n8n.javascript.early_errors import Early, inside_parentheses, is_in
+from rails.n8n.javascript.early_errors import FUNCTIONS, Early, error_at, inside_parentheses, is_in, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -72,14 +72,6 @@ def refusal(parsed: ParsedScript, *, alone: bool) -> Early | None:
     return min(found, default=None)
 
 
-def _early(node: Node, message: str) -> Early:
-    return Early(node.start_byte, node.end_byte, message)
-
-
-def _text(node: Node | None) -> str:
-    return (node.text or b"").decode(errors="replace") if node is not None else ""
-
-
 def _names(parsed: ParsedScript) -> Iterator[Early]:
     declared: set[str] = set()
     free: list[tuple[str, Node]] = []
@@ -93,10 +85,10 @@ def _names(parsed: ParsedScript) -> Iterator[Early]:
         elif node.type in _IDENTIFIERS:
             free.append((name, node))
         elif _is_access(node, parent, name):
-            yield _early(node, _forbidden(name))
+            yield error_at(node, _forbidden(name))
     for name, node in free:
         if name not in declared:
-            yield _early(node, _forbidden(name))
+            yield error_at(node, _forbidden(name))
 
 
 def _forbidden(name: str) -> str:
@@ -122,7 +114,7 @@ def _is_access(node: Node, parent: Node | None, name: str) -> bool:
         return False
     if node.type == "property_identifier":
         return parent.type in {"member_expression", "pair_pattern"}
-    if node.type != "string_fragment" or _text(node) != name:
+    if node.type != "string_fragment" or text_of(node) != name:
         return False
     holder = parent.parent
     return holder is not None and (
@@ -135,7 +127,7 @@ def _dollars(parsed: ParsedScript) -> Iterator[Early]:
     for match in _DOLLAR.finditer(parsed.code):
         node = parsed.node_at(match.start(), match.end())
         if node is not None and node.type in {*_IDENTIFIERS, "property_identifier"} and not _may_be_dollar(node):
-            yield _early(node, '"$" may only stand before a call: $("Node name")')
+            yield error_at(node, '"$" may only stand before a call: $("Node name")')
 
 
 def _may_be_dollar(node: Node) -> bool:
@@ -161,7 +153,7 @@ def _forms(root: Node) -> Iterator[Early]:
         node, seen = todo.pop(), seen + 1
         message = _form(node)
         if message:
-            yield _early(node, message)
+            yield error_at(node, message)
         todo.extend(reversed(node.named_children))
 
 
@@ -170,29 +162,24 @@ def _form(node: Node) -> str:
         case "with_statement":
             return 'no expression may use "with"'
         case "import" | "private_property_identifier":
-            return f"no expression may use {_text(node)[:20]!r}"
+            return f"no expression may use {text_of(node)[:20]!r}"
         case "computed_property_name":
             return "no expression may take a computed name out of an object" if _in_pattern(node) else ""
         case "class_heritage":
             base = node.named_children[0] if node.named_children else None
-            is_plain = base is not None and base.type == "identifier" and not _text(base).endswith("Function")
-            return "" if is_plain and _text(base) != "Buffer" else "no expression may extend this class"
+            is_plain = base is not None and base.type == "identifier" and not text_of(base).endswith("Function")
+            return "" if is_plain and text_of(base) != "Buffer" else "no expression may extend this class"
         case "await_expression":
-            return "" if is_in(node, _FUNCTIONS) else "await is in a function that is not async"
+            return "" if is_in(node, FUNCTIONS) else "await is in a function that is not async"
         case "yield_expression":
             return "" if is_in(node, _GENERATORS, _PLAIN_FUNCTIONS) else "yield is outside a generator function"
         case "super":
             return "" if is_in(node, {"class_body", "method_definition"}) else "super is outside a method"
-        case "identifier" if _text(node) in {"let", "enum"}:
-            return f"{_text(node)!r} is a word of the language, not a name"
-        case "call_expression" if _text(node.child_by_field_name("function")) == "$if":
+        case "identifier" if text_of(node) in {"let", "enum"}:
+            return f"{text_of(node)!r} is a word of the language, not a name"
+        case "call_expression" if text_of(node.child_by_field_name("function")) == "$if":
             return _too_few(node)
     return ""
-
-
-_FUNCTIONS: Final = frozenset(
-    {"arrow_function", "function_declaration", "function_expression", "method_definition", "generator_function"}
-)
 
 
 def _in_pattern(node: Node) -> bool:
@@ -213,9 +200,9 @@ def _function_value(root: Node) -> Early | None:
     value = inside_parentheses(statement.named_children[0]) if statement and statement.named_children else None
     if value is None or len([one for one in root.named_children if "comment" not in one.type]) > 1:
         return None
-    if value.type in _VALUES_THAT_ARE_FUNCTIONS or (value.type == "identifier" and _text(value) in _CLASSES):
-        return _early(value, "its value is a function: call it")
+    if value.type in _VALUES_THAT_ARE_FUNCTIONS or (value.type == "identifier" and text_of(value) in _CLASSES):
+        return error_at(value, "its value is a function: call it")
     called = inside_parentheses(value.child_by_field_name("function")) if value.type == "call_expression" else None
-    if called is not None and called.type in _FUNCTIONS and any(child.type == "async" for child in called.children):
-        return _early(value, "its value is a promise, and n8n does not wait for it in an expression")
+    if called is not None and called.type in FUNCTIONS and any(child.type == "async" for child in called.children):
+        return error_at(value, "its value is a promise, and n8n does not wait for it in an expression")
     return None

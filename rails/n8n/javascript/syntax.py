@@ -122,8 +122,8 @@ def _passes_by(parent: Node, node: Node) -> bool:
         return _may_end_early(parent.parent, is_condition=is_condition)
     fields = _BRANCHES.get(parent.type, ())
     if parent.type in {"binary_expression", "augmented_assignment_expression"}:
-        operator = parent.child_by_field_name("operator")
-        fields = fields if operator is not None and (operator.text or b"").decode() in _SHORT else ()
+        operator = early_errors.text_of(parent.child_by_field_name("operator"))
+        fields = fields if operator in _SHORT else ()
     return any(parent.child_by_field_name(field) == node for field in fields)
 
 
@@ -169,10 +169,9 @@ def available() -> bool:
 
 @cache
 def _parser() -> Parser:
-    import tree_sitter_javascript
-    from tree_sitter import Language, Parser
+    from tree_sitter import Parser
 
-    return Parser(Language(tree_sitter_javascript.language()))
+    return Parser(early_errors.grammar())
 
 
 @lru_cache(maxsize=512)

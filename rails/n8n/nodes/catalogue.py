@@ -13,7 +13,7 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,15 +81,13 @@ class Catalogue:
     _ports: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     _groups: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False)
     _properties: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    _made: dict[tuple[str, int], Description] = field(default_factory=dict, init=False, repr=False)
+    _expanded: dict[int, Mapping[str, Any]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def is_full(self) -> bool:
         """Whether parameters and ports are known, not only names."""
         return bool(self._groups)
-
-    @cached_property
-    def _made(self) -> dict[tuple[str, int], Description]:
-        return {}
 
     def known_versions(self, node_type: str) -> tuple[float, ...] | None:
         """Return the versions of a type, tool variants included; ``None`` for an unknown type."""
@@ -149,10 +147,6 @@ class Catalogue:
                 }
             made = self._expanded[number] = raw
         return made
-
-    @cached_property
-    def _expanded(self) -> dict[int, Mapping[str, Any]]:
-        return {}
 
 
 def _ports(raw: Sequence[Any] | None) -> tuple[Port, ...] | None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from rails.core.dataclass import dataclass
-from rails.n8n.values import UNDEFINED
+from rails.n8n.values import UNDEFINED, is_numeric
 
 _Test = Callable[[Any], bool]
 
@@ -135,17 +135,13 @@ def _test(operator: str, wanted: Any) -> _Test:  # noqa: ANN401
 
 def _compare(check: Callable[[float, float], bool]) -> Callable[[Any], _Test]:
     def make(wanted: Any) -> _Test:  # noqa: ANN401
-        return lambda value: _is_number(value) and _is_number(wanted) and check(value, wanted)
+        return lambda value: is_numeric(value) and is_numeric(wanted) and check(value, wanted)
 
     return make
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _between(wanted: Any) -> _Test:  # noqa: ANN401
-    return lambda value: _is_number(value) and bool(wanted["from"] <= value <= wanted["to"])
+    return lambda value: is_numeric(value) and bool(wanted["from"] <= value <= wanted["to"])
 
 
 def _regex(wanted: Any) -> _Test:  # noqa: ANN401

@@ -44,6 +44,10 @@ class Property:
     modes: Mapping[str, Sequence[str]]
     raw: Mapping[str, Any]
 
+    def shows(self, here: Any, root: Any, context: Context) -> bool:  # noqa: ANN401
+        """Whether the parameter shows, given its own level's values and the node's."""
+        return self.display is None or self.display.visible(here, root, context.version, context.is_tool)
+
 
 class Level:
     """The properties of one level, in the order in which n8n resolves them."""
@@ -127,6 +131,12 @@ class Context:
     is_tool: bool
 
 
+def context_of(description: Description, version: float | None) -> Context:
+    """Return what visibility may ask of a node of this type: of the newest version where the file leaves it out."""
+    chosen = max(description.versions) if version is None else version
+    return Context(chosen, description.type.endswith("Tool"))
+
+
 def levels(description: Description) -> Level:
     """Return the compiled properties of a description; compiled once for each description."""
     made = _COMPILED.get(id(description))
@@ -147,10 +157,6 @@ class _Filler:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def shows(self, item: Property, values: Any, root: Any) -> bool:  # noqa: ANN401
-        display = item.display
-        return display is None or display.visible(values, root, self._context.version, self._context.is_tool)
-
     def simple(self, level: Level, values: Any, root: Any, parent: str) -> dict[str, Any]:  # noqa: ANN401
         """Return the simple values of a level, hidden ones included: what visibility is judged by."""
         made: dict[str, Any] = {}
@@ -162,7 +168,7 @@ class _Filler:
             value = given.get(item.name, UNDEFINED)
             if (value is UNDEFINED and parent == "collection") or item.type in _NESTED:
                 continue
-            if item.name not in level.duplicates or self.shows(item, made, root):
+            if item.name not in level.duplicates or item.shows(made, root, self._context):
                 made[item.name] = _simple_value(item, value)
         return made
 
@@ -175,7 +181,7 @@ class _Filler:
         given = values if type(values) is dict else {}
         for item in level.order:
             value = given.get(item.name, UNDEFINED)
-            if (value is UNDEFINED and parent == "collection") or not self.shows(item, judged_by, root):
+            if (value is UNDEFINED and parent == "collection") or not item.shows(judged_by, root, self._context):
                 continue
             if item.type == "collection":
                 found = self._collection(item, value, root, (*path, item.name))

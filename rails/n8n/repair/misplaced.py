@@ -16,7 +16,7 @@ from rails.core.tool_request import Json
 from rails.n8n.model import JsonPath, Names, Node, format_path, plain_name, put_at
 from rails.n8n.nodes.catalogue import Catalogue
 from rails.n8n.nodes.display import pattern_of
-from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, filled, levels
+from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, context_of, filled, levels
 from rails.n8n.rules.parameters import is_of_the_editor
 
 _DEPTH: Final = 5
@@ -45,8 +45,7 @@ def repairs(node: Node, known: Catalogue, *, unsafe: bool) -> Iterator[Parameter
     if description is None or not description.is_full:
         return
     level = levels(description)
-    version = node.version if node.version is not None else max(description.versions)
-    for change in _changes(level, node, Context(version, node.type.endswith("Tool")), unsafe=unsafe):
+    for change in _changes(level, node, context_of(description, node.version), unsafe=unsafe):
         made: Any = copy.deepcopy(dict(node.parameters))
         for path in change.gone:
             del _at(made, path[:-1])[path[-1]]
@@ -126,17 +125,14 @@ class _Finder:
     def __init__(self, top: _Spot, context: Context) -> None:
         self._top, self._context = top, context
 
-    def _shows(self, item: Property, here: Any) -> bool:  # noqa: ANN401
-        context = self._context
-        return item.display is None or item.display.visible(here, self._top.kept, context.version, context.is_tool)
-
     def _each(self, spot: _Spot) -> Iterator[tuple[_Spot, str, Property | None]]:
         """Yield the name of each value that is given, at every level: with the property that shows, or ``None``."""
         if not isinstance(spot.given, dict) or not isinstance(spot.kept, dict):
             return
         for name, value in spot.given.items():
             found = spot.level.by_name.get(name, [])
-            item = next((one for one in found if self._shows(one, spot.kept)), None) if name in spot.kept else None
+            shown = (one for one in found if one.shows(spot.kept, self._top.kept, self._context))
+            item = next(shown, None) if name in spot.kept else None
             yield spot, name, item
             if item is None:
                 continue
@@ -177,7 +173,7 @@ class _Finder:
         given, kept = (one if isinstance(one, dict) else {} for one in (spot.given, spot.kept))
         for item in spot.level.properties if depth else ():
             inside, here = given.get(item.name, {}), (*spot.path, item.name)
-            if not self._shows(item, kept):
+            if not item.shows(kept, self._top.kept, self._context):
                 continue
             if item.name == name and name not in given and _fits(item, value):
                 yield here

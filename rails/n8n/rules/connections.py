@@ -10,6 +10,7 @@ from rails.core.dataclass import dataclass
 from rails.n8n.model import Issue, Node, Wire, Workflow, listed, shown_value
 from rails.n8n.nodes import ports
 from rails.n8n.nodes.catalogue import Catalogue, Port
+from rails.n8n.nodes.parameters import context_of
 
 _Ports = tuple[Port, ...]
 
@@ -55,7 +56,7 @@ def _sides(node: Node, known: Catalogue, held: Mapping[int, Mapping[str, Any]]) 
     description, values = known.describe(node.type, node.version), held.get(node.index)
     if description is None or values is None:
         return _NOT_KNOWN
-    version = node.version if node.version is not None else max(description.versions)
+    version = context_of(description, node.version).version
     error_output = node.raw.get("onError") == "continueErrorOutput"
     return _Sides(
         ports.inputs(description, values, version),

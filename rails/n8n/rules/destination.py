@@ -15,7 +15,7 @@ from typing import Final
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
-from rails.n8n.model import Issue, JsonPath, Names, json_kind, listed, shown_value
+from rails.n8n.model import ON_ERROR, Issue, JsonPath, Names, json_kind, listed, shown_value
 
 PROFILES: Final = ("import", "api", "publish", "strict")
 
@@ -46,7 +46,6 @@ _SETTING_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "redactionPolicy": ("none", "non-manual", "manual-only", "all"),
     "timeSavedMode": ("fixed", "dynamic"),
 }
-_ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
 #: Rules whose fault stops activation, not import.
 _STOPS_PUBLISHING: Final = frozenset({"N8N081", "N8N092"})
 
@@ -100,9 +99,9 @@ def _around(workflow: Mapping[str, Json]) -> Iterator[Issue]:
             yield Issue("N8N104", ("pinData", name), message, remedy, "warning", on_key=True)
     for index, node in objects.items():
         chosen = node.get("onError")
-        if chosen is not None and chosen not in _ON_ERROR:
+        if chosen is not None and chosen not in ON_ERROR:
             message = f"Node {shown_value(node.get('name'))}: n8n has no `onError` {shown_value(chosen)}"
-            remedy = f"Use one of {listed(_ON_ERROR)}."
+            remedy = f"Use one of {listed(ON_ERROR)}."
             yield Issue("N8N046", ("nodes", index, "onError"), message, remedy, "warning")
 
 

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
+from rails.core.verdict import Severity
 from rails.n8n.model import Issue, JsonPath, Names, Node, json_kind, listed, shown_value
 from rails.n8n.nodes.catalogue import Description
 from rails.n8n.nodes.operators import FILTER_OPERATIONS
-from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, filled, levels
+from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, context_of, filled, levels
 from rails.n8n.rules.required import Lack, lacks
 from rails.n8n.values import UNDEFINED
 
@@ -38,8 +39,7 @@ def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, 
     Disabled nodes are filled but not judged, as in n8n.
     """
     level = levels(description)
-    version = node.version if node.version is not None else max(description.versions)
-    context = Context(version, node.type.endswith("Tool"))
+    context = context_of(description, node.version)
     try:
         values = filled(level, node.parameters, context)
     except Malformed as fault:
@@ -101,14 +101,14 @@ class _Walker:
 
     def _visible(self, found: list[Property], kept: Mapping[str, Any]) -> Property:
         """Return the one of several properties of one name that shows."""
-        for item in found:
-            context = self._context
-            if item.display is None or item.display.visible(kept, self._root, context.version, context.is_tool):
-                return item
-        return found[0]
+        return next((item for item in found if item.shows(kept, self._root, self._context)), found[0])
 
-    def _place(self, path: JsonPath) -> JsonPath:
-        return (*self._node.path, "parameters", *path)
+    def _issue(
+        self, rule: str, path: JsonPath, said: str, remedy: str, severity: Severity = "error", *, on_key: bool = False
+    ) -> Issue:
+        """Return the issue of the parameter at ``path``, which says which node it is of."""
+        place = (*self._node.path, "parameters", *path)
+        return Issue(rule, place, f"{self._node.title}: {said}", remedy, severity, on_key=on_key)
 
     def _unknown(
         self, level: Level, name: str, value: Json, kept: Mapping[str, Any], path: JsonPath
@@ -117,20 +117,18 @@ class _Walker:
             return
         of = f"{self._node.type} version {self._context.version:g}"
         where = f" in `{path[-1]}`" if path and isinstance(path[-1], str) else ""
-        message = f"{self._node.title}: {of} has no parameter `{name}`{where}: n8n drops it"
+        said = f"{of} has no parameter `{name}`{where}: n8n drops it"
         names = [item.name for item in level.properties if item.type not in {"notice", "callout"}]
         visible = [known for known in dict.fromkeys(names) if known in kept] or names
         remedy = Names(dict.fromkeys([*visible, *names])).hint(name, "parameters here") if names else "Remove it."
-        nothing = value in (None, "", [], {})
-        yield Issue(
-            "N8N051", self._place((*path, name)), message, remedy, "warning" if nothing else "error", on_key=True
-        )
+        severity: Severity = "warning" if value in (None, "", [], {}) else "error"
+        yield self._issue("N8N051", (*path, name), said, remedy, severity, on_key=True)
 
     def _hidden(self, found: list[Property], name: str, value: Json, path: JsonPath) -> Iterator[Issue]:
         if found[0].type in {"notice", "callout", "hidden"} or value in ("", [], {}, None) or value == found[0].default:
             return
-        message = f"{self._node.title}: parameter `{name}` does not apply with the other settings: n8n drops it"
-        yield Issue("N8N052", self._place((*path, name)), message, self._applies(found), "warning", on_key=True)
+        said = f"parameter `{name}` does not apply with the other settings: n8n drops it"
+        yield self._issue("N8N052", (*path, name), said, self._applies(found), "warning", on_key=True)
 
     def _applies(self, found: list[Property]) -> str:
         rule = found[0].raw.get("display") or {}
@@ -143,7 +141,7 @@ class _Walker:
     ) -> Iterator[Issue]:
         if item.type == "collection" and item.multiple is not True and item.children is not None:
             if not isinstance(value, dict):
-                yield from self._shape(item, value, "object", path)
+                yield from self._shape(item, value, path)
             yield from self.level(item.children, value, kept[item.name], path)
         elif item.type == "fixedCollection":
             yield from self._fixed(item, value, kept[item.name], path)
@@ -157,20 +155,18 @@ class _Walker:
         elif item.type in {"number", "boolean"}:
             yield from self._scalar(item, value, path)
 
-    def _shape(self, item: Property, value: Json, wanted: str, path: JsonPath) -> Iterator[Issue]:
+    def _shape(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
         if value in (None, "", [], False) or (isinstance(value, str) and value.startswith("=")):
             return
-        message = (
-            f"{self._node.title}: `{item.name}` must be an {wanted}, not {json_kind(value)}: n8n drops its content"
-        )
+        said = f"`{item.name}` must be an object, not {json_kind(value)}: n8n drops its content"
         example = f'"{item.name}": {{…}}'
         if item.groups:
             example = f'"{item.name}": {{"{next(iter(item.groups))}": {"[{…}]" if item.multiple else "{…}"}}}'
-        yield Issue("N8N055", self._place(path), message, f"Write {example}.")
+        yield self._issue("N8N055", path, said, f"Write {example}.")
 
     def _fixed(self, item: Property, value: Json, kept: Any, path: JsonPath) -> Iterator[Issue]:  # noqa: ANN401
         if not isinstance(value, dict):
-            yield from self._shape(item, value, "object", path)
+            yield from self._shape(item, value, path)
             return
         for name, entry in value.items():
             level = item.groups.get(name)
@@ -183,17 +179,17 @@ class _Walker:
                     yield from self.level(level, one, row, (*path, name, index))
             elif isinstance(entry, list):
                 if entry:
-                    message = f"{self._node.title}: `{name}` takes one object, not a list: n8n drops it"
-                    yield Issue("N8N055", self._place((*path, name)), message, f'Write "{name}": {{…}}.')
+                    said = f"`{name}` takes one object, not a list: n8n drops it"
+                    yield self._issue("N8N055", (*path, name), said, f'Write "{name}": {{…}}.')
             else:
                 yield from self.level(level, entry, kept.get(name) if isinstance(kept, dict) else None, (*path, name))
 
     def _unknown_group(self, item: Property, name: str, entry: Json, path: JsonPath) -> Iterator[Issue]:
         if entry in (None, "", [], {}):
             return
-        message = f"{self._node.title}: `{item.name}` has no group `{name}`: n8n drops it"
         remedy = Names(item.groups).hint(name, f"groups of `{item.name}`")
-        yield Issue("N8N053", self._place((*path, name)), message, remedy, on_key=True)
+        said = f"`{item.name}` has no group `{name}`: n8n drops it"
+        yield self._issue("N8N053", (*path, name), said, remedy, on_key=True)
 
     def _options(self, item: Property, found: list[Property], value: Json, path: JsonPath) -> Iterator[Issue]:
         same = [one for one in found if one.type == item.type]
@@ -207,11 +203,11 @@ class _Walker:
             if (isinstance(one, str) and one.startswith("=")) or one in allowed:
                 continue
             value = shown_value(one if isinstance(one, str) else json.dumps(one))
-            message = f"{self._node.title}: `{item.name}` cannot be {value}"
             texts = [choice if isinstance(choice, str) else json.dumps(choice) for choice in allowed]
             remedy = Names(texts).nearest(one) if isinstance(one, str) else None
-            said = f"Did you mean {shown_value(remedy)}? " if remedy else ""
-            yield Issue("N8N054", self._place(path), message, f"{said}Allowed here: {listed(texts, 20)}.")
+            meant = f"Did you mean {shown_value(remedy)}? " if remedy else ""
+            said = f"`{item.name}` cannot be {value}"
+            yield self._issue("N8N054", path, said, f"{meant}Allowed here: {listed(texts, 20)}.")
 
     def _known_elsewhere(self, name: str, value: Json) -> bool:
         """Whether another list of choices of this name, anywhere in the node, has the value."""
@@ -221,46 +217,41 @@ class _Walker:
 
     def _filter(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
         if not isinstance(value, dict):
-            yield from self._shape(item, value, "object", path)
+            yield from self._shape(item, value, path)
             return
         conditions = value.get("conditions")
         old = [name for name in _OLD_FILTER if isinstance(value.get(name), list)]
         if conditions is None and old:
-            message = (
-                f"{self._node.title}: `{item.name}.{old[0]}` is the form of version 1: n8n finds no condition in it"
-            )
+            said = f"`{item.name}.{old[0]}` is the form of version 1: n8n finds no condition in it"
             example = '"conditions": [{"leftValue": …, "rightValue": …, "operator": {"type": …, "operation": …}}]'
             remedy = f'Write "{item.name}": {{{example}, "combinator": "and"}}.'
-            yield Issue("N8N055", self._place((*path, old[0])), message, remedy, on_key=True)
+            yield self._issue("N8N055", (*path, old[0]), said, remedy, on_key=True)
         for index, condition in enumerate(conditions if isinstance(conditions, list) else ()):
             operator = condition.get("operator") if isinstance(condition, dict) else None
-            place = self._place((*path, "conditions", index, "operator"))
-            if not isinstance(operator, dict):
-                message = f"{self._node.title}: condition {index} has no `operator` object: it cannot be evaluated"
-                remedy = 'Write "operator": {"type": "string", "operation": "equals"}.'
-                yield Issue("N8N057", place, message, remedy)
+            place = (*path, "conditions", index, "operator")
+            if isinstance(operator, dict):
+                yield from self._operator(operator, place)
                 continue
-            yield from self._operator(operator, place)
+            said = f"condition {index} has no `operator` object: it cannot be evaluated"
+            remedy = 'Write "operator": {"type": "string", "operation": "equals"}.'
+            yield self._issue("N8N057", place, said, remedy)
 
-    def _operator(self, operator: Mapping[str, Json], place: JsonPath) -> Iterator[Issue]:
+    def _operator(self, operator: Mapping[str, Json], path: JsonPath) -> Iterator[Issue]:
         of_type, operation = operator.get("type"), operator.get("operation")
         if not isinstance(of_type, str) or of_type not in FILTER_OPERATIONS:
-            message = f"{self._node.title}: n8n compares no type {shown_value(of_type)}"
-            yield Issue("N8N057", (*place, "type"), message, f"The types are {listed(FILTER_OPERATIONS)}.")
+            remedy = f"The types are {listed(FILTER_OPERATIONS)}."
+            yield self._issue("N8N057", (*path, "type"), f"n8n compares no type {shown_value(of_type)}", remedy)
         elif operation not in FILTER_OPERATIONS[of_type]:
-            names = f"type {shown_value(of_type)} has no operation {shown_value(operation)}"
-            message = f"{self._node.title}: {names}: it is never true"
+            said = f"type {shown_value(of_type)} has no operation {shown_value(operation)}: it is never true"
             remedy = Names(FILTER_OPERATIONS[of_type]).hint(str(operation), f"operations of {of_type}")
-            yield Issue("N8N057", (*place, "operation"), message, remedy)
+            yield self._issue("N8N057", (*path, "operation"), said, remedy)
 
     def _scalar(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
         if value is None or item.multiple or (isinstance(value, str) and (value.startswith("=") or not value.strip())):
             return
         if json_kind(value) != item.type:
-            message = (
-                f"{self._node.title}: `{item.name}` is a {item.type}, and {shown_value(value)} is a {json_kind(value)}"
-            )
-            yield Issue("N8N058", self._place(path), message, f"Write a {item.type} without quotes.", "warning")
+            said = f"`{item.name}` is a {item.type}, and {shown_value(value)} is a {json_kind(value)}"
+            yield self._issue("N8N058", path, said, f"Write a {item.type} without quotes.", "warning")
 
 
 def _one_of(values: Any) -> str:  # noqa: ANN401

@@ -56,8 +56,7 @@ class _Checker:
 
     def check(self, item: Property, here: Any, path: _Path) -> Iterator[Lack]:  # noqa: ANN401
         """Check one property whose level's values are ``here``."""
-        context = self._context
-        shown = item.display is None or item.display.visible(here, self._root, context.version, context.is_tool)
+        shown = item.shows(here, self._root, self._context)
         value = get(here, (item.name,))
         place = (*path, item.name)
         if item.required and shown:
