@@ -112,11 +112,7 @@ def run_set(
 
 
 def _begin(
-    store: JobStore,
-    engine: JobEngine,
-    spec: JobSpec,
-    progress: SetProgress,
-    before: Mapping[str, JobResult],
+    store: JobStore, engine: JobEngine, spec: JobSpec, progress: SetProgress, before: Mapping[str, JobResult]
 ) -> None:
     """Give a job to the engine, unless somebody else runs it or has run it since: another result than ``before``."""
     if holder := store.claim(spec.name):

@@ -13,10 +13,7 @@ from rails.core.text import one_line
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    add_description(
-        parser,
-        "A grant is what you gave with g at a question; it lives in the run that you gave it to.",
-    )
+    add_description(parser, "A grant is what you gave with g at a question; it lives in the run that you gave it to.")
     parser.add_argument("action", nargs="?", choices=("list", "revoke"), default="list", help="what to do")
     parser.add_argument("number", nargs="?", help="with revoke: the grant's number, or all")
     add_project(parser)

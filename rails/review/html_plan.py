@@ -18,11 +18,7 @@ _ENDED: Final = {
     "model_failed": "The model failed",
     "nothing_done": "Nothing was done",
 }
-_RUNGS: Final = {
-    "squash": "a fresh start from one page",
-    "model": "a stronger model",
-    "human": "a human takes over",
-}
+_RUNGS: Final = {"squash": "a fresh start from one page", "model": "a stronger model", "human": "a human takes over"}
 _HANDED: Final = {"": "", "go": "handed over", "edited": "edited, then handed over", "stop": "stopped here"}
 
 

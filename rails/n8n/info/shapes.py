@@ -29,11 +29,7 @@ _KNOWN: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "n8n-nodes-base.set": (("assignments", "assignmentCollection"),),
     "n8n-nodes-base.switch": (("rules.values[].conditions", "filter"),),
 }
-_VALUES: Final[Mapping[str, str]] = {
-    "assignmentCollection": _ASSIGNMENTS,
-    "filter": _FILTER,
-    "resourceMapper": _MAPPER,
-}
+_VALUES: Final[Mapping[str, str]] = {"assignmentCollection": _ASSIGNMENTS, "filter": _FILTER, "resourceMapper": _MAPPER}
 _STAND_INS: Final[Mapping[str, object]] = {
     "number": 0,
     "boolean": False,

@@ -17,11 +17,7 @@ from rails.n8n.try_run.items import Item, NodeRun
 _FORMAT: Final = 1
 _SHOWN_ITEMS: Final = 3
 _SHOWN_CHARS: Final = 200
-_SIDES: Final = {
-    "if": ("true", "false"),
-    "filter": ("kept", "discarded"),
-    "splitInBatches": ("done", "loop"),
-}
+_SIDES: Final = {"if": ("true", "false"), "filter": ("kept", "discarded"), "splitInBatches": ("done", "loop")}
 _STATES: Final = {"done": "", "failed": "FAILED", "stop": "STOP", "not modelled": "NOT MODELLED"}
 
 

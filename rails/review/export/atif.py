@@ -143,11 +143,7 @@ class _Walk:
             observation={"results": self._results},
             metrics={"prompt_tokens": prompt, "completion_tokens": completion, "cached_tokens": cached},
         )
-        step["extra"] = {
-            "seq": record.seq,
-            "agent_role": record.agent_role,
-            "stop_reason": event.stop_reason,
-        }
+        step["extra"] = {"seq": record.seq, "agent_role": record.agent_role, "stop_reason": event.stop_reason}
 
     def _call(self, request: RawRequest) -> None:
         self._calls.append(
