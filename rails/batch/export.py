@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from rails.batch.job_spec import JobResult
 from rails.core.conversation import Message, NativeCall, NativeResult, TextPart
@@ -19,6 +19,8 @@ from rails.core.events.turn import FeedbackSent, LlmResponse
 from rails.core.tool_request import Json
 from rails.log.reader import full, read_lenient
 
+#: What every line says of the job that it is from.
+_SOURCE: Final = ("task", "repo", "commit", "licence", "model", "agent", "name")
 TrainingFormat = Literal["sft", "preferences"]
 
 
@@ -37,12 +39,7 @@ def training_lines(results: Sequence[JobResult], form: TrainingFormat) -> Iterat
         records = [full(record, log.parents[2]) for record in read_lenient(log)[0]]
         for talk in _conversations(records):
             lines = _solved(talk, result) if form == "sft" else _preferred(talk)
-            yield from ({**line, **_source(result)} for line in lines)
-
-
-def _source(result: JobResult) -> dict[str, Json]:
-    facts = ("task", "repo", "commit", "licence", "model", "agent", "name")
-    return {name: getattr(result, name) for name in facts}
+            yield from ({**line, **{name: getattr(result, name) for name in _SOURCE}} for line in lines)
 
 
 def _conversations(records: Sequence[Record]) -> Iterator[list[tuple[Message | str, bool]]]:

@@ -34,7 +34,7 @@ def pass_at(k: int, runs: int, passed: int) -> float | None:
     return 1.0 - math.comb(runs - passed, k) / math.comb(runs, k)
 
 
-def mean_interval(values: Sequence[float], seed: int = 1) -> tuple[float, float, float]:
+def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
     """Return the mean and the 95 % interval of it by bootstrap: the same values give the same interval.
 
     Of many values the normal distribution's interval is the same, and takes no time.
@@ -44,6 +44,6 @@ def mean_interval(values: Sequence[float], seed: int = 1) -> tuple[float, float,
     if len(values) > _MANY:
         middle, half = fmean(values), Z * stdev(values) / math.sqrt(len(values))
         return middle, middle - half, middle + half
-    chance, count = random.Random(seed), len(values)  # noqa: S311 - resampling, nothing secret
+    chance, count = random.Random(1), len(values)  # noqa: S311 - resampling, nothing secret
     means = sorted(fmean(chance.choices(values, k=count)) for _ in range(_ROUNDS))
     return fmean(values), means[int(_ROUNDS * 0.025)], means[int(_ROUNDS * 0.975) - 1]

@@ -8,6 +8,7 @@ too: the same answer again, the same bytes for the file that was named, bytes th
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
@@ -67,7 +68,7 @@ def with_progress(turns: Sequence[TurnView]) -> tuple[TurnView, ...]:
     result = []
     for turn in turns:
         row = rows.setdefault(turn.agent, [])
-        now = _Try(turn.number, turn.outcome, failures_of(turn), _said(turn), _files(turn))
+        now = _Try(turn.number, turn.outcome, failures_of(turn), what_was_said(turn), _files(turn))
         if turn.failed or now.failures:
             attempt, words = _compared(turn, now, row)
             row.append(now)
@@ -93,30 +94,26 @@ def rows_of(turns: Sequence[TurnView]) -> Iterator[AttemptRow]:
 
 def explain_failures(turns: Sequence[TurnView]) -> tuple[str, ...]:
     """Return a sentence for every row of failed turns: how often, why, and how it ended."""
-    return tuple(_sentence(row.tries, row.ended) for row in rows_of(turns))
+    return tuple(_sentence(row, f": {_told(row)}") for row in rows_of(turns))
 
 
 def caption(row: AttemptRow) -> str:
     """Say who failed how often, and how it ended."""
+    return one_line(_sentence(row), 600)
+
+
+def _sentence(row: AttemptRow, why: str = "") -> str:
+    tries = row.tries
+    turns = f"turn{'s' * (len(tries) > 1)} {', '.join(str(turn.number) for turn in tries)}"
     end = f"turn {row.ended.number} was right" if row.ended else "it did not get right"
-    return one_line(f"{row.agent or 'the answer'} failed {_times(len(row.tries))} ({_turns(row.tries)}); {end}.", 600)
+    return f"{row.agent or 'the answer'} failed {_times(len(tries))} ({turns}){why}; {end}."
 
 
-def _turns(row: Sequence[TurnView]) -> str:
-    return f"turn{'s' * (len(row) > 1)} {', '.join(str(turn.number) for turn in row)}"
-
-
-def _sentence(row: Sequence[TurnView], ended: TurnView | None) -> str:
-    causes: dict[str, int] = {}
-    for turn in row:
-        for cause in causes_of(turn):
-            causes[cause] = causes.get(cause, 0) + 1
+def _told(row: AttemptRow) -> str:
+    causes = Counter(cause for turn in row.tries for cause in causes_of(turn))
+    steps = [turn.progress for turn in row.tries[1:]]
     told = ", ".join(f"{cause} ×{count}" if count > 1 else cause for cause, count in causes.items())
-    steps = [turn.progress for turn in row[1:]]
-    path = f"; then: {' → '.join(steps)}" if steps else ""
-    who = row[0].agent or "the answer"
-    end = f"turn {ended.number} was right" if ended else "it did not get right"
-    return f"{who} failed {_times(len(row))} ({_turns(row)}): {told}{path}; {end}."
+    return f"{told}; then: {' → '.join(steps)}" if steps else told
 
 
 def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, str]:
@@ -134,14 +131,8 @@ def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, 
         return "oscillating", "back to an earlier failure: it goes in circles"
     if same := next((earlier for earlier in row[:-1] if now.files and now.files == earlier.files), None):
         return "oscillating", f"back to the content of turn {same.number}: it goes in circles"
-    gone, kept, new = (
-        len(part)
-        for part in (
-            previous.failures - now.failures,
-            previous.failures & now.failures,
-            now.failures - previous.failures,
-        )
-    )
+    gone, kept = len(previous.failures - now.failures), len(previous.failures & now.failures)
+    new = len(now.failures - previous.failures)
     if not kept:
         return "progress", f"all corrected, {new} new" if gone > 1 else f"corrected, {new} new"
     return "progress", f"{gone} corrected, {kept} left" + (f", {new} new" if new else "")
@@ -181,7 +172,7 @@ def _introduced(turn: TurnView) -> str:
     return ""
 
 
-def _said(turn: TurnView) -> str:
+def what_was_said(turn: TurnView) -> str:
     """Return what a turn asked for, apart from ids; its text where nothing could be read as a request."""
     asked = [[request.tool, request.parameters] for request in turn.requests]
     return json.dumps(asked, sort_keys=True) if asked else turn.text.strip()

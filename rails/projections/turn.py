@@ -179,7 +179,8 @@ class TurnBuilder:
                 self._notes += notes
                 self._changes = changes
             case GateVerdict() as event:
-                self._gate(event)
+                self._spend("gate", event.duration_ms / 1000)
+                self._gates.append(event)
             case ApprovalRequested() as event:
                 self._asked(event, record)
             case HumanDecision() as event:
@@ -257,15 +258,12 @@ class TurnBuilder:
             return "findings" if self._gates[-1].verdict.status == "fail" else "failed"
         if any(not result.ok for result in self._results):
             return "failed"
-        if "" in answers or self._begun or not (self.answered or self._finished):
+        is_whole = self.answered or self._results or self._gates or self._feedback
+        if "" in answers or self._begun or not is_whole:
             return "failed" if self._errors and not self._approvals else "open"
         if any(result.changes for result in self._results):
             return "applied"
         return "ran" if self._results else "answered"
-
-    @property
-    def _finished(self) -> bool:
-        return bool(self._results or self._gates or self._feedback)
 
     def _spend(self, stage: str, seconds: float) -> None:
         if seconds > 0:
@@ -298,25 +296,11 @@ class TurnBuilder:
             view = RefusalView(stage, one.code, one.message, one.hint, one.path, one.request_id or request_id)
             self._refusals.append(view)
 
-    def _gate(self, event: GateVerdict) -> None:
-        self._spend("gate", event.duration_ms / 1000)
-        self._gates.append(event)
-
     def _asked(self, event: ApprovalRequested, record: Record) -> None:
         # The same without an answer yet is asked anew, after an interruption.
         self._approvals = [asked for asked in self._approvals if asked.answer or asked.id != event.id]
-        self._approvals.append(
-            ApprovalView(
-                id=event.id,
-                digest=event.digest,
-                kind=event.kind,
-                tools=event.tools,
-                diff=event.diff,
-                risks=event.risks,
-                notes=event.notes,
-                asked_at=record.timestamp,
-            )
-        )
+        facts = (event.kind, event.tools, event.diff, event.risks, event.notes, record.timestamp)
+        self._approvals.append(ApprovalView(event.id, event.digest, *facts))
 
     def _decided(self, event: HumanDecision, record: Record) -> None:
         self._spend("human", event.seconds)

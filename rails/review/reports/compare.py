@@ -6,7 +6,6 @@ as SARIF names them against a baseline, the first session: unchanged, new, absen
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -15,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass
-from rails.projections.attempts import causes_of
+from rails.projections.attempts import causes_of, what_was_said
 from rails.projections.common import SessionView, TurnView
 
 _CELLS: Final = 1_000_000
@@ -193,14 +192,9 @@ def _pair(one: TurnView | None, other: TurnView | None) -> Pair:
     alike: Likeness = "same"
     if (one.outcome, causes_of(one)) != (other.outcome, causes_of(other)):
         alike = "other outcome"
-    elif _said(one) != _said(other):
+    elif what_was_said(one) != what_was_said(other):
         alike = "other answer"
     return Pair(_step(one), _step(other), alike)
-
-
-def _said(turn: TurnView) -> str:
-    asked = [[request.tool, request.parameters] for request in turn.requests]
-    return json.dumps(asked, sort_keys=True) if asked else turn.text.strip()
 
 
 def _step(turn: TurnView | None) -> ComparedTurn | None:
@@ -275,11 +269,7 @@ def _rules(view: SessionView) -> Counter[str]:
 def _findings(first: SessionView, second: SessionView) -> Iterator[FindingState]:
     baseline, others = _found(first), _found(second)
     for key in sorted({*baseline, *others}):
-        yield FindingState(*key, "unchanged" if key in baseline and key in others else _absent(key in others))
-
-
-def _absent(new: bool) -> Literal["new", "absent"]:
-    return "new" if new else "absent"
+        yield FindingState(*key, "absent" if key not in others else "unchanged" if key in baseline else "new")
 
 
 def _found(view: SessionView) -> set[tuple[str, str, str]]:

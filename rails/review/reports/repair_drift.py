@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rails.core.dataclass import dataclass, replace
+from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Cell, Table, cells
@@ -36,7 +36,7 @@ class Drifted:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RepairedParameter:
     """What was repaired in one model's requests. ``corrected`` are corrections that were taken, ``drifted``
     those of them that changed a value; ``rejected`` were not taken.
@@ -69,22 +69,19 @@ def drift_report(views: Iterable[SessionView]) -> DriftReport:
         count += 1
         for turn in view.turns:
             if turn.requests or turn.corrections:
-                by_model[turn.model] = _counted(by_model.get(turn.model, RepairedParameter(turn.model)), turn)
+                _count(by_model.setdefault(turn.model, RepairedParameter(turn.model)), turn)
             values += _values(view.session_id, turn)
     return DriftReport(count, tuple(by_model[name] for name in sorted(by_model)), tuple(values))
 
 
-def _counted(so_far: RepairedParameter, turn: TurnView) -> RepairedParameter:
+def _count(row: RepairedParameter, turn: TurnView) -> None:
     taken = [correction for correction in turn.corrections if correction.taken]
-    return replace(
-        so_far,
-        requests=so_far.requests + len(turn.requests),
-        repaired=so_far.repaired + sum(bool(request.repairs) for request in turn.requests),
-        converted=so_far.converted + sum(bool(request.coerced) for request in turn.requests),
-        corrected=so_far.corrected + len(taken),
-        drifted=so_far.drifted + sum(bool(correction.changes) for correction in taken),
-        rejected=so_far.rejected + len(turn.corrections) - len(taken),
-    )
+    row.requests += len(turn.requests)
+    row.repaired += sum(bool(request.repairs) for request in turn.requests)
+    row.converted += sum(bool(request.coerced) for request in turn.requests)
+    row.corrected += len(taken)
+    row.drifted += sum(bool(correction.changes) for correction in taken)
+    row.rejected += len(turn.corrections) - len(taken)
 
 
 def _values(session_id: str, turn: TurnView) -> Iterator[Drifted]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias, TypeVar
 
 from rails.config.prices import Prices
 from rails.core.dataclass import dataclass
@@ -11,7 +12,7 @@ from rails.core.json_text import to_json
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.projections.common import SessionView
-from rails.render.blocks import Block, Remark
+from rails.render.blocks import Block, Remark, Table
 from rails.review.reports.compare import SessionComparison
 from rails.review.reports.compare_tables import compare_tables, sentences
 from rails.review.reports.decisions import decisions, decisions_table
@@ -19,6 +20,7 @@ from rails.review.reports.models import model_report, models_table
 from rails.review.reports.repair_drift import drift_report, drift_tables
 from rails.review.reports.rules import heat_map, heat_table
 
+T = TypeVar("T")
 #: Sessions that a report goes through, the newest ones.
 REPORT_SESSIONS: Final = 500
 
@@ -40,16 +42,17 @@ def comparison(found: SessionComparison) -> ReviewReport:
     )
 
 
-def _rules(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
-    del prices
-    found = heat_map(views)
-    return ReviewReport("Rules", (heat_table(found),), to_json(found))
+Report: TypeAlias = Callable[[Iterable[SessionView], Prices], ReviewReport]
 
 
-def _weeks(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
-    del prices
-    found = heat_map(views, "week")
-    return ReviewReport("Rules by week", (heat_table(found),), to_json(found))
+def _plain(title: str, find: Callable[[Iterable[SessionView]], T], tables: Callable[[T], tuple[Table, ...]]) -> Report:
+    """Return a report that needs no prices: what ``find`` makes of the sessions, as ``tables`` and as JSON."""
+
+    def report(views: Iterable[SessionView], _prices: Prices) -> ReviewReport:
+        found = find(views)
+        return ReviewReport(title, tables(found), to_json(found))
+
+    return report
 
 
 def _models(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
@@ -62,23 +65,11 @@ def _models(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
     return ReviewReport("Models and prompts", (models_table(found),), value)
 
 
-def _drift(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
-    del prices
-    found = drift_report(views)
-    return ReviewReport("Correction drift", drift_tables(found), to_json(found))
-
-
-def _decisions(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
-    del prices
-    found = decisions(views)
-    return ReviewReport("Decisions", (decisions_table(found),), to_json(found))
-
-
 #: Every report by its name.
-REPORTS: Final[dict[str, Callable[[Iterable[SessionView], Prices], ReviewReport]]] = {
-    "rules": _rules,
-    "weeks": _weeks,
+REPORTS: Final[dict[str, Report]] = {
+    "rules": _plain("Rules", heat_map, lambda found: (heat_table(found),)),
+    "weeks": _plain("Rules by week", partial(heat_map, by="week"), lambda found: (heat_table(found),)),
     "models": _models,
-    "drift": _drift,
-    "decisions": _decisions,
+    "drift": _plain("Correction drift", drift_report, lambda found: (*drift_tables(found),)),
+    "decisions": _plain("Decisions", decisions, lambda found: (decisions_table(found),)),
 }

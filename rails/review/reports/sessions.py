@@ -7,8 +7,7 @@ failed (it gave up or broke), findings, refused, denied, approved, undone or dam
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rails.core.errors import UsageError
@@ -134,11 +133,5 @@ def spark(letters: str) -> str:
 
 def legend(sparks: Iterable[str]) -> str:
     """Say what the characters mean that occur."""
-    used = Counter(letter for line in sparks for letter in line)
-    return ", ".join(_explained(used))
-
-
-def _explained(used: Counter[str]) -> Iterator[str]:
-    for letter, (mark, _, words) in SPARK.items():
-        if used[letter]:
-            yield f"{mark} {words}"
+    used = set().union(*sparks)
+    return ", ".join(f"{mark} {words}" for letter, (mark, _, words) in SPARK.items() if letter in used)
