@@ -57,11 +57,8 @@ def run(options: argparse.Namespace) -> int:
     from rails.cli import main
 
     flags = ["--plain"] if options.plain else []
-    return main(["apply", str(file), "--agent", specs[0].agent, "--project", str(project), *_approval(options), *flags])
-
-
-def _approval(options: argparse.Namespace) -> list[str]:
-    return ["--approve", options.approve] if options.approve else []
+    flags += ["--approve", options.approve] if options.approve else []
+    return main(["apply", str(file), "--agent", specs[0].agent, "--project", str(project), *flags])
 
 
 def _specs(options: argparse.Namespace, project: Path) -> list[JobSpec]:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from rails.integrations.hooks.install import Settings
 
 HOSTS: Final = ("claude-code", "codex", "gemini", "cursor")
 _SWITCHES: Final = ("--strict", "--rewrite")
@@ -88,7 +87,10 @@ def _change(options: argparse.Namespace) -> int:
         print(f"{settings.file}: {'the hooks are there already' if adding else 'no hook of AI-Rails is there'}.")
         return EXIT_OK
     if options.dry_run:
-        print("\n".join(_diff(settings, text)))
+        from rails.core.changes import unified_diff
+
+        before, after = (one.encode() or None for one in (settings.text, text))
+        print("\n".join(unified_diff(before, after, settings.file.name)))
         print("Nothing was written: this is a dry run.")
         return EXIT_OK
     install.write_settings(settings, text)
@@ -97,12 +99,6 @@ def _change(options: argparse.Namespace) -> int:
         print(_TRUST[options.host])
         print(f"Try it: ai-rails hook test {options.host}     Remove it: ai-rails hook uninstall {options.host}")
     return EXIT_OK
-
-
-def _diff(settings: Settings, text: str) -> Iterator[str]:
-    from rails.core.changes import unified_diff
-
-    return iter(unified_diff(settings.text.encode() or None, text.encode() or None, settings.file.name))
 
 
 def _status() -> int:

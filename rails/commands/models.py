@@ -89,15 +89,9 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured
         raise UsageError(f"--base-url takes an address with http:// or https://, not {url!r}. Nothing was started.")
     usual = os.environ.get("AI_RAILS_MODEL") or str(configured.get("model", DEFAULT_MODEL))
     stronger = os.environ.get("AI_RAILS_STRONGER_MODEL") or str(configured.get("stronger_model", ""))
-    named_ones = options.model or "", options.base_url, options.stronger_model or ""
-    return Cast(
-        agents,
-        chosen,
-        *named_ones,
-        usual,
-        stronger,
-        options.overseer_model or str(configured.get("overseer_model", "")),
-    )
+    overseer = options.overseer_model or str(configured.get("overseer_model", ""))
+    given = options.model or "", options.base_url, options.stronger_model or ""
+    return Cast(agents, chosen, *given, usual, stronger, overseer)
 
 
 def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:
@@ -153,10 +147,8 @@ def _seal(session_id: str, words: Mapping[str, object]) -> str:
 def check_models(cast: Cast, roles: Sequence[str], job: SessionJob, prices: Mapping[str, Price], folder: Path) -> None:
     """Open every model that the job may use, before it begins, and know its price when money is bounded."""
     for role in dict.fromkeys(roles):
-        for model in (
-            cast.overseer(),
-            cast.for_role(role),
-            cast.stronger_for(role) if job.escalate == "model" else None,
-        ):
+        models = [cast.overseer(), cast.for_role(role)]
+        models += [cast.stronger_for(role)] if job.escalate == "model" else []
+        for model in models:
             if job.max_cost is not None and model is not None and price_of(model.name, prices) is None:
                 raise no_price(model.name, folder)

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Final
 
 from rails.commands import common
 from rails.commands.options import add_description
@@ -28,8 +29,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "diff OLD.json NEW.json, account read URL [-o .rails.toml] (what your n8n has, through its API), "
         "try FLOW.json [--data SAMPLE.json] (a dry run without n8n: which way items go, what nodes put out).",
     )
-    about_flows = ("rules", "catalogue", "names", "draw", "diff", "account", "try")
-    parser.add_argument("action", nargs="?", choices=about_flows, default="rules", help="what to do (default: rules)")
+    parser.add_argument(
+        "action", nargs="?", choices=tuple(_ACTIONS), default="rules", help="what to do (default: rules)"
+    )
     parser.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
     parser.add_argument("--build", metavar="SOURCE", help="with catalogue: the same as catalogue build SOURCE")
     parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
@@ -60,28 +62,19 @@ def _add_try_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List the rules, build or show the catalogue, rebuild the shipped names, draw, compare or try workflows."""
-    words: list[str] = options.words
-    if options.action == "try":
-        from rails.commands import n8n_try
-
-        return n8n_try.try_flow(options, words)
-    if options.action == "draw":
-        return _draw(options, words)
-    if options.action == "diff":
-        return _diff(options, words)
-    if options.action == "catalogue":
-        return _catalogue(options, words)
-    if options.action == "names":
-        return _names(options, words)
-    if options.action == "account":
-        return _account(options, words)
-    common.refuse_more("n8n rules", words, 0)
-    return _rules(options)
+    return _ACTIONS[options.action](options, options.words)
 
 
-def _rules(options: argparse.Namespace) -> int:
+def _try(options: argparse.Namespace, words: list[str]) -> int:
+    from rails.commands import n8n_try
+
+    return n8n_try.try_flow(options, words)
+
+
+def _rules(options: argparse.Namespace, words: list[str]) -> int:
     from rails.gate.checks.n8n import rules_table
 
+    common.refuse_more("n8n rules", words, 0)
     rows = rules_table()
     if options.json:
         names = ("id", "severity", "reason", "example")
@@ -126,11 +119,7 @@ def _names(options: argparse.Namespace, words: list[str]) -> int:
 
     if len(words) != 1 or not Path(words[0]).exists():
         raise UsageError("Write: ai-rails n8n names SOURCE [-o FILE.json]; SOURCE is as for catalogue build.")
-    text = names_text(names_list(Path(words[0])))
-    if options.output in (None, "-"):
-        print(text, end="")
-    else:
-        _write(options.output, text)
+    _give("-" if options.output is None else options.output, names_text(names_list(Path(words[0]))))
     return EXIT_OK
 
 
@@ -156,10 +145,8 @@ def _account(options: argparse.Namespace, words: list[str]) -> int:
     for what, found in (("workflows", flows), ("credentials", credentials), ("community packages", packages)):
         if found is None:
             print(f"n8n: the key may not read the {what}; nothing is known of them", file=sys.stderr)
-    if options.output in (None, "-"):
-        print(account.toml(), end="")
-    else:
-        _write(options.output, _with_table(Path(options.output), account.toml()))
+    target = "-" if options.output is None else options.output
+    _give(target, account.toml() if target == "-" else _with_table(Path(target), account.toml()))
     return EXIT_OK
 
 
@@ -177,7 +164,11 @@ def _with_table(file: Path, table: str) -> str:
     return f"{kept}\n\n{table}" if kept else table
 
 
-def _write(target: str, text: str) -> None:
+def _give(target: str, text: str) -> None:
+    """Write a text into a file, or print it where that is "-". Raises UsageError."""
+    if target == "-":
+        print(text, end="")
+        return
     try:
         Path(target).write_text(text, "utf-8")
     except OSError as error:
@@ -201,12 +192,9 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
     if not drawn:
         raise UsageError(f"{one_line(words[0])} has no node to draw. Nothing was written.")
     target = options.output or str(Path(words[0]).with_suffix(".svg"))
-    if target == "-":
-        print(drawn)
-        return EXIT_OK
     if Path(target).resolve() in {Path(name).resolve() for name in (words[0], options.before) if name}:
         raise UsageError(f"{one_line(target)} is the workflow itself. Name another file with -o.")
-    _write(target, f"{drawn}\n")
+    _give(target, f"{drawn}\n")
     return EXIT_OK
 
 
@@ -226,10 +214,7 @@ def _draw_project(options: argparse.Namespace, words: list[str]) -> int:
     drawn = picture.svg(project_drawing(files, settings.account), label=f"Workflows of {folder.name}", alone=True)
     if not drawn:
         raise UsageError(f"{one_line(str(folder))} has no n8n workflow. Nothing was written.")
-    if options.output == "-":
-        print(drawn)
-    else:
-        _write(options.output or str(folder / "workflows.svg"), f"{drawn}\n")
+    _give(options.output or str(folder / "workflows.svg"), f"{drawn}\n")
     return EXIT_OK
 
 
@@ -267,3 +252,14 @@ def _read(name: str) -> bytes:
     if len(data) > limits.FILE_BYTES:
         raise UsageError(f"{one_line(name)} is larger than {limits.FILE_BYTES:,} bytes.")
     return data
+
+
+_ACTIONS: Final = {
+    "rules": _rules,
+    "catalogue": _catalogue,
+    "names": _names,
+    "draw": _draw,
+    "diff": _diff,
+    "account": _account,
+    "try": _try,
+}
