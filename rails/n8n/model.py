@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -249,6 +249,17 @@ def _index(wires: tuple[Wire, ...], *, outgoing: bool) -> dict[str, tuple[Wire, 
     for wire in wires:
         found.setdefault(wire.source.name if outgoing else wire.target.name, []).append(wire)
     return {name: tuple(group) for name, group in found.items()}
+
+
+def reachable(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
+    """Return ``start`` and all that is reached from there, step by step."""
+    todo = list(start)
+    found = set(todo)
+    while todo:
+        new = {*following(todo.pop())} - found
+        found |= new
+        todo += new
+    return found
 
 
 def is_position(value: object) -> bool:

@@ -10,7 +10,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -202,9 +202,12 @@ def equal(left: Value, right: Value) -> bool:
 
 def get_path(value: Value, path: str) -> Value:
     """Return what a path of dots and brackets leads to, ``undefined`` where it ends: ``a.b[0].c``."""
-    if isinstance(value, dict) and path in value:
-        return value[path]
-    for part in path_parts(path):
+    return value[path] if isinstance(value, dict) and path in value else at_parts(value, path_parts(path))
+
+
+def at_parts(value: Value, parts: Iterable[str]) -> Value:
+    """Return what keys and indexes lead to, ``undefined`` where they end."""
+    for part in parts:
         if isinstance(value, dict):
             value = value.get(part, UNDEFINED)
         elif isinstance(value, list) and part.isdigit() and int(part) < len(value):

@@ -324,10 +324,9 @@ def test_more_sub_nodes_than_an_input_takes_are_counted_without_those_that_are_o
 def test_each_kind_of_required_input_has_an_example_that_has_such_an_output(kind, short):
     from rails.n8n.nodes import ports
     from rails.n8n.nodes.catalogue import current
-    from rails.n8n.rules.connections import _EXAMPLES
 
-    assert _EXAMPLES[kind] == f"@n8n/n8n-nodes-langchain.{short}"
-    description = current().describe(_EXAMPLES[kind], None)
+    assert ports.USUAL_SUB_NODES[kind] == f"@n8n/n8n-nodes-langchain.{short}"
+    description = current().describe(ports.USUAL_SUB_NODES[kind], None)
     if description is not None:
         found = ports.outputs(description, {"mode": "retrieve"}, max(description.versions))
         assert found is None or kind in [port.type for port in found]

@@ -97,15 +97,15 @@ def _node(change: NodeChange, place: _Place) -> DrawnNode:
         was=before.name[:_NAME_CHARS] if before else "",
         off=node.disabled,
         note=(content[:_NOTE_CHARS] if isinstance(content, str) else "") if node.is_sticky else None,
-        size=tuple(_between(node.parameters.get(name), low, 4_000) for name, low in sizes),
+        size=tuple(_size(node.parameters.get(name), usual) for name, usual in sizes),
         colour=colour if coloured and isinstance(colour, int) else 0,
         trigger=not node.is_sticky and is_trigger(node),
         calls=next((call.named or call.target for call in calls_of(node)), "")[:_NAME_CHARS],
     )
 
 
-def _between(value: Json, otherwise: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+def _size(value: Json, otherwise: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 4_000:
         return otherwise
     return round(value)
 

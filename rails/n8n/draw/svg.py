@@ -76,10 +76,10 @@ def labels(box: NodeBox, name: str, node_type: str) -> Iterator[str]:
         yield from rows("flow-type", middle, y + _LINE * len(lines) - 2, [cut(short, 26)])
 
 
-def rows(kind: str, x: float, y: float, lines: list[str], step: int = _LINE) -> Iterator[str]:
+def rows(kind: str, x: float, y: float, lines: list[str]) -> Iterator[str]:
     """Yield lines of text below each other."""
     for number, line in enumerate(lines):
-        yield f'<text class="{kind}" x="{x:.0f}" y="{y + step * number:.0f}">{escape(line)}</text>'
+        yield f'<text class="{kind}" x="{x:.0f}" y="{y + _LINE * number:.0f}">{escape(line)}</text>'
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:

@@ -39,7 +39,6 @@ def describe_node(
     parameters: Mapping[str, Json] | None = None,
     *,
     since: float | None = None,
-    known: Catalogue | None = None,
 ) -> str:
     """Return a node type's versions, ports, credentials, parameters and a minimal node as text for an agent.
 
@@ -47,7 +46,7 @@ def describe_node(
     question narrows down the first. For an unknown type the text says which types are like it. With ``since``
     it is what changed from that version on instead.
     """
-    found = known or catalogue.current()
+    found = catalogue.current()
     versions = found.known_versions(node_type)
     if versions is None:
         return _unknown(node_type, found)

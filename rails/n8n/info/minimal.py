@@ -23,19 +23,6 @@ _TEXTS: Final = (
     "recAAAAAAAAAAAAAA", "2026-01-01T00:00:00", "00000000000000000000000000000000", "000000000000000000000000",
     "example:latest", "owner/name", "#1", "$example", "@example",
 )  # fmt: skip
-#: Sub-nodes that one would take for a required input, before any other.
-_USUAL: Final = {
-    "ai_languageModel": "@n8n/n8n-nodes-langchain.lmChatOpenAi",
-    "ai_embedding": "@n8n/n8n-nodes-langchain.embeddingsOpenAi",
-    "ai_document": "@n8n/n8n-nodes-langchain.documentDefaultDataLoader",
-    "ai_vectorStore": "@n8n/n8n-nodes-langchain.vectorStoreInMemory",
-    "ai_memory": "@n8n/n8n-nodes-langchain.memoryBufferWindow",
-    "ai_retriever": "@n8n/n8n-nodes-langchain.retrieverVectorStore",
-    "ai_textSplitter": "@n8n/n8n-nodes-langchain.textSplitterRecursiveCharacterTextSplitter",
-    "ai_tool": "@n8n/n8n-nodes-langchain.toolCalculator",
-    "ai_outputParser": "@n8n/n8n-nodes-langchain.outputParserStructured",
-    "ai_reranker": "@n8n/n8n-nodes-langchain.rerankerCohere",
-}
 
 
 def minimal_node(
@@ -67,7 +54,7 @@ def sub_nodes(
 
 
 def _source(port: Port, found: Catalogue) -> str:
-    usual = _USUAL.get(port.type, "")
+    usual = ports.USUAL_SUB_NODES.get(port.type, "")
     if usual in found.versions and (not port.only or usual in port.only):
         return usual
     return next((one for one in port.only or found.versions if _gives(one, port.type, found)), usual)

@@ -52,23 +52,12 @@ def shapes(visible: list[Property]) -> Iterator[str]:
         value = _VALUES.get(item.type) or (_groups(item) if item.groups else "")
         if value:
             yield f"  {item.name}: {value}"
-    kinds = {below.type for item in visible for below in _below(item)}
+    kinds = {below.type for item in visible for level in item.levels for below in level.walk()}
+    kinds |= {item.type for item in visible}
     for kind in ("filter", "assignmentCollection"):
         if kind in kinds and all(item.type != kind for item in visible):
             yield f"  {kind}: {_VALUES[kind]}"
     yield from _operators("filter" if "filter" in kinds else "")
-
-
-def _below(item: Property) -> Iterator[Property]:
-    todo = [item]
-    while todo:
-        here = todo.pop()
-        yield here
-        todo += [child for level in _levels(here) for child in level.properties]
-
-
-def _levels(item: Property) -> list[Level]:
-    return [*item.groups.values(), *([item.children] if item.children else [])]
 
 
 def _operators(kind: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ import os
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,16 +53,11 @@ def packages_at(source: Path) -> Iterator[Package]:
 def _in_folder(folder: Path) -> Iterator[Package]:
     """Yield each package once, the first copy found counting."""
     seen: set[str] = set()
-    for file in _nodes_files(folder):
-        package = _from_file(file)
+    archived = (package for archive in sorted(folder.glob("*.tgz")) for package in _in_archive(archive))
+    for package in chain(map(_from_file, _nodes_files(folder)), archived):
         if package.name not in seen:
             seen.add(package.name)
             yield package
-    for archive in sorted(folder.glob("*.tgz")):
-        for package in _in_archive(archive):
-            if package.name not in seen:
-                seen.add(package.name)
-                yield package
 
 
 def _nodes_files(folder: Path) -> Iterator[Path]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from rails.core.dataclass import dataclass
-from rails.n8n.values import UNDEFINED, is_numeric
+from rails.n8n.values import UNDEFINED, at_parts, is_numeric
 
 _Test = Callable[[Any], bool]
 
@@ -88,9 +88,9 @@ def _values(key: _Key, values: Any, root: Any, version: float, is_tool: bool) ->
         if len(path) == 1 and type(values) is dict:
             found = values.get(path[0], UNDEFINED)
         else:
-            found = get(values, path)
+            found = at_parts(values, path)
     elif key.kind == "root":
-        found = get(root, key.path)
+        found = at_parts(root, key.path)
     elif key.kind == "@version":
         found = version
     elif key.kind == "@tool":
@@ -100,18 +100,6 @@ def _values(key: _Key, values: Any, root: Any, version: float, is_tool: bool) ->
     if type(found) is dict and found.get("__rl"):
         found = found.get("value", UNDEFINED)
     return found if type(found) is list else (found,)
-
-
-def get(values: Any, path: Sequence[str]) -> Any:  # noqa: ANN401
-    """Return the value at a path of keys and list indexes, ``UNDEFINED`` where there is none."""
-    for part in path:
-        if type(values) is dict:
-            values = values.get(part, UNDEFINED)
-        elif type(values) is list and part.isdigit() and int(part) < len(values):
-            values = values[int(part)]
-        else:
-            return UNDEFINED
-    return values
 
 
 def _matches(key: _Key, found: Sequence[Any]) -> bool:

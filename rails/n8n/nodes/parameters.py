@@ -48,6 +48,11 @@ class Property:
         """Whether the parameter shows, given its own level's values and the node's."""
         return self.display is None or self.display.visible(here, root, context.version, context.is_tool)
 
+    @property
+    def levels(self) -> list[Level]:
+        """The levels below it."""
+        return [*self.groups.values(), *([self.children] if self.children else [])]
+
 
 class Level:
     """The properties of one level, in the order in which n8n resolves them."""
@@ -64,6 +69,13 @@ class Level:
         #: Those that ``requirements`` may have something to say about: a small part of all.
         self.judged = tuple(item for item in self.properties if _is_judged(item))
 
+    def walk(self) -> Iterator[Property]:
+        """Yield every property of the level and of all below it."""
+        for item in self.properties:
+            yield item
+            for level in item.levels:
+                yield from level.walk()
+
 
 def _is_judged(item: Property) -> bool:
     raw = item.raw
@@ -71,20 +83,15 @@ def _is_judged(item: Property) -> bool:
         return True
     if raw.get("minRequiredFields") or raw.get("maxAllowedFields"):
         return True
-    below = [item.children] if item.children else list(item.groups.values())
-    return any(level.judged for level in below)
+    return any(level.judged for level in item.levels)
 
 
 def choices(level: Level) -> Mapping[str, frozenset[str]]:
     """Return the values of all lists of choices in a level and below it, by the parameters' names."""
     found: dict[str, set[str]] = {}
-    todo = [level]
-    while todo:
-        here = todo.pop()
-        for item in here.properties:
-            if item.type in {"options", "multiOptions"}:
-                found.setdefault(item.name, set()).update(v for v in item.raw.get("values", ()) if isinstance(v, str))
-            todo += [*item.groups.values(), *([item.children] if item.children else [])]
+    for item in level.walk():
+        if item.type in {"options", "multiOptions"}:
+            found.setdefault(item.name, set()).update(v for v in item.raw.get("values", ()) if isinstance(v, str))
     return {name: frozenset(values) for name, values in found.items()}
 
 

@@ -35,6 +35,19 @@ AI_PORTS: Final[Mapping[str, str]] = {
     "ai_embedding": "Embedding", "ai_document": "Document", "ai_textSplitter": "Splitter", "ai_vectorStore": "Vectors",
     "ai_retriever": "Retriever", "ai_reranker": "Reranker", "ai_agent": "Agent", "ai_chain": "Chain",
 }  # fmt: skip
+#: Sub-nodes that one would take for a required input, before any other.
+USUAL_SUB_NODES: Final[Mapping[str, str]] = {
+    "ai_languageModel": "@n8n/n8n-nodes-langchain.lmChatOpenAi",
+    "ai_embedding": "@n8n/n8n-nodes-langchain.embeddingsOpenAi",
+    "ai_document": "@n8n/n8n-nodes-langchain.documentDefaultDataLoader",
+    "ai_vectorStore": "@n8n/n8n-nodes-langchain.vectorStoreInMemory",
+    "ai_memory": "@n8n/n8n-nodes-langchain.memoryBufferWindow",
+    "ai_retriever": "@n8n/n8n-nodes-langchain.retrieverVectorStore",
+    "ai_textSplitter": "@n8n/n8n-nodes-langchain.textSplitterRecursiveCharacterTextSplitter",
+    "ai_tool": "@n8n/n8n-nodes-langchain.toolCalculator",
+    "ai_outputParser": "@n8n/n8n-nodes-langchain.outputParserStructured",
+    "ai_reranker": "@n8n/n8n-nodes-langchain.rerankerCohere",
+}
 
 
 class _Unknown(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from rails.core.dataclass import dataclass
 from rails.n8n.model import Issue, Node, Wire, Workflow, listed, shown_value
@@ -23,17 +23,6 @@ class _Sides:
     outputs: _Ports | None
 
 
-#: A node for each kind of input that can be required.
-_EXAMPLES: Final = {
-    "ai_languageModel": "@n8n/n8n-nodes-langchain.lmChatOpenAi",
-    "ai_memory": "@n8n/n8n-nodes-langchain.memoryBufferWindow",
-    "ai_embedding": "@n8n/n8n-nodes-langchain.embeddingsOpenAi",
-    "ai_document": "@n8n/n8n-nodes-langchain.documentDefaultDataLoader",
-    "ai_textSplitter": "@n8n/n8n-nodes-langchain.textSplitterRecursiveCharacterTextSplitter",
-    "ai_vectorStore": "@n8n/n8n-nodes-langchain.vectorStoreInMemory",
-    "ai_retriever": "@n8n/n8n-nodes-langchain.retrieverVectorStore",
-    "ai_reranker": "@n8n/n8n-nodes-langchain.rerankerCohere",
-}
 _NOT_KNOWN = _Sides(None, None)
 
 
@@ -141,7 +130,8 @@ def _inputs(node: Node, inputs: _Ports, wires: tuple[Wire, ...]) -> Iterator[Iss
         if kind not in kinds:
             message = f"{node.title} needs a node at its {shown_value(kind)} input: it cannot run without"
             target = f'{{"node": {shown_value(node.name)}, "type": "{kind}", "index": 0}}'
-            example = f", such as {_EXAMPLES[kind]}," if kind in _EXAMPLES else ""
+            usual = ports.USUAL_SUB_NODES.get(kind)
+            example = f", such as {usual}," if usual else ""
             remedy = f'Add one{example} and connect it: "connections": {{"Its name": {{"{kind}": [[{target}]]}}}}.'
             yield Issue("N8N039", node.path, message, remedy)
     numbers: Counter[str] = Counter()

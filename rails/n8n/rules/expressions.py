@@ -11,7 +11,7 @@ from rails.core.verdict import Severity
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.expressions import Reference, Segment
 from rails.n8n.javascript.syntax import JavaScriptFault
-from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, shown_value
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, reachable, shown_value
 from rails.n8n.rules import parameters
 
 #: ``{{ $json… }}`` in a text that does not start with "=".
@@ -31,25 +31,17 @@ class Upstream:
 
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
-        self._known: dict[str, frozenset[str]] = {}
+        self._known: dict[str, set[str]] = {}
 
-    def of(self, name: str) -> frozenset[str]:
-        """Return the nodes before ``name``. A sub-node has what its root node has, and its root's sub-nodes."""
+    def of(self, name: str) -> set[str]:
+        """Return ``name`` and the nodes before it. A sub-node has what its root node has, and its root's sub-nodes."""
         if name not in self._known:
-            self._known[name] = self._search(name)
+            self._known[name] = reachable([name], self._before)
         return self._known[name]
 
-    def _search(self, name: str) -> frozenset[str]:
-        found: set[str] = set()
-        todo = [name]
-        while todo:
-            here = todo.pop()
-            before = [wire.source.name for wire in self._workflow.incoming.get(here, ())]
-            roots = [wire.target.name for wire in self._workflow.outgoing.get(here, ()) if wire.source_type != "main"]
-            new = {*before, *roots} - found
-            found |= new
-            todo.extend(new)
-        return frozenset(found)
+    def _before(self, name: str) -> Iterator[str]:
+        yield from (wire.source.name for wire in self._workflow.incoming.get(name, ()))
+        yield from (wire.target.name for wire in self._workflow.outgoing.get(name, ()) if wire.source_type != "main")
 
 
 def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: bool) -> Iterator[Issue]:
@@ -147,8 +139,6 @@ class _Checker:
             remedy = self._names.hint(found.name, "nodes")
             yield Issue("N8N061", path, message, remedy, severity, start=start, end=end)
         elif self._upstream is not None and found.name not in self._upstream.of(self._node.name):
-            if found.name == self._node.name:
-                return
             message = (
                 f"{self._node.title}: `{path[-1]}` refers to {shown_value(found.name)}, which does not run before it"
             )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rails.core.verdict import Severity
-from rails.n8n.model import Issue, Names, Node, Wire, Workflow, listed, shown_value
+from rails.n8n.model import Issue, Names, Node, Wire, Workflow, listed, reachable, shown_value
 from rails.n8n.nodes.catalogue import CORE_PACKAGES
 
 #: Core types that can send items elsewhere or hold them back. A community node may do so too.
@@ -230,17 +230,12 @@ def never_runs(workflow: Workflow) -> set[int]:
 
 def reached_from(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
     """Return the names of the nodes that run: forward along main, and from a node to its sub-nodes."""
-    todo = [node.name for node in triggers]
-    reached = set(todo)
-    while todo:
-        name = todo.pop()
-        forward = [wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main"]
-        sub_nodes = [wire.source.name for wire in workflow.incoming.get(name, ()) if wire.source_type != "main"]
-        for found in (*forward, *sub_nodes):
-            if found not in reached:
-                reached.add(found)
-                todo.append(found)
-    return reached
+
+    def following(name: str) -> Iterator[str]:
+        yield from (wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main")
+        yield from (wire.source.name for wire in workflow.incoming.get(name, ()) if wire.source_type != "main")
+
+    return reachable((node.name for node in triggers), following)
 
 
 def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:

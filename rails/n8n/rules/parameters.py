@@ -14,7 +14,7 @@ from rails.n8n.nodes.catalogue import Description
 from rails.n8n.nodes.operators import FILTER_OPERATIONS
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, context_of, filled, levels
 from rails.n8n.rules.required import Lack, lacks
-from rails.n8n.values import UNDEFINED
+from rails.n8n.values import UNDEFINED, at_parts
 
 #: Parameters that the editor writes by itself, or that n8n adds to declarative nodes when it loads them.
 _OF_THE_EDITOR: Final = frozenset({"", "requestOptions", "notice", "descriptionType", "toolDescription"})
@@ -265,12 +265,4 @@ def _one_of(values: Any) -> str:  # noqa: ANN401
 
 def is_kept(values: Mapping[str, Any] | None, path: JsonPath) -> bool:
     """Say whether n8n keeps the value at ``path`` (from the node's parameters on)."""
-    here: Any = values
-    for part in path:
-        if isinstance(here, dict):
-            here = here.get(part, UNDEFINED)
-        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
-            here = here[part]
-        else:
-            return here is not UNDEFINED
-    return here is not UNDEFINED
+    return at_parts(values, map(str, path)) is not UNDEFINED

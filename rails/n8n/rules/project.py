@@ -11,7 +11,7 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n import model
 from rails.n8n.account import N8nAccount
-from rails.n8n.model import Issue, JsonPath, Node, Workflow, listed, shown_value
+from rails.n8n.model import Issue, JsonPath, Node, Workflow, listed, reachable, shown_value
 from rails.n8n.rules.graph import routes
 
 #: Nodes that call another workflow by its id; n8n looks only at the first when it publishes.
@@ -117,16 +117,12 @@ class Surroundings:
 
     def leads_back(self, start: WorkflowFacts, wanted: str) -> bool:
         """Whether the calls of ``start``, followed on and on, come to the workflow ``wanted``."""
-        todo, seen = [start], {start.id}
-        while todo:
-            for call in todo.pop().calls:
-                if call.target == wanted:
-                    return True
-                following = self.by_id.get(call.target)
-                if following is not None and following.id not in seen:
-                    seen.add(following.id)
-                    todo.append(following)
-        return False
+
+        def called(id_: str) -> Iterator[str]:
+            known = self.by_id.get(id_)
+            yield from (call.target for call in known.calls) if known else ()
+
+        return wanted in reachable((call.target for call in start.calls), called)
 
 
 def check(workflow: Workflow, around: Surroundings, path: str, profile: str) -> Iterator[Issue]:

@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any, Final
 
 from rails.core.dataclass import dataclass
-from rails.n8n.nodes.display import get, pattern_of
+from rails.n8n.nodes.display import pattern_of
 from rails.n8n.nodes.parameters import Context, Level, Property
-from rails.n8n.values import UNDEFINED, parsed_as, to_boolean, to_number, to_text
+from rails.n8n.values import UNDEFINED, at_parts, parsed_as, to_boolean, to_number, to_text
 
 _LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelector"})
 #: As much of a locator's value as its pattern is tried on.
@@ -57,7 +57,7 @@ class _Checker:
     def check(self, item: Property, here: Any, path: _Path) -> Iterator[Lack]:  # noqa: ANN401
         """Check one property whose level's values are ``here``."""
         shown = item.shows(here, self._root, self._context)
-        value = get(here, (item.name,))
+        value = at_parts(here, (item.name,))
         place = (*path, item.name)
         if item.required and shown:
             several = value if item.multiple is not None else [value]
@@ -85,7 +85,7 @@ class _Checker:
     def _groups(self, item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa: ANN401
         least, most = item.raw.get("minRequiredFields"), item.raw.get("maxAllowedFields")
         for name, level in item.groups.items():
-            entries = get(value, (name,))
+            entries = at_parts(value, (name,))
             count = len(entries) if isinstance(entries, list) else 0
             if least and count < least:
                 yield Lack("count", (*place, name), f"it needs at least {least} of `{name}`, and has {count}")
@@ -154,9 +154,7 @@ def _mapper(item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa
     for field in fields:
         if not isinstance(field, dict) or not isinstance(field.get("id"), str):
             continue
-        found = given.get(field["id"], UNDEFINED) if isinstance(given, dict) and given else None
-        if not given and isinstance(given, dict):
-            found = UNDEFINED
+        found = given.get(field["id"], UNDEFINED) if isinstance(given, dict) else None
         if field.get("required") and item.raw.get("mapper") == "add" and (given is None or found is UNDEFINED):
             yield Lack("required", (*place, "value", field["id"]), f"the field {field['id']!r} is required")
         if isinstance(field.get("type"), str):

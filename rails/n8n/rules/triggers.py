@@ -156,12 +156,8 @@ def _not_owned(node: Node, owned: _Owned, severity: Severity) -> Iterator[Issue]
         if not isinstance(key, str) or not key or key in owned.get(kind, {}):
             continue
         other = next((name for name, known in owned.items() if key in known), None)
-        what = (
-            f"of type {shown_value(kind)}"
-            if other is None
-            else f"of type {shown_value(kind)}, but of {shown_value(other)}"
-        )
-        message = f"{node.title}: your n8n has no credential {shown_value(key)} {what}"
+        but = "" if other is None else f", but of {shown_value(other)}"
+        message = f"{node.title}: your n8n has no credential {shown_value(key)} of type {shown_value(kind)}{but}"
         place = (*node.path, "credentials", kind)
         yield Issue("N8N094", place, message, _choose([kind], owned), severity)
 
