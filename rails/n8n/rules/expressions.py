@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from rails.core.tool_request import Json
@@ -26,22 +27,18 @@ _RESOLVING_TYPES: Final = re.compile(r"(?i)\.(?:html|form|formTrigger|ldap|merge
 _MAX_NODES_FOR_ORDER: Final = 600
 
 
-class Upstream:
-    """Which nodes can have run before a node does."""
+#: Returns a node and those that can have run before it does, by their names.
+_Upstream = Callable[[str], set[str]]
 
-    def __init__(self, workflow: Workflow) -> None:
-        self._workflow = workflow
-        self._known: dict[str, set[str]] = {}
 
-    def of(self, name: str) -> set[str]:
-        """Return ``name`` and the nodes before it. A sub-node has what its root node has, and its root's sub-nodes."""
-        if name not in self._known:
-            self._known[name] = reachable([name], self._before)
-        return self._known[name]
+def _upstream_in(workflow: Workflow) -> _Upstream:
+    """Return what knows the nodes before a node. A sub-node has what its root node has, and its root's sub-nodes."""
 
-    def _before(self, name: str) -> Iterator[str]:
-        yield from (wire.source.name for wire in self._workflow.incoming.get(name, ()))
-        yield from (wire.target.name for wire in self._workflow.outgoing.get(name, ()) if wire.source_type != "main")
+    def before(name: str) -> Iterator[str]:
+        yield from (wire.source.name for wire in workflow.incoming.get(name, ()))
+        yield from (wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type != "main")
+
+    return cache(lambda name: reachable([name], before))
 
 
 def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: bool) -> Iterator[Issue]:
@@ -55,7 +52,7 @@ def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: b
         yield Issue("N8N066", (), message, "Install the packages tree-sitter and tree-sitter-javascript.", "info")
     names = workflow.names()
     ordered = whole and len(workflow.nodes) <= _MAX_NODES_FOR_ORDER
-    upstream = Upstream(workflow) if ordered else None
+    upstream = _upstream_in(workflow) if ordered else None
     for node in workflow.nodes:
         if not node.disabled and not node.is_sticky:
             checker = _Checker(node, workflow, names, upstream)
@@ -81,7 +78,7 @@ def parameter_texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
 class _Checker:
     """The rules on one node's texts."""
 
-    def __init__(self, node: Node, workflow: Workflow, names: Names, upstream: Upstream | None) -> None:
+    def __init__(self, node: Node, workflow: Workflow, names: Names, upstream: _Upstream | None) -> None:
         self._node = node
         self._workflow = workflow
         self._names = names
@@ -138,7 +135,7 @@ class _Checker:
             )
             remedy = self._names.hint(found.name, "nodes")
             yield Issue("N8N061", path, message, remedy, severity, start=start, end=end)
-        elif self._upstream is not None and found.name not in self._upstream.of(self._node.name):
+        elif self._upstream is not None and found.name not in self._upstream(self._node.name):
             message = (
                 f"{self._node.title}: `{path[-1]}` refers to {shown_value(found.name)}, which does not run before it"
             )

@@ -6,6 +6,7 @@ normal in n8n and never reported.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -67,60 +68,36 @@ def _has_exit(workflow: Workflow, cycle: set[str]) -> bool:
 
 
 def components(following: Mapping[str, Iterable[str]]) -> Iterator[set[str]]:
-    """Yield the strongly connected components of two or more names.
+    """Yield the strongly connected components of two or more names, those that others lead to first.
 
-    Tarjan's algorithm (1972) with an explicit stack: linear, and safe on a chain of any length.
+    Kosaraju's algorithm (1978) with an explicit stack: linear, and safe on a chain of any length.
     """
-    search = _Tarjan(following)
-    for start in following:
-        if start not in search.order:
-            yield from search.run(start)
+    seen: set[str] = set()
+    finished = [name for start in following if start not in seen for name in _finished(start, following, seen)]
+    back: defaultdict[str, list[str]] = defaultdict(list)
+    for name, targets in following.items():
+        for target in targets:
+            back[target].append(name)
+    found: list[set[str]] = []
+    placed: set[str] = set()
+    for name in reversed(finished):
+        if name not in placed:
+            found.append(reachable([name], lambda one: [before for before in back[one] if before not in placed]))
+            placed.update(found[-1])
+    yield from (component for component in reversed(found) if len(component) > 1)
 
 
-class _Tarjan:
-    def __init__(self, following: Mapping[str, Iterable[str]]) -> None:
-        self._following = following
-        self.order: dict[str, int] = {}
-        self._low: dict[str, int] = {}
-        self._open: dict[str, None] = {}
-        self._work: list[tuple[str, Iterator[str]]] = []
-
-    def run(self, start: str) -> Iterator[set[str]]:
-        self._visit(start)
-        while self._work:
-            name, rest = self._work[-1]
-            new = self._advance(name, rest)
-            if new is not None:
-                self._visit(new)
-                continue
-            self._work.pop()
-            if self._work:
-                above = self._work[-1][0]
-                self._low[above] = min(self._low[above], self._low[name])
-            if self._low[name] == self.order[name]:
-                component = self._close(name)
-                if len(component) > 1:
-                    yield component
-
-    def _visit(self, name: str) -> None:
-        self.order[name] = self._low[name] = len(self.order)
-        self._open[name] = None
-        self._work.append((name, iter(self._following.get(name, ()))))
-
-    def _advance(self, name: str, rest: Iterator[str]) -> str | None:
-        """Look at the next targets of ``name``; return the first that was not seen before."""
-        for target in rest:
-            if target not in self.order:
-                return target
-            if target in self._open:
-                self._low[name] = min(self._low[name], self.order[target])
-        return None
-
-    def _close(self, name: str) -> set[str]:
-        taken = set()
-        while name not in taken:
-            taken.add(self._open.popitem()[0])
-        return taken
+def _finished(start: str, following: Mapping[str, Iterable[str]], seen: set[str]) -> Iterator[str]:
+    """Yield the unseen names that are reached from ``start``, each after all that it leads to."""
+    path = [(start, iter(following.get(start, ())))]
+    seen.add(start)
+    while path:
+        new = next((name for name in path[-1][1] if name not in seen), None)
+        if new is None:
+            yield path.pop()[0]
+        else:
+            seen.add(new)
+            path.append((new, iter(following.get(new, ()))))
 
 
 #: n8n's ``NodeConnectionTypes``.
