@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.events.record import event_of
+from rails.projections.corrections import correction_of
 from rails.projections.session import session_view
-from rails.projections.turn import correction_of
 from rails.render.table import table_as_text
 from rails.review.reports.repair_drift import difference, drift_report, drift_tables
 

@@ -1,7 +1,7 @@
 """Correction drift: how often JSON was repaired while parsing, and whether that changed a value. Pure.
 
 The harness's own repairs and conversions keep every value by construction, and are counted; what a model
-corrected is compared value by value (``rails.projections.turn``).
+corrected is compared value by value (``rails.projections.corrections``).
 """
 
 from __future__ import annotations
