@@ -7,23 +7,19 @@ import json
 import os
 import re
 import signal
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from rails.commands.batch_progress import money_text, shown_progress
 from rails.commands.leave import code_after
 from rails.commands.options import above_zero, add_description, from_one
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, ModelError, UsageError
 from rails.core.text import counted, one_line, sha256
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from rails.batch.engine import JobEngine
     from rails.batch.job_spec import JobSpec
     from rails.batch.run_set import SetProgress
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
 _MORE: Final = """\
 Actions: run TASKS.jsonl --store DIR (what has a result there is skipped, so the same command goes on where it
 stopped), report DIR, export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
-_LINE_SECONDS: Final = 10.0
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +107,7 @@ def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSp
     _check_prices(options, left)
     engine = _engine(options, store, len(left))
     try:
-        with _shown() as watch:
+        with shown_progress() as watch:
             progress = run_set(
                 store,
                 engine,
@@ -133,7 +128,7 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     errors = sum(bool(result.error) for result in progress.done)
     failed = len(progress.done) - passed - errors
     counts = f"{passed} passed, {failed} failed, {counted(errors, 'error')}"
-    print(f"{counted(len(progress.done), 'job')} run: {counts}{_money(progress)}")
+    print(f"{counted(len(progress.done), 'job')} run: {counts}{money_text(progress)}")
     for error in dict.fromkeys(result.error for result in progress.done if result.error):
         print(f"  error: {one_line(error, 300)}")
     if errors:
@@ -146,11 +141,6 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     if progress.stopped == "Ctrl-C" or progress.stopped in signal.Signals.__members__:
         return code_after(progress.stopped)
     return EXIT_FINDINGS if progress.stopped or errors or progress.elsewhere else EXIT_OK
-
-
-def _money(progress: SetProgress) -> str:
-    more = " and what has no price" if progress.unpriced and progress.cost else ""
-    return f", cost {progress.cost:.4g}{more}" if progress.cost else ""
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -302,55 +292,3 @@ def _engine(options: argparse.Namespace, store: JobStore, jobs: int) -> JobEngin
     from rails.batch.engine import PoolEngine
 
     return PoolEngine(store.place, min(options.workers or os.cpu_count() or 1, jobs))
-
-
-# -- how far it is --------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _shown() -> Iterator[Callable[[SetProgress], object]]:
-    """Yield what shows progress: a live table at a terminal, a line now and then elsewhere."""
-    if not sys.stdout.isatty():
-        yield _Lines()
-        return
-    from rich.live import Live
-
-    with Live(auto_refresh=False) as live:
-        yield lambda progress: live.update(_table(progress), refresh=True)
-
-
-class _Lines:
-    """Prints how far it is when something has changed, at most every ten seconds."""
-
-    def __init__(self) -> None:
-        self._said, self._at = -1, time.monotonic()
-
-    def __call__(self, progress: SetProgress) -> None:
-        if len(progress.done) != self._said and time.monotonic() - self._at > _LINE_SECONDS:
-            self._said, self._at = len(progress.done), time.monotonic()
-            print(f"  {_far(progress)}", flush=True)
-
-
-def _far(progress: SetProgress) -> str:
-    from rails.render.units import seconds_text
-
-    left = progress.seconds_left
-    ahead = f", {seconds_text(left)} left" if left else ""
-    done = f"{progress.skipped + len(progress.done)} of {progress.total} done, {progress.running} running"
-    return f"{done}{_money(progress)}{ahead}"
-
-
-def _table(progress: SetProgress) -> Table:
-    from rich import box
-    from rich.table import Table as RichTable
-
-    names = ("model", "agent", "gate", "done", "passed", "errors", "turns", "cost")
-    table = RichTable(*names, title=_far(progress), box=box.SIMPLE, title_justify="left")
-    rows: dict[tuple[str, str, str], list[float]] = {}
-    for result in progress.done:
-        row = rows.setdefault((result.model, result.agent, result.gate), [0.0] * 5)
-        for at, value in enumerate((1, result.passed, bool(result.error), result.turns, result.cost or 0.0)):
-            row[at] += value
-    for key, (done, *counts, cost) in sorted(rows.items()):
-        table.add_row(*(one_line(word, 60) for word in key), *(f"{one:.0f}" for one in (done, *counts)), f"{cost:.4g}")
-    return table
