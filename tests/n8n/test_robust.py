@@ -13,8 +13,9 @@ from n8n_workflows import chain, findings, node
 
 from rails.gate.checks.n8n import check_workflow, rules_table
 from rails.n8n import formatting
-from rails.n8n.nodes.build import Package, compact
+from rails.n8n.nodes.build import compact
 from rails.n8n.nodes.catalogue import catalogue_from_json
+from rails.n8n.nodes.packages import Package
 from rails.n8n.recognise import looks_like_workflow
 from rails.n8n.rules import structure
 from rails.n8n.rules.all_rules import RULES
