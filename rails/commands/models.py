@@ -54,7 +54,9 @@ class Cast:
 
     def for_role(self, role: str) -> Model:
         """Return the model that plays ``role``. Raises UsageError or ModelError when it cannot be opened."""
-        return self._open(self._spec(named(self.agents, role))).for_agent(role)
+        agent = named(self.agents, role)
+        spec = self.chosen.get(agent.name) or self.model or agent.runs_on or self.usual
+        return self._open(spec).for_agent(role)
 
     def stronger_for(self, role: str) -> Model | None:
         """Return the model that may take over for ``role``, or ``None``."""
@@ -64,9 +66,6 @@ class Cast:
     def overseer(self) -> Model | None:
         """Return the model that looks at every turn, or ``None``."""
         return self._open(self.overseer_model).for_agent("overseer") if self.overseer_model else None
-
-    def _spec(self, agent: Agent) -> str:
-        return self.chosen.get(agent.name) or self.model or agent.runs_on or self.usual
 
     def _open(self, spec: str) -> Model:
         if spec not in self.opened:

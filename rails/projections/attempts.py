@@ -191,6 +191,17 @@ REFLEX_LINES: Final = 20
 REFLEX_SECONDS: Final = 2.0
 
 
+def hardly_read(approval: ApprovalView, lines: int) -> bool:
+    """Whether a person approved so many changed lines faster than anybody reads them."""
+    by_person = approval.answer == "approve" and is_person(approval.by)
+    return by_person and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS
+
+
+def is_person(by: str) -> bool:
+    """Whether an answer is a person's: at a terminal or in a browser."""
+    return by.startswith("human")
+
+
 def warnings_of(turns: Sequence[TurnView], undone: Sequence[int], *, ended: bool) -> tuple[str, ...]:
     """Return what is in doubt or was decided oddly. ``ended`` is whether the session has an end."""
     return tuple(f"Turn {turn.number}: {what}" for turn in turns for what in _of_turn(turn, set(undone), ended))
@@ -215,5 +226,5 @@ def _of_approval(approval: ApprovalView, turn: TurnView, ended: bool) -> Iterato
     if turn.gates and turn.gates[-1].verdict.status != "pass":
         yield f"was approved although the checks said {turn.gates[-1].verdict.status!r}."
     lines = changed_lines(approval.diff)
-    if approval.by.startswith("human") and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS:
+    if hardly_read(approval, lines):
         yield f"{lines} changed lines were approved after {approval.seconds:.1f} s."

@@ -132,9 +132,6 @@ def _references(node: Node, code: _Code, workflow: Workflow, names: Names) -> It
     for found in expressions.node_references(code.text):
         if found.name not in workflow.by_name:
             message = f"{node.title}: the code refers to the node {shown_value(found.name)}, which does not exist"
-            remedy, severity = names.hint(found.name, "nodes"), _weight(found)
+            remedy = names.hint(found.name, "nodes")
+            severity: Severity = "warning" if found.may_not_fail else "error"
             yield Issue("N8N061", code.path, message, remedy, severity, start=found.start, end=found.end)
-
-
-def _weight(found: expressions.Reference) -> Severity:
-    return "warning" if found.may_not_fail else "error"

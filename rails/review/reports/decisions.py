@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rails.core.dataclass import dataclass
-from rails.projections.attempts import REFLEX_LINES, REFLEX_SECONDS
+from rails.projections.attempts import REFLEX_LINES, REFLEX_SECONDS, hardly_read, is_person
 from rails.projections.common import ApprovalView, SessionView, TurnView
 from rails.render.blocks import Cell, CellStyle, Table, cells
 from rails.render.diffs import read_diff
@@ -64,17 +64,9 @@ def _of_turn(view: SessionView, turn: TurnView) -> Iterator[DecisionRow]:
             seconds=asked.seconds,
             reason=asked.reason,
             digest=asked.digest[:16],
-            reflex=_is_approval(asked) and lines >= REFLEX_LINES and asked.seconds < REFLEX_SECONDS,
+            reflex=hardly_read(asked, lines),
             undone=undone and asked.answer == "approve",
         )
-
-
-def _is_approval(asked: ApprovalView) -> bool:
-    return asked.answer == "approve" and _is_person(asked.by)
-
-
-def _is_person(by: str) -> bool:
-    return by.startswith("human")  # at a terminal or in a browser
 
 
 def _what(asked: ApprovalView, turn: TurnView, paths: list[str]) -> str:
@@ -117,7 +109,7 @@ def _sums(rows: tuple[DecisionRow, ...]) -> Iterator[str]:
     if not rows:
         yield "Nobody was asked anything yet."
         return
-    people = [row for row in rows if _is_person(row.by)]
+    people = [row for row in rows if is_person(row.by)]
     counts = [sum(row.answer == word for row in rows) for word in ("approve", "deny", "abort", "")]
     yield "{} approved, {} denied, {} stopped, {} without an answer.".format(*counts)
     if people:

@@ -81,9 +81,13 @@ class Page(Screen[None]):
         """Lay it out."""
         yield Label(one_line(self._title, 300), id="title", markup=False)
         yield Label("", id="waiting", markup=False)
-        yield Rows(pick=self._pick, id="rows")
+        yield from self.compose_rows()
         yield Label("", id="status", markup=False)
         yield Footer(show_command_palette=False)
+
+    def compose_rows(self) -> ComposeResult:
+        """Lay out what is between the title and the status."""
+        yield Rows(pick=self._pick, id="rows")
 
     @property
     def rows(self) -> Rows:

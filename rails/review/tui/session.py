@@ -9,7 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
-from textual.widgets import Footer, Label
+from textual.widgets import Label
 from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
@@ -44,18 +44,15 @@ class SessionPage(Page):
     def __init__(self, library: SessionList, session_id: str, record: int = 0) -> None:
         super().__init__(f"Session {session_id}", pick=True)
         self._library, self._session_id, self._record = library, session_id, record
+        self._log_file = library.state / "sessions" / session_id / "log.jsonl"
         self._view: SessionView | None = None
         self._bytes = -1
 
-    def compose(self) -> ComposeResult:
-        """Lay it out."""
-        yield Label(one_line(self._title, 300), id="title", markup=False)
-        yield Label("", id="waiting", markup=False)
+    def compose_rows(self) -> ComposeResult:
+        """Lay out the timeline and the turn."""
         with Container(id="panes"):
             yield Rows(id="timeline")
             yield Rows(pick=False, id="turn")
-        yield Label("", id="status", markup=False)
-        yield Footer(show_command_palette=False)
 
     @property
     def about(self) -> str:
@@ -90,9 +87,8 @@ class SessionPage(Page):
 
     def _work(self) -> None:
         worker = get_current_worker()
-        log = self._library.state / "sessions" / self._session_id / "log.jsonl"
         try:
-            self._bytes = log.stat().st_size
+            self._bytes = self._log_file.stat().st_size
             view = self._library.view(self._session_id)
         except (RailsError, OSError) as error:
             self.app.call_from_thread(self.say, str(error))
@@ -102,8 +98,7 @@ class SessionPage(Page):
 
     def _follow(self) -> None:
         """Read again when the log has grown; a very long one is read again only when it is opened again."""
-        log = self._library.state / "sessions" / self._session_id / "log.jsonl"
-        grown = self._view is not None and not self._view.outcome and log.stat().st_size != self._bytes
+        grown = self._view is not None and not self._view.outcome and self._log_file.stat().st_size != self._bytes
         if grown and self._bytes < _FOLLOWED_BYTES:
             self._read()
 
