@@ -92,6 +92,8 @@ def _sites(tree):
                     continue  # a docstring
                 if isinstance(child, ast.Subscript) and ast.unparse(child.value) in ("Literal", "Callable"):
                     continue  # a type
+                if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                    continue  # what only a type checker imports
                 own = child if isinstance(child, ast.stmt) else statement
                 place = function
                 if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):

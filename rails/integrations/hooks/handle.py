@@ -168,8 +168,9 @@ def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
 
 def _not_judged(found: FoundOnDisk) -> str:
     """Return what is said of files that are written and that no check could judge, "" where there are none."""
-    failed = found.verdict is not None and found.verdict.status == "error"
-    return f"AI-Rails could not judge what was written: {_missing(found.verdict)}." if failed and found.verdict else ""
+    if found.verdict is None or found.verdict.status != "error":
+        return ""
+    return f"AI-Rails could not judge what was written: {_missing(found.verdict)}."
 
 
 def _unknown(found: FoundOnDisk) -> str:

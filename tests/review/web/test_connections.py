@@ -13,6 +13,7 @@ import time
 import pytest
 
 from rails.core import limits
+from rails.review.web.http import _Config, _Server, most_connections
 
 TRICKLING = 60
 ANSWER_S = 15.0
@@ -86,6 +87,13 @@ def test_who_sends_on_after_a_refusal_still_reads_why(served, length):
     assert answer.count(b"HTTP/1.1") == 1
 
 
+def test_who_waits_for_the_end_after_a_refusal_sees_it_at_once(served, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_LINGER_SECONDS", 3_600)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(b"POST /api/decide HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 9\r\n\r\n")
+        assert b"".join(iter(lambda: connection.recv(65_536), b"")).endswith(b"own name only.")
+
+
 def test_who_never_ends_after_a_refusal_is_ended(served, monkeypatch):
     monkeypatch.setattr(limits, "PAGE_LINGER_SECONDS", 0.05)
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
@@ -143,6 +151,67 @@ def server_with(state, soft, hard):
         out, errors = process.communicate(timeout=60)
         assert (process.returncode, errors) == (0, "")
         said.append(int(out))
+
+
+NO_LIMIT, NEEDED = resource.RLIM_INFINITY, limits.PAGE_CONNECTIONS + 128
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "raised", "most"),
+    [
+        (256, NO_LIMIT, NEEDED, limits.PAGE_CONNECTIONS),
+        (256, NEEDED + 1, NEEDED, limits.PAGE_CONNECTIONS),
+        (256, 500, 500, 372),
+        (150, 150, None, 32),
+        (NEEDED, NEEDED + 1, None, limits.PAGE_CONNECTIONS),
+        (NO_LIMIT, NO_LIMIT, None, limits.PAGE_CONNECTIONS),
+    ],
+)
+def test_as_many_connections_as_the_limit_of_files_allows_when_it_is_raised(monkeypatch, soft, hard, raised, most):
+    asked = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))
+    assert most_connections() == most
+    assert asked == ([(raised, hard)] if raised else [])
+
+
+def test_a_limit_of_files_that_may_not_be_raised_is_kept_to(monkeypatch):
+    def refuse(*_):
+        raise ValueError("not allowed to raise maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 4_096))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    assert most_connections() == 128
+
+
+def test_who_makes_room_is_the_one_that_waits_for_longest_and_is_told(state, served, log, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_CONNECTIONS", 0)  # so the fewest that there are
+    writer = served.write(state, log.records(log.START))
+    head = f"GET /api/session/{writer.session_id}/stream HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
+    with served.other() as other, contextlib.ExitStack() as stack:
+        sent = f"{head % other.port}X-AI-Rails-Token: {served.client(other).token}\r\n\r\n".encode()
+        [following] = stack.enter_context(trickling(other.port, 1, sent))
+        received = b""
+        while b"event: record" not in received:
+            received += following.recv(4_096)
+        silent, second, *_ = stack.enter_context(trickling(other.port, 31, b""))
+        assert shell(other.port)[0] == 200
+        told = b"".join(iter(lambda: silent.recv(4_096), b""))
+        assert told.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+        assert told.endswith(b"\r\n\r\nToo many connections are open.")
+        second.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{other.port}\r\n\r\n".encode())
+        assert second.recv(100).startswith(b"HTTP/1.1 200")
+        following.setblocking(False)
+        with pytest.raises(BlockingIOError):  # who is being answered makes no room
+            following.recv(4_096)
+    writer.close()
+
+
+def test_a_server_may_be_stopped_before_it_has_begun(served):
+    server = _Server(_Config(None, 1), socket.socket())
+    server.stop()
+    assert server.should_exit
+    server._listening.close()
 
 
 @pytest.mark.parametrize(("soft", "hard", "raised"), [(64, 512, 512), (160, 160, 160)])

@@ -146,6 +146,10 @@ def posted(**headers):
 def test_every_answer_has_our_headers_whoever_gives_it(asked):
     answer = asked()
     assert {name.lower(): value for name, value in HEADERS.items()}.items() <= answer.headers.items()
+    if answer.status != 200:  # plain words, whatever they repeat of what was asked, and as many as are announced
+        words = answer.sent[1]["body"]
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert int(answer.headers["content-length"]) == len(words) > 0
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "CONNECT", "get"])
@@ -187,6 +191,7 @@ def test_a_post_is_refused_before_its_body_is_read_and_its_connection_ends():
         {"transfer_encoding": "chunked"},
         {"origin": None},
         {"content_type": "text/plain"},
+        {"x_ai_rails_token": "s3cret-token"},  # which only looks
     ):
         answer = posted(**{"x-ai-rails-token": None, **wrong})
         assert answer.reached is None, wrong

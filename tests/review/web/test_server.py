@@ -1,5 +1,6 @@
 """The server over real HTTP: read only, guarded, live, and safe with hostile text."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -26,6 +27,18 @@ def test_the_shell_is_the_same_for_everyone_and_holds_no_secret(served):
         assert "Access-Control-Allow-Origin" not in headers
         assert "Set-Cookie" not in headers
     assert b"http:" not in served.ask("/")[2] + served.ask("/app.css")[2]
+
+
+def test_everything_that_the_page_loads_is_given_before_it_has_its_token(served):
+    """Scripts and styles load before the token is read from the address: each that one of them names is the shell's."""
+    found, waiting = {"/"}, ["/"]
+    while waiting:
+        text = served.ask(waiting.pop(), token=False)[2].decode()
+        named = re.findall(r"""(?:src|href|from)[ =]"(?:\.?/)([\w-]+\.(?:js|css))\"""", text)
+        new = {f"/{name}" for name in named} - found
+        found |= new
+        waiting += new
+    assert found == OPEN_PATHS
 
 
 def test_every_answer_has_the_policy_errors_too(served):

@@ -1,0 +1,200 @@
+"""Each field of a host's input arrives as it came, and what a hook says is exact: to whom, how much of it, and when."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rails.core import limits
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.paths import parse_path
+from rails.core.verdict import Finding, Fixed, NotChecked, Verdict
+from rails.integrations.hooks import handle as handled
+from rails.integrations.hooks.contract import (
+    LATER,
+    HookCall,
+    HookResult,
+    HookSettings,
+    Unjudged,
+    as_json,
+    hook_call,
+    not_judged,
+    now_on_disk,
+    path_in_project,
+)
+from rails.session.hosted import FoundOnDisk
+
+PAYLOAD = {
+    "hook_event_name": "Stop",
+    "session_id": "s1",
+    "model": "m",
+    "tool_name": "Write",
+    "tool_input": {"a": 1},
+    "tool_use_id": "t1",
+    "stop_hook_active": True,
+    "reason": "over",
+    "source": "startup",
+    "prompt": "do it",
+}
+CALL = HookCall("codex", "stop", "s1", Path("/x"), "m", "Write", {"a": 1}, "t1", True, "over", "do it")
+
+
+@pytest.mark.parametrize(
+    ("left_out", "given", "changed"),
+    [
+        ((), {}, {}),
+        (("reason",), {}, {"reason": "startup"}),
+        (("reason", "source", "model", "tool_name"), {}, {"reason": "", "model": "", "tool": ""}),
+        ((), {"stop_hook_active": "true"}, {"again": False}),
+        ((), {"tool_input": ["a"]}, {"input": {}}),
+        ((), {"tool_use_id": 7, "prompt": None, "session_id": ["s"]}, {"call_id": "", "prompt": "", "session": ""}),
+    ],
+)
+def test_a_field_of_a_host_s_input_is_taken_as_it_came_and_one_of_another_kind_is_none(left_out, given, changed):
+    payload = {**{key: value for key, value in PAYLOAD.items() if key not in left_out}, **given}
+    wanted = {name: getattr(CALL, name) for name in CALL.__dataclass_fields__} | changed
+    assert hook_call("codex", {"Stop": "stop"}, payload, "/x") == HookCall(**wanted)
+
+
+@pytest.mark.parametrize("event", ["start", "prompt", "before", "after", "batch", "stop", "end"])
+@pytest.mark.parametrize("tool", ["Write", ""])
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("strict", [False, True])
+def test_who_is_told_what_could_not_be_judged(event, tool, again, strict):
+    """Strict denies a write before it alone; the end waits once; the person alone is told where no model reads on."""
+    result = not_judged(HookCall("codex", event, "s", Path(), tool=tool, again=again), "no room", HookSettings(strict))
+    said = {name for name in ("deny", "block", "context", "notice") if getattr(result, name)}
+    if event == "before" and strict:
+        assert said == {"deny"}
+    elif event == "stop" and not again:
+        assert said == {"block"}
+    else:
+        alone = event in ("start", "stop") or (event == "before" and not tool)
+        assert said == ({"notice"} if alone else {"context", "notice"})
+        assert (LATER in result.notice) == (event == "before" and not alone)
+        assert alone or result.context == result.notice
+    assert "no room" in result.deny + result.block + result.notice
+
+
+def test_an_answer_is_one_compact_line_in_its_own_letters():
+    assert as_json({"a": ["é", "\n"], "b": {}}) == '{"a":["é","\\n"],"b":{}}'
+
+
+def test_what_lies_in_a_file_s_place_is_its_bytes_and_rights_or_why_nobody_can_say(tmp_path):
+    (tmp_path / "a.sh").write_bytes(b"x")
+    (tmp_path / "a.sh").chmod(0o750)
+    (tmp_path / "link").symlink_to("nowhere")
+    assert now_on_disk(parse_path("a.sh"), tmp_path) == (b"x", 0o750)
+    assert now_on_disk(parse_path("new.py"), tmp_path) == (None, 0o644)
+    found = now_on_disk(parse_path("link"), tmp_path)
+    assert isinstance(found, Unjudged)
+    assert found.why.startswith("link: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("b.py", "sub/b.py"),
+        ("../b.py", "b.py"),
+        ("../../b.py", None),
+        ("{project}/b.py", "b.py"),
+        ("{link}/b.py", "b.py"),
+        ("{project}2/b.py", None),
+        ("/etc/passwd", None),
+    ],
+)
+def test_a_host_s_path_is_one_of_the_project_however_its_folder_is_named(tmp_path, name, path):
+    project, link = tmp_path / "p", tmp_path / "l"
+    (project / "sub").mkdir(parents=True)
+    link.symlink_to(project)
+    call = HookCall("codex", "before", "s", project / "sub")
+    found = path_in_project(name.format(project=project, link=link), call, project)
+    assert (str(found) if found else None) == path
+
+
+def verdict(status="fail", paths=(), rule="format", misses=()):
+    return Verdict(status, ChangeSet(()), tuple(Finding(path, 1, 1, rule, "m", "ruff") for path in paths), (), misses)
+
+
+LONG = "n" * 250
+CUT = f"{'n' * 200}… (+50 characters)"
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (FoundOnDisk(), ""),
+        (FoundOnDisk(verdict("pass")), ""),
+        (FoundOnDisk(verdict(paths="aba")), "not formatted as the project has it: a, b. ai-rails"),
+        (FoundOnDisk(verdict(paths="abc")), ": a, b, c. ai-rails"),
+        (FoundOnDisk(verdict(paths="abcd")), ": a, b, c and 1 more. ai-rails"),
+        (FoundOnDisk(verdict(paths=["a", LONG])), f": a, {CUT}. ai-rails"),
+    ],
+)
+def test_files_of_which_only_the_formatting_is_wrong_are_named_up_to_three(found, words):
+    assert words in handled._unformatted(found)
+    assert bool(handled._unformatted(found)) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "words"),
+    [
+        ({}, ""),
+        ({"a": "a pipe"}, "AI-Rails could not judge what was written: a (a pipe)."),
+        (dict.fromkeys("abc", "x"), "AI-Rails could not judge what was written: a (x); b (x); c (x)."),
+        (dict.fromkeys("abcde", "x"), "AI-Rails could not judge what was written: a (x); b (x); c (x) and 2 more."),
+        ({LONG: LONG}, f"AI-Rails could not judge what was written: {CUT} ({CUT})."),
+    ],
+)
+def test_what_can_be_compared_with_nothing_is_named_up_to_three(unknown, words):
+    assert handled._unknown(FoundOnDisk(None, (), unknown)) == words
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (FoundOnDisk(), ""),
+        (FoundOnDisk(verdict("fail", "a")), ""),
+        (FoundOnDisk(verdict("error")), "AI-Rails could not judge what was written: a check failed."),
+        (
+            FoundOnDisk(verdict("error", misses=(NotChecked("a", "n", "N", False), NotChecked("b", "r", "R")))),
+            "AI-Rails could not judge what was written: b by r (R).",
+        ),
+        (
+            FoundOnDisk(verdict("error", misses=tuple(NotChecked(one, "c", "r", False) for one in "abcd"))),
+            "AI-Rails could not judge what was written: a by c (r); b by c (r); c by c (r).",
+        ),
+    ],
+)
+def test_what_no_check_could_judge_is_named_the_required_ones_first(found, words):
+    assert handled._not_judged(found) == words
+
+
+def test_a_change_of_ours_is_told_whole_up_to_what_a_host_shows_and_cut_by_name_beyond():
+    def told(chars):
+        change = FileChange(parse_path("a.py"), None, b"y" * chars, 0o644, b"x\n")
+        fixed = (Fixed("a.py", "I001", "ruff"), Fixed("a.py", "I001", "ruff"))
+        return handled._told_of(Verdict("pass", ChangeSet((change,)), (), fixed))
+
+    fits = limits.HOST_PAGE_CHARS - (len(told(1_000)) - 1_000)
+    assert len(told(fits)) == limits.HOST_PAGE_CHARS
+    assert "(I001 in a.py). The file" in told(fits)
+    assert "left out" not in told(fits)
+    assert len(told(fits + 1)) == limits.HOST_PAGE_CHARS
+    assert told(fits + 1).endswith("\n(the rest is left out; read the file)")
+
+
+@pytest.mark.parametrize(("tool", "named"), [("Write", "Write"), ("", "start")])
+def test_a_fault_of_ours_is_written_down_by_the_tool_or_the_event_that_it_struck(tool, named):
+    failed = []
+
+    def session_of(_):
+        if not failed:
+            failed.append("")
+            raise OSError("no room")
+        return SimpleNamespace(failed=failed.append)
+
+    host = SimpleNamespace(printed=lambda _, result: result)
+    result = handled.handle(host, HookCall("codex", "start", "s", Path(), tool=tool), session_of, HookSettings())
+    assert result == HookResult(notice="AI-Rails could not judge this: no room.")
+    assert failed == ["", f"{named}: no room"]
