@@ -346,6 +346,13 @@ def test_a_value_was_printed_beside_the_expected_one_within_some_lines(tmp_path,
         assert [one[1] for one in found] == (["expected-value-copied"] if copied else [])
 
 
+@pytest.mark.parametrize("beyond", ["def (", "x = " + "+ x" * 5_000, "x = " + "-" * 200_000 + "1"])
+def test_a_text_that_python_cannot_take_apart_takes_no_test_away(tmp_path, beyond):
+    """What it is is a finding of the syntax check; here it is neither a fault of ours nor a test that has gone."""
+    assert told(tmp_path, ("test_a.py", TEST, f"{beyond}\n")) == []
+    assert told(tmp_path, ("test_a.py", f"{beyond}\n", TEST)) == []
+
+
 def test_the_answer_that_a_test_expects_is_looked_for_in_so_many_plain_files(tmp_path, monkeypatch):
     cheat = "def f(x):\n    if x == 3:\n        return 4\n    return 0\n"
     words = "f returns 4 for 3, as a test expects it, word for word."
