@@ -61,6 +61,22 @@ def test_a_request_that_does_not_come_is_not_waited_for(served, monkeypatch, sen
     assert served.ask("/")[0] == 200
 
 
+def test_a_request_that_comes_in_pieces_is_answered_and_half_of_a_next_one_is_not_waited_for(served, monkeypatch):
+    pieces = [HALF, f":{served.port}\r\n".encode(), b"\r\n"]
+    with trickling(served.port, 1, pieces[0]) as [connection]:
+        for piece in pieces[1:]:
+            time.sleep(0.05)  # so that each is read alone
+            connection.sendall(piece)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert (answer.status, answer.headers.get_all("Server")) == (200, ["ai-rails"])
+        answer.read()
+        monkeypatch.setattr(limits, "PAGE_REQUEST_SECONDS", 0.05)
+        connection.sendall(HALF)
+        with contextlib.suppress(ConnectionResetError):
+            assert connection.recv(100) == b""
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(served, monkeypatch):
     monkeypatch.setattr(limits, "PAGE_REQUEST_SECONDS", 0.05)
     head = (
@@ -243,6 +259,7 @@ def test_a_server_is_stopped_while_somebody_follows_and_somebody_trickles(served
         stack.enter_context(trickling(other.port, 5))
         before = time.monotonic()
     assert time.monotonic() - before < 30
+    assert not other._http._thread.is_alive(), "a stream that is followed keeps nothing running"
     stack.close()
     with pytest.raises(ConnectionRefusedError):
         shell(other.port)
