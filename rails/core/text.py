@@ -61,12 +61,11 @@ def printable(text: str, *, keep: str = "\n\t") -> str:
     shown = []
     marks = _MARKS_SHOWN
     for char in text:
-        is_mark = unicodedata.category(char) in ("Mn", "Me")
-        marks = marks + 1 if is_mark else 0
+        marks = marks + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
         if char in keep:
             marks = _MARKS_SHOWN
             shown.append(char)
-        elif _is_hidden(char) or (is_mark and marks > _MARKS_SHOWN):
+        elif _is_hidden(char) or marks > _MARKS_SHOWN:
             marks = _MARKS_SHOWN
             shown.append(_escape(char))
         else:

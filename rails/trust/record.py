@@ -91,7 +91,7 @@ def file_for_review(before: str, text: str) -> list[str]:
 def read_record(file: Path) -> dict[str, Json]:
     """The JSON object in ``file``, empty where there is no file. Raises OSError, ValueError for anything else."""
     try:
-        value = json.loads(file.read_text("utf-8"), object_pairs_hook=_without_doubles)
+        value = json.loads(file.read_text("utf-8", "surrogatepass"), object_pairs_hook=_without_doubles)
     except FileNotFoundError:
         return {}
     if not isinstance(value, dict):

@@ -13,11 +13,13 @@ from rails.core.text import (
     decode_text,
     excerpt,
     head_and_tail,
+    in_words,
     line_column,
     main_eol,
     one_line,
     printable,
     sha256,
+    unfenced,
     why_not_text,
 )
 
@@ -231,3 +233,38 @@ def test_the_main_line_ending_is_the_most_frequent(text, expected):
 
 def test_sha256_is_hexadecimal():
     assert sha256(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@pytest.mark.parametrize(
+    ("text", "inner"),
+    [
+        ("```json\n{}\n```", "{}\n"),
+        (" \n```JSON \n{}\n``` \n", "{}\n"),
+        ("```\nx```", "x"),
+        ("```\n```\n```", "```\n"),
+        ("```yaml\nx\n```", "```yaml\nx\n```"),
+        ("```json\n{}", "```json\n{}"),
+        ("```", "```"),
+        (" {} \n", "{}"),
+        ("", ""),
+    ],
+)
+def test_a_fence_around_the_whole_text_is_taken_off_and_no_other(text, inner):
+    assert unfenced(text) == inner
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("🔧 write_file a.py", "write_file a.py"),
+        ("  ✅ written", "  done: written"),
+        ("❌ refused", "failed: refused"),
+        ("\t→ to coder", "\tto coder"),
+        ("── Turn 3 ─────", "Turn 3"),
+        ("a → b ──", "a → b ──"),
+        ("→nothing", "→nothing"),
+        ("", ""),
+    ],
+)
+def test_a_screen_reader_is_given_words_for_a_sign_at_the_beginning_and_no_rule(line, words):
+    assert in_words(line) == words
