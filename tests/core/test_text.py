@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rails.core.text import (
     Decoded,
+    control_in,
     decode_text,
     excerpt,
     head_and_tail,
@@ -17,6 +18,7 @@ from rails.core.text import (
     line_column,
     main_eol,
     one_line,
+    plain_text,
     printable,
     sha256,
     unfenced,
@@ -268,3 +270,42 @@ def test_a_fence_around_the_whole_text_is_taken_off_and_no_other(text, inner):
 )
 def test_a_screen_reader_is_given_words_for_a_sign_at_the_beginning_and_no_rule(line, words):
     assert in_words(line) == words
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [(b"a\r\n", "a\r\n"), (b"\xef\xbb\xbfa", "a"), (b"a\0b", None), (b"\0", None), (b"\xff", None), (b"", "")],
+)
+def test_plain_text_is_utf8_without_its_mark_and_nothing_with_a_nul(data, text):
+    assert plain_text(data) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "found"),
+    [
+        ("a\tb\r\n\f", "", None),
+        ("a\n\x1b[0m", "", (2, "\\x1b")),
+        ("\x1b\n\x00", "\x1b", (2, "\\x00")),
+        ("\x85", "", (1, "\\x85")),
+        ("\x0b", "\x0b", None),
+        ("\xa0é", "", None),
+    ],
+)
+def test_the_first_control_character_that_no_text_has_is_named_with_its_line(text, known, found):
+    assert control_in(text, known) == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (Decoded("a"), Decoded("é"), ""),
+        (Decoded("a"), Decoded("b", "latin-1"), ""),
+        (Decoded("a"), Decoded("é", "latin-1"), "from UTF-8 to"),
+        (Decoded("é", "latin-1"), Decoded("a"), "to UTF-8"),
+        (Decoded("a"), Decoded("a", "utf-16-le"), "from UTF-8 to UTF-16"),
+        (Decoded("a", "utf-16-le"), Decoded("b", "utf-16-le"), ""),
+    ],
+)
+def test_a_change_of_encoding_is_said_where_a_byte_is_written_otherwise(old, new, said):
+    assert said in new.recoded_from(old)
+    assert bool(new.recoded_from(old)) == bool(said)

@@ -4,11 +4,14 @@ import os
 
 import pytest
 
+from rails.core import limits
 from rails.core.app_dirs import builtin_folder
+from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
 from rails.tools.loader import load_definitions
-from rails.tools.runners import dispatch
+from rails.tools.runners import dispatch, files
 from rails.tools.runners.files import glob_matches
+from rails.tools.runners.secrets import Secrets
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +126,7 @@ def test_files_are_listed_in_order_without_hidden_and_installed_ones(registry, p
 
 
 @pytest.mark.parametrize(
-    ("parameters", "files"),
+    ("parameters", "named"),
     [
         ({"path": "src"}, ["src/app.py", "src/util/text.py"]),
         ({"path": "src/"}, ["src/app.py", "src/util/text.py"]),
@@ -133,9 +136,9 @@ def test_files_are_listed_in_order_without_hidden_and_installed_ones(registry, p
         ({"path": "src/app.py"}, ["src/app.py"]),
     ],
 )
-def test_a_list_can_be_narrowed(registry, project, parameters, files):
+def test_a_list_can_be_narrowed(registry, project, parameters, named):
     result = use(registry, project, "list_files", **parameters)
-    assert [line.split("  ")[0] for line in result.text.splitlines()[1:]] == files
+    assert [line.split("  ")[0] for line in result.text.splitlines()[1:]] == named
 
 
 @pytest.mark.parametrize("tool", ["list_files", "search_files"])
@@ -199,3 +202,153 @@ def test_a_request_that_another_definition_validated_is_not_run(registry, projec
 )
 def test_globs(pattern, path, expected):
     assert glob_matches(pattern, path) is expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "bounds", "parameters", "lines"),
+    [
+        (
+            "list_files",
+            {"_LISTED": 2},
+            {},
+            ["5 files, the first 2 shown", ".env.example  (5 bytes)", "README.md  (18 bytes)"],
+        ),
+        ("list_files", {"_LISTED": 5}, {}, None),
+        ("list_files", {"_VISITED": 7}, {"path": "src"}, None),
+        (
+            "list_files",
+            {"_VISITED": 5},
+            {},
+            [
+                "2 files",
+                *(".env.example  (5 bytes)", "README.md  (18 bytes)"),
+                "(stopped after 5 entries; name a path)",
+            ],
+        ),
+        (
+            "search_files",
+            {"_MATCHES": 1},
+            {"pattern": "def|return"},
+            [
+                "4 matching lines, the first 1 shown",
+                "src/app.py:4: def main():",
+                "(1 binary, large or unreadable left out)",
+            ],
+        ),
+        (
+            "search_files",
+            {"_MATCHES": 2},
+            {"pattern": "def "},
+            [
+                *("2 matching lines", "src/app.py:4: def main():", "src/util/text.py:1: def shout(x):"),
+                "(1 binary, large or unreadable left out)",
+            ],
+        ),
+        (
+            "search_files",
+            {"_SEARCHED_BYTES": 5 + 18},
+            {"pattern": "main|KEY"},
+            [
+                *("2 matching lines", ".env.example:1: KEY=", "README.md:2: Use main."),
+                "(stopped after 0 MB; name a path or a glob)",
+            ],
+        ),
+        (
+            "outline",
+            {"_SEARCHED_BYTES": 40},
+            {},
+            ["1 file with symbols; lines first-last", "src/app.py", "     4-5      def main():"],
+        ),
+    ],
+)
+def test_an_answer_that_reaches_its_bound_says_so_and_one_that_just_fits_does_not(
+    registry, project, monkeypatch, tool, bounds, parameters, lines
+):
+    whole = use(registry, project, tool, **parameters).text
+    for name, bound in bounds.items():
+        monkeypatch.setattr(files, name, bound)
+    result = use(registry, project, tool, **parameters)
+    assert result.ok
+    assert result.text == ("\n".join(lines) if lines else whole)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "head"),
+    [
+        ({"offset": 5}, "src/app.py: lines 5 to 5 of 5"),
+        ({"offset": 1, "limit": 5}, "src/app.py: 5 lines"),
+        ({"limit": 4}, "src/app.py: lines 1 to 4 of 5; go on with offset 5"),
+        ({"offset": 6}, "Error: src/app.py has 5 lines; line 6 is after its end."),
+    ],
+)
+def test_the_last_line_is_the_last_that_can_be_asked_for(registry, project, parameters, head):
+    result = use(registry, project, "read_file", file_path="src/app.py", **parameters)
+    assert result.text.splitlines()[0] == head
+    assert result.ok == (not head.startswith("Error"))
+
+
+def test_what_was_read_is_told_in_facts_with_the_digest_of_the_whole_file(registry, project):
+    result = use(registry, project, "read_file", file_path="README.md", offset=2)
+    assert result.facts == {
+        "path": "README.md",
+        "first_line": 2,
+        "last_line": 2,
+        "lines": 2,
+        "sha256": sha256(b"# App\r\nUse main.\r\n"),
+    }
+    assert use(registry, project, "list_files").facts == {"files": 5}
+    assert use(registry, project, "search_files", pattern="main").facts == {"matches": 2}
+
+
+def test_a_line_is_shown_whole_up_to_its_bound_and_without_its_carriage_return(registry, project):
+    (project / "wide.txt").write_bytes(b"x" * 2_000 + b"\r\n" + b"y" * 2_001 + b"\r\n\xe9\n")
+    head, first, second, third = use(registry, project, "read_file", file_path="wide.txt").text.split("\n")
+    assert head.startswith("wide.txt: 3 lines (")
+    assert first == f"     1\t{'x' * 2_000}"
+    assert second == f"     2\t{'y' * 2_000} [… 1 characters left out …]"
+    assert third == "     3\té"
+
+
+def test_a_file_that_is_too_large_is_named_with_what_is_allowed(registry, project, monkeypatch):
+    monkeypatch.setattr(limits, "FILE_BYTES", 42)
+    assert use(registry, project, "read_file", file_path="src/app.py").ok
+    (project / "src/app.py").write_text("x" * 43)
+    result = use(registry, project, "read_file", file_path="src/app.py")
+    assert result.text == "Error: src/app.py has 43 bytes; 42 are allowed."
+
+
+def test_a_list_is_cut_at_whole_lines_and_counts_what_it_left_out(registry, project, monkeypatch):
+    whole = use(registry, project, "list_files").text
+    monkeypatch.setattr(limits, "RESULT_CHARS", len(whole) + 1)
+    assert use(registry, project, "list_files").text == whole
+    monkeypatch.setattr(limits, "RESULT_CHARS", len(whole))
+    lines = whole.split("\n")
+    assert use(registry, project, "list_files").text.split("\n") == [*lines[:-1], "[… 1 line left out …]"]
+
+
+def test_what_vanishes_while_folders_are_read_is_counted_and_the_rest_is_listed(registry, project, monkeypatch):
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: ["gone", *listed(folder)])
+    text = use(registry, project, "list_files", path="src/util").text
+    assert text.split("\n") == ["1 file", "src/util/text.py  (35 bytes)", "(1 binary, large or unreadable left out)"]
+
+
+def test_a_secret_is_that_of_the_project_first_then_the_general_one_and_fills_only_its_reference(monkeypatch, tmp_path):
+    project = tmp_path / "my-app.2"
+    for name, value in {"MY_APP_2__KEY": "project-key", "KEY": "general", "TOKEN": "tok", "EMPTY": ""}.items():
+        monkeypatch.setenv(name, value)
+    found = Secrets.find(["KEY", "TOKEN", "EMPTY", "NONE"], project)
+    assert found.values == {"KEY": "project-key", "TOKEN": "tok"}
+    assert found.facts() == {"source": {"KEY": "MY_APP_2__KEY", "TOKEN": "TOKEN"}}
+    assert found.missing == ("MY_APP_2__EMPTY or EMPTY", "MY_APP_2__NONE or NONE")
+    assert found.complaint().endswith("MY_APP_2__EMPTY or EMPTY; MY_APP_2__NONE or NONE. Nothing was run.")
+    assert found.fill({"a": "x ${KEY}${TOKEN} $KEY"}) == {"a": "x project-keytok $KEY"}
+    monkeypatch.setenv("AI_RAILS_PROJECT_NAME", "Örg")
+    monkeypatch.setenv("_RG__KEY", "named")
+    assert Secrets.find(["KEY"], project).values == {"KEY": "named"}
+    assert Secrets({}, {}).facts() == {}
+
+
+def test_the_longest_secret_is_masked_first_and_none_that_would_blot_out_ordinary_text():
+    secrets = Secrets({"SHORT": "abcde", "LEAST": "abcdef", "LONG": "abcdef-and-more"}, {})
+    assert secrets.mask("abcde abcdef abcdef-and-more.") == "abcde [secret LEAST] [secret LONG]."

@@ -174,8 +174,8 @@ def _outline(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
         found = _symbols_of(view, entry)
         lines += [entry.path] if found else []
         lines += [f"{one.first:>6}-{one.last:<6} {'  ' * one.depth}{one_line(one.head, 160)}" for one in found]
-    head = f"{sum(not line.startswith(' ') for line in lines)} files with symbols; lines first-last"
-    return ToolResult(True, _fit([head, *lines, *walk.notes()]))
+    head = counted(sum(not line.startswith(" ") for line in lines), "file")
+    return ToolResult(True, _fit([f"{head} with symbols; lines first-last", *lines, *walk.notes()]))
 
 
 def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
