@@ -161,10 +161,10 @@ class _Repository:
 
     def ignored(self, names: Sequence[str]) -> set[str]:
         """Return the names that the project's ignore files leave out."""
-        status, out = self.git(["check-ignore", "-z", "--stdin"], "".join(f"{name}\0" for name in names).encode())
+        status, out = self.git(["check-ignore", "-z", "--stdin"], os.fsencode("".join(f"{name}\0" for name in names)))
         if status not in (0, 1):  # 1: none is ignored
             raise WorkspaceError("git could not say what the project ignores. Nothing was committed.")
-        return {name for name in out.decode("utf-8", "replace").split("\0") if name}
+        return {name for name in os.fsdecode(out).split("\0") if name}
 
     def head(self) -> str:
         """Return the commit that is checked out, "" before the first one."""
@@ -186,12 +186,12 @@ class _Repository:
                 continue
             blob = self.must(["hash-object", "-w", "--stdin", "--no-filters"], content).decode().strip()
             lines.append(f"{'100755' if change.mode & 0o111 else '100644'} {blob}\t{name}\0")
-        return "".join(lines).encode()
+        return os.fsencode("".join(lines))
 
     def _listed(self, arguments: Sequence[str]) -> dict[str, str]:
         """Return the blob of each name, as the index or a tree has it."""
         found = {}
-        for line in self.must(arguments).decode("utf-8", "surrogateescape").split("\0"):
+        for line in os.fsdecode(self.must(arguments)).split("\0"):
             facts, _, name = line.partition("\t")
             if name:
                 found[name] = next(word for word in facts.split() if len(word) >= 40)
@@ -211,8 +211,8 @@ class _Repository:
         )
 
     def _filtered(self, name: str) -> bool:
-        out = self.must(["check-attr", "-z", "--stdin", "filter"], f"{name}\0".encode())
-        words = out.decode("utf-8", "replace").split("\0")
+        out = self.must(["check-attr", "-z", "--stdin", "filter"], os.fsencode(f"{name}\0"))
+        words = os.fsdecode(out).split("\0")
         return len(words) > 2 and words[2] not in ("unspecified", "unset")
 
     def commit(self, entries: bytes, message: str) -> str:
@@ -237,7 +237,7 @@ class _Repository:
     def all_entries(self) -> bytes:
         """Write the files of the work tree as blobs, without filters, and return index lines for them."""
         tracked = self._listed(["ls-files", "-s", "-z"])
-        others = self.must(["ls-files", "-o", "--exclude-standard", "-z"]).decode("utf-8", "surrogateescape")
+        others = os.fsdecode(self.must(["ls-files", "-o", "--exclude-standard", "-z"]))
         lines, wanted = [], []
         for name in (*tracked, *(one for one in others.split("\0") if one and not _holds_secrets(one))):
             place = self.top / name
@@ -245,12 +245,12 @@ class _Repository:
                 wanted.append(name)
             elif not os.path.lexists(place):
                 lines.append(f"0 {'0' * 40}\t{name}\0")
-        names = "".join(f"{name}\n" for name in wanted).encode("utf-8", "surrogateescape")
+        names = os.fsencode("".join(f"{name}\n" for name in wanted))
         blobs = self.must(["hash-object", "-w", "--no-filters", "--stdin-paths"], names).decode().split()
         for name, blob in zip(wanted, blobs, strict=True):
             mode = "100755" if (self.top / name).stat().st_mode & 0o111 else "100644"
             lines.append(f"{mode} {blob}\t{name}\0")
-        return "".join(lines).encode("utf-8", "surrogateescape")
+        return os.fsencode("".join(lines))
 
     def _identity(self) -> dict[str, str]:
         """Return author and committer as the user's own configuration names them."""

@@ -65,6 +65,56 @@ def test_a_project_below_the_top_of_its_repository(project):
     assert commit_session(inner, "s1", "t").files == ("inner/c.txt",)
 
 
+def test_a_folder_on_the_way_may_have_any_name(project):
+    """A name that is no UTF-8 was a fault of ours."""
+    inner = project / "\udcff"
+    inner.mkdir()
+    save(project, ".gitattributes", "*.bin -filter\n")
+    step(inner, change("c.txt", None, b"c\n"), change("x.log", None, b"noise"), change("d.bin", None, b"d\n"))
+    made = commit_session(inner, "s1", "t")
+    assert (made.files, made.ignored) == (("\udcff/c.txt", "\udcff/d.bin"), ("\udcff/x.log",))
+    assert git(project, "show", "--name-only", "--format=", "-z", "HEAD") == b"\xff/c.txt\0\xff/d.bin\0"
+    assert status(project) == "?? .gitattributes\n"
+
+
+def test_a_work_tree_of_its_own_gets_the_commit_on_its_branch_and_the_first_one_stays(project):
+    other = project.parent / "other"
+    git(project, "worktree", "add", "-q", "-b", "side", str(other))
+    step(other, change("a.txt", b"old\n", b"new\n"))
+    made = commit_session(other, "s1", "t")
+    assert git(other, "rev-parse", "side").decode().strip() == made.commit
+    assert git(project, "show", "main:a.txt") == b"old\n"
+    assert (status(project), status(other)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("environment", "configured", "author"),
+    [
+        ({}, "", "AI-Rails <ai-rails@localhost>"),
+        ({}, "[user]\nname = Ada\nemail = ada@example.org\n", "Ada <ada@example.org>"),
+        ({}, "[user]\nname = Ada\n", "Ada <ai-rails@localhost>"),
+        ({"GIT_AUTHOR_NAME": "Eve"}, "[user]\nname = Ada\nemail = ada@example.org\n", "Eve <ada@example.org>"),
+        ({"GIT_AUTHOR_NAME": "Eve", "GIT_AUTHOR_EMAIL": "eve@example.org"}, "", "Eve <eve@example.org>"),
+    ],
+)
+def test_author_and_committer_are_as_the_user_is_configured(project, monkeypatch, environment, configured, author):
+    for name in ("NAME", "EMAIL"):
+        monkeypatch.delenv(f"GIT_AUTHOR_{name}", raising=False)
+    for name, value in {**environment, "HOME": str(project.parent)}.items():
+        monkeypatch.setenv(name, value)
+    save(project.parent, ".gitconfig", configured)
+    step(project, change("a.txt", b"old\n", b"new\n"))
+    commit_session(project, "s1", " ")
+    said = git(project, "log", "-1", "--format=%an <%ae>%n%cn <%ce>%n%B").decode()
+    assert said == f"{author}\n{author}\nChanges by AI-Rails\n\nAI-Rails-Session: s1\n\n"
+
+
+def test_a_file_that_a_session_made_and_took_away_again_or_put_back_is_not_in_the_commit(project):
+    step(project, change("x.txt", None, b"x"), change("a.txt", b"old\n", b"new\n"), change("b.txt", b"old\n", b"b\n"))
+    step(project, change("x.txt", b"x", None), change("a.txt", b"new\n", b"old\n"))
+    assert commit_session(project, "s1", "t").files == ("b.txt",)
+
+
 def test_line_ends_stay_as_the_repository_keeps_them(project):
     git(project, "config", "core.autocrlf", "true")
     (project / "a.txt").unlink()
@@ -97,6 +147,24 @@ def merging(project):
     save(project, ".git/MERGE_HEAD", "0" * 40)
 
 
+def ignored_alone(project):
+    step(project, change("x.log", None, b"noise"))
+
+
+def before_the_session(project):
+    """An untracked file is the user's own, all of it."""
+    save(project, "mine.txt", "mine\n")
+    step(project, change("mine.txt", b"mine\n", b"new\n"))
+
+
+def going_on(name):
+    def going(project):
+        step(project, change("a.txt", b"old\n", b"new\n"))
+        save(project, f".git/{name}", "")
+
+    return going
+
+
 def locked(project):
     step(project, change("a.txt", b"old\n", b"new\n"))
     save(project, ".git/index.lock", "")
@@ -112,7 +180,16 @@ def filtered(project):
     step(project, change("x.bin", None, b"large"))
 
 
-@pytest.mark.parametrize("make", [changed_since, dirty_before, staged_otherwise, merging, locked, all_undone, filtered])
+BUSY = map(going_on, ("CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge/x", "rebase-apply/x"))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(changed_since, dirty_before, staged_otherwise, merging, locked, all_undone, filtered, ignored_alone),
+        *(before_the_session, *BUSY),
+    ],
+)
 def test_what_would_take_in_more_than_the_session_is_refused(project, make):
     make(project)
     before = fingerprint(project / ".git")
@@ -158,9 +235,9 @@ def test_c7_12_a_backup_branch_keeps_the_work_tree_and_touches_nothing(project):
 
 
 def test_c7_12_on_a_clean_tree_it_is_the_last_commit_and_a_second_one_has_another_name(project):
-    first, second = backup_branch(project), backup_branch(project)
-    assert first != second
-    for name in (first, second):
+    names = {backup_branch(project) for _ in range(3)}
+    assert len(names) == 3
+    for name in names:
         assert git(project, "rev-parse", name) == git(project, "rev-parse", "HEAD")
 
 
