@@ -42,7 +42,8 @@ class Committed:
 def commit_session(project: Path, session: str, title: str) -> Committed:
     """Commit what a session changed, as it is now, on the branch that is checked out.
 
-    Raises WorkspaceError where that is not possible cleanly; nothing is changed then.
+    The first line of ``title`` is the subject. Raises WorkspaceError where that is not possible cleanly; nothing is
+    changed then.
     """
     changes = _net_changes(project, session)
     repository = _Repository.around(project)
@@ -53,7 +54,8 @@ def commit_session(project: Path, session: str, title: str) -> Committed:
     if not kept:
         raise WorkspaceError(f"Session {session} changed nothing that git would keep. Nothing was committed.")
     entries = repository.entries(kept)
-    message = f"{one_line(title, 200) or 'Changes by AI-Rails'}\n\nAI-Rails-Session: {session}\n"
+    subject = one_line(title.strip().partition("\n")[0].rstrip(), 200) or "Changes by AI-Rails"
+    message = f"{subject}\n\nAI-Rails-Session: {session}\n"
     commit = repository.commit(entries, message)
     return Committed(commit, tuple(name for name, _ in kept), tuple(sorted(ignored)))
 

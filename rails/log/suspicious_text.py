@@ -33,7 +33,8 @@ _RUNNERS: Final = rf"{_STARTERS}(?:{_SHELLS}|{_INTERPRETERS}|{_SHELL_VARIABLE}|(
 _SOURCE: Final = (
     r"\b(?:(?:curl|wget|aria2c|lwp-request|lynx|httpie|https?\s+(?:GET|https?:)|fetch\s+-\S{0,9}o)\b"
     r"|base(?:64|32)\b[^\n|;]{0,40}?\s-{1,2}[dD]|openssl\b[^\n|;]{0,40}\s-d\b|gpg\b[^\n|;]{0,40}\s-d\b"
-    r"|xxd\s+-\w{0,3}r|(?:uudecode|gunzip|zcat|gzip\s+-\w{0,3}d)\b)"
+    r"|xxd\s+-\w{0,3}r|(?:uudecode|\w{0,2}unzip2?|un(?:xz|zstd|lzma)|\w?z(?:std)?cat"
+    r"|(?:\w{1,2}zip2?|xz|zstd|lzma)\s+-\w{0,3}d\w{0,3})\b)"
 )
 _WEB_REQUEST: Final = (
     r"(?:\b(?:iwr|irm|curl|wget)\b|Invoke-WebRequest|Invoke-RestMethod|Start-BitsTransfer|Download(?:String|Data|File)"
@@ -47,8 +48,8 @@ _REQUEST: Final = (
 #: One of these is in every text that ``_FETCHED`` finds something in: a quick test.
 _FETCH_WORDS: Final = (
     "curl", "wget", "aria2c", "lwp", "lynx", "http", "fetch", "base64", "base32", "openssl", "gpg", "xxd", "uudecode",
-    "gunzip", "zcat", "gzip", "iex", "iwr", "irm", "invoke-", "powershell", "pwsh", "bitsadmin", "certutil", "rundll32",
-    "urlopen", "requests", "httpx", "b64decode", "atob(", "axios", "git+", "git@", "github:", "gitlab:",
+    "zip", "zcat", "xz", "zstd", "lzma", "iex", "iwr", "irm", "invoke-", "powershell", "pwsh", "bits", "certutil",
+    "javascript:", "urlopen", "requests", "b64decode", "atob(", "axios", "git+", "git@", "github:", "gitlab:",
     "bitbucket:", "gist:", "webclient", "download",
 )  # fmt: skip
 _FETCHED: Final[Mapping[str, re.Pattern[str]]] = {

@@ -45,6 +45,16 @@ def test_the_session_becomes_one_commit_and_nothing_else_does(project):
     assert git(project, "symbolic-ref", "HEAD") == b"refs/heads/main\n"
 
 
+@pytest.mark.parametrize(
+    ("title", "subject"),
+    [("\n Fix it \r\nand that", "Fix it"), (" \n ", "Changes by AI-Rails"), ("a\tb\x1b[2J", "a\\x09b\\x1b[2J")],
+)
+def test_the_first_line_of_a_task_is_the_subject(project, title, subject):
+    step(project, change("a.txt", b"old\n", b"new\n"))
+    commit_session(project, "s1", title)
+    assert git(project, "log", "-1", "--format=%B").decode() == f"{subject}\n\nAI-Rails-Session: s1\n\n"
+
+
 def test_ignored_files_are_left_out(project):
     step(project, change("x.log", None, b"noise"), change("a.txt", b"old\n", b"new\n"))
     made = commit_session(project, "s1", "t")
