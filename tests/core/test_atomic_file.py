@@ -82,3 +82,31 @@ def test_creating_works_without_hard_links_too(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "link", refused)
     test_creating_never_replaces(tmp_path)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_creating_never_replaces_what_another_writer_made_meanwhile(tmp_path, monkeypatch, links):
+    """Whoever looks finds nothing, and then there is something, with hard links and without."""
+    seen, really = [], atomic_file._is_there
+    monkeypatch.setattr(
+        atomic_file, "_is_there", lambda *place: bool(seen.append(place) or (len(seen) > 1 and really(*place)))
+    )
+    if not links:
+        monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(OSError(errno.EPERM, "not permitted")))
+    (tmp_path / "x").write_bytes(b"theirs")
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert atomic_file.create(folder, "x", b"ours") is False
+    finally:
+        os.close(folder)
+    assert (tmp_path / "x").read_bytes() == b"theirs"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_no_file_stays_open_behind_a_writer(tmp_path):
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(3):
+        atomic_file.replace_file(tmp_path / "x", b"%d" % number)
+        with RecordingDisk(fail_at=3, error=errno.EIO), pytest.raises(OSError, match="Input/output"):
+            atomic_file.replace_file(tmp_path / "x", b"new")
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -1,5 +1,6 @@
 """What is not an ordinary file is an error at once, wherever a project's own files are read."""
 
+import errno
 import os
 
 import pytest
@@ -39,8 +40,11 @@ def test_a_pipe_and_a_folder_and_a_device_are_errors(tmp_path):
     for place in (tmp_path / "pipe", tmp_path):
         with pytest.raises(OSError, match=r"not an ordinary file|directory"):
             read_ordinary(place, 9)
-    with pytest.raises(OSError, match="not an ordinary file"):
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(OSError, match="not an ordinary file") as raised:
         read_ordinary("/dev/zero", 9)
+    assert (raised.value.errno, raised.value.filename) == (errno.EINVAL, "/dev/zero")
+    assert len(os.listdir("/proc/self/fd")) == before, "it is closed before anybody hears of it"
 
 
 @pytest.mark.timeout(120)

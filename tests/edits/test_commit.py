@@ -190,14 +190,11 @@ def filtered(project):
     step(project, change("x.bin", None, b"large"))
 
 
-BUSY = map(going_on, ("CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge/x", "rebase-apply/x"))
-
-
 @pytest.mark.parametrize(
     "make",
     [
         *(changed_since, dirty_before, staged_otherwise, merging, locked, all_undone, filtered, ignored_alone),
-        *(before_the_session, *BUSY),
+        before_the_session,
     ],
 )
 def test_what_would_take_in_more_than_the_session_is_refused(project, make):
@@ -209,6 +206,15 @@ def test_what_would_take_in_more_than_the_session_is_refused(project, make):
     assert {name: digest for name, digest in after.items() if not name.startswith("objects/")} == {
         name: digest for name, digest in before.items() if not name.startswith("objects/")
     }
+
+
+@pytest.mark.parametrize(
+    "name", ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock"]
+)
+def test_what_is_going_on_in_a_repository_is_named(project, name):
+    going_on(name)(project)
+    with pytest.raises(WorkspaceError, match=rf"The repository is busy \({name} exists\)\. Nothing was committed"):
+        commit_session(project, "s1", "t")
 
 
 def test_without_a_repository_there_is_no_commit(tmp_path):
@@ -261,3 +267,12 @@ def test_c7_12_no_filter_and_no_hook_of_the_repository_runs_for_it(project, tmp_
     mark.unlink(missing_ok=True)  # what git itself ran for the test
     backup_branch(project)
     assert not mark.exists()
+
+
+def test_c7_12_before_the_first_commit_a_backup_branch_is_the_first(tmp_path):
+    git(tmp_path, "init", "-q", "-b", "main")
+    save(tmp_path, "a.txt", "1\n")
+    name = backup_branch(tmp_path)
+    assert git(tmp_path, "rev-list", "--parents", name).count(b" ") == 0
+    assert git(tmp_path, "ls-tree", "-r", "--name-only", name) == b"a.txt\n"
+    assert git(tmp_path, "for-each-ref", "--format=%(refname:short)").decode().split() == [name]
