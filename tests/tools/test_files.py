@@ -352,3 +352,22 @@ def test_a_secret_is_that_of_the_project_first_then_the_general_one_and_fills_on
 def test_the_longest_secret_is_masked_first_and_none_that_would_blot_out_ordinary_text():
     secrets = Secrets({"SHORT": "abcde", "LEAST": "abcdef", "LONG": "abcdef-and-more"}, {})
     assert secrets.mask("abcde abcdef abcdef-and-more.") == "abcde [secret LEAST] [secret LONG]."
+
+
+def test_without_a_limit_two_thousand_lines_are_shown_and_where_to_go_on(registry, project):
+    (project / "long.txt").write_text("x\n" * 2_001)
+    text = use(registry, project, "read_file", file_path="long.txt").text
+    assert text.split("\n")[0] == "long.txt: lines 1 to 2000 of 2001; go on with offset 2001"
+    assert text.count("\n") == 2_000
+
+
+def test_no_file_or_folder_stays_open_behind_an_answer(registry, project):
+    os.mkfifo(project / "pipe")
+    (project / "linked").symlink_to(project)
+    before = len(os.listdir("/proc/self/fd"))
+    for path in ("src/app.py", "pipe", "src", "linked/README.md", "none/x", "src/none"):
+        use(registry, project, "read_file", file_path=path)
+        use(registry, project, "search_files", pattern="main", path=path)
+    for tool in ("list_files", "outline"):
+        use(registry, project, tool)
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -1,0 +1,299 @@
+"""What a model server answers, by status, by event and by piece, becomes one exact sentence of the right kind."""
+
+import json
+import socket
+
+import pytest
+
+from rails.core import limits
+from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
+from rails.models import http as wire
+from rails.models.http import ErrorEventError, ModelServer, events_of, status_error
+
+WRONG = "The request was refused as wrong; a model name, a limit or a tool definition may not suit this server."
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "kind", "said"),
+    [
+        (400, "", ModelError, f"S refused the request (HTTP 400). {WRONG}"),
+        (401, "No.", ModelError, "(HTTP 401). It says: No. Check that the API key is right and still valid."),
+        (402, "", ModelError, "Check the account's billing."),
+        (403, "", ModelError, "The key may not use this model; choose another model or ask for access."),
+        (404, "", ModelError, "There is no such model or address; check the name after the colon and the base URL."),
+        (413, "", ModelError, "The conversation is too large for this server; start a new session or choose another"),
+        (422, "x", ModelError, f"S refused the request (HTTP 422). It says: x. {WRONG}"),
+        (418, "", ModelError, "S refused the request (HTTP 418). Another try would give the same answer."),
+        (408, "", ModelRetryable, "S took too long to take the request (HTTP 408)."),
+        (409, "", ModelRetryable, "S was busy with another request (HTTP 409)."),
+        (425, "", ModelRetryable, "S was not ready for the request (HTTP 425)."),
+        (429, "a\n b", ModelRetryable, "S has had too many requests from this key (HTTP 429). It says: a b."),
+        (499, "", ModelError, "Another try would give the same answer."),
+        (500, "", ModelRetryable, "S failed (HTTP 500)."),
+        (529, "", ModelRetryable, "S is overloaded (HTTP 529)."),
+    ],
+)
+def test_a_status_says_what_is_wrong_and_whether_another_try_may_help(status, detail, kind, said):
+    error = status_error("S", status, detail)
+    assert type(error) is kind
+    assert said in str(error)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize(
+    ("detail", "most"),
+    [
+        ("This model's maximum context length is 8192 tokens, you sent 9000", 8_192),
+        ("prompt is too long: 213450 tokens > 200000 maximum", 200_000),
+        ("the input exceeds the limit of 32,768", 32_768),
+        ("too many tokens", 0),
+        ("context size exceeded", 0),
+    ],
+)
+def test_a_prompt_that_is_too_long_is_told_apart_with_the_limit_that_is_named(status, detail, most):
+    error = status_error("S", status, detail)
+    assert isinstance(error, ModelTooLongError)
+    assert error.limit == most
+    assert str(error).startswith(f"S finds the prompt too long. It says: {detail}")
+
+
+@pytest.mark.parametrize(("status", "detail"), [(401, "too many tokens"), (400, "the name is too long"), (400, "")])
+def test_another_refusal_is_no_prompt_that_is_too_long(status, detail):
+    assert type(status_error("S", status, detail)) is ModelError
+
+
+@pytest.mark.parametrize(
+    ("value", "pause", "said"),
+    [
+        ("3", 3, ", and asks to wait 3 s."),
+        ("0", 0, ", and asks to wait 0 s."),
+        ("0.5", 0.5, ", and asks to wait 0.5 s."),
+        ("86399", limits.MODEL_PAUSE_SECONDS, ", and asks to wait"),
+        *((value, None, "(HTTP 429).") for value in ("86400", "-1", "nan", "inf", "Wed, 21 Oct 2026", "", None)),
+    ],
+)
+def test_how_long_a_server_asks_to_wait_is_told_and_bounded(value, pause, said):
+    error = status_error("S", 429, "", value)
+    assert error.retry_after == pause
+    assert said in str(error)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason", "kind", "said"),
+    [
+        (
+            "http://localhost:1/v1",
+            ConnectionRefusedError(111, "Connection refused"),
+            ModelError,
+            "Connection refused. N",
+        ),
+        ("http://[::1]:1/v1", "[Errno 111] Connection refused", ModelError, "Nothing listens there: start the server"),
+        (
+            "http://127.0.0.1:1",
+            OSError(113, "No route to host"),
+            ModelRetryable,
+            "could not be reached: No route to host.",
+        ),
+        ("http://x.org", ConnectionRefusedError(111, "Connection refused"), ModelRetryable, "Connection refused."),
+        (
+            "http://x.org",
+            socket.gaierror(-2, "Name not known"),
+            ModelRetryable,
+            "Name not known. Check the base URL and",
+        ),
+        (
+            "http://x.org",
+            "[Errno -3] Try again",
+            ModelRetryable,
+            "reached: Try again. Check the base URL and the network.",
+        ),
+        ("http://x.org", ConnectionResetError(104, "reset"), ModelRetryable, "it closed the connection."),
+        ("http://x.org", TimeoutError(), ModelRetryable, "reached: TimeoutError."),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_named_with_the_reason(url, reason, kind, said):
+    error = wire.unreached(url, reason)
+    assert type(error) is kind
+    assert str(error).startswith(f"The model server {url} could not be reached: ")
+    assert said in str(error)
+    assert ("Check the base URL and the network" in str(error)) == ("Errno -" in str(reason) or "Name" in str(reason))
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_port_where_nothing_listens_is_said_with_and_without_encryption(scheme):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        server = ModelServer(f"{scheme}://127.0.0.1:{held.getsockname()[1]}", {}, 5)
+        with pytest.raises(ModelError, match="Nothing listens there"), server.faults_in_words():
+            server.document("/models")
+
+
+def events(*pieces):
+    return list(events_of(pieces, "U", "choices"))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "found"),
+    [
+        ([b'data: {"a": 1}\n\ndata: {"a": 2}\n'], [{"a": 1}, {"a": 2}]),
+        ([b"da", b'ta: {"a"', b": 1}", b"\r\n"], [{"a": 1}]),
+        ([b'data: {"a": 1}'], [{"a": 1}]),
+        ([b'data: {"a": 1}\ndata: [DONE]\ndata: {"a": 2}\n'], [{"a": 1}]),
+        ([b': ping\nevent: x\nid: 1\nretry: 2\ndata: {"a": 1}\nother\n'], [{"a": 1}]),
+        ([b'{"choices": [1]}'], [{"choices": [1]}]),
+        ([b'{\n "choices":\n [1]\n}\n'], [{"choices": [1]}]),
+        ([b'{"choices": ["' + b"x" * 300_000 + b'",\n1]}'], [{"choices": ["x" * 300_000, 1]}]),
+        ([b": ping\n\n"], []),
+        ([], []),
+    ],
+)
+def test_an_answer_comes_in_pieces_of_any_size_as_a_stream_or_whole(pieces, found):
+    assert events(*pieces) == found
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"<html><title>Log  in</title>", "sent a web page instead of an answer: “Log in”. Check the base URL"),
+        (b"<!DOCTYPE html>\n<p>hello", "sent a web page instead of an answer: “<!DOCTYPE html> <p>hello”"),
+        (b"no model\nhere", "sent something else instead of an answer: “no model here”"),
+        (b'{"models": []}', 'sent something else instead of an answer: “{"models": []}”'),
+        (b"x" * 500, "“" + "x" * 120 + "… (+280 characters)”"),
+    ],
+)
+def test_what_is_no_answer_is_shown_by_its_beginning(body, said):
+    with pytest.raises(ModelError) as raised:
+        events(body)
+    assert said in str(raised.value)
+    assert type(raised.value) is ModelError
+
+
+def test_a_body_that_is_no_answer_is_not_read_to_its_end():
+    read = []
+
+    def endless():
+        while len(read) < 1_000:
+            read.append(1)
+            yield b"x" * 1_000 + b"\n"
+
+    with pytest.raises(ModelError, match="something else"):
+        list(events_of(endless(), "U", "choices"))
+    assert len(read) < 1_000
+    with pytest.raises(ValueError, match="a line of more than"):
+        list(events_of([b"x" * 10_000_000] * 20, "U", "choices"))
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "detail"),
+    [
+        ({"type": "overloaded_error", "message": "m"}, 529, "m"),
+        ({"type": "rate_limit_error"}, 429, ""),
+        ({"type": "timeout_error"}, 504, ""),
+        ({"type": "api_error"}, 500, ""),
+        ({"type": "invalid_request_error"}, 400, ""),
+        ({"type": "authentication_error"}, 401, ""),
+        ({"type": "billing_error"}, 402, ""),
+        ({"type": "permission_error"}, 403, ""),
+        ({"type": "not_found_error"}, 404, ""),
+        ({"type": "request_too_large"}, 413, ""),
+        ({"type": "unheard_of", "code": "x"}, 500, ""),
+        ({"type": "api_error", "code": 429}, 429, ""),
+        ({"code": 400}, 400, ""),
+        ({"code": 399, "type": "billing_error"}, 402, ""),
+        ({"code": 600, "type": 7}, 500, ""),
+        ({"code": 599}, 599, ""),
+        ("in words", 500, "in words"),
+    ],
+)
+def test_an_error_inside_a_stream_has_the_status_of_its_code_or_its_type(error, status, detail):
+    with pytest.raises(ErrorEventError) as raised:
+        events(f"data: {json.dumps({'error': error})}\n".encode())
+    assert (raised.value.status, raised.value.detail) == (status, detail)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b'{"error": {"message": "m", "code": 1}}', "m"),
+        (b'{"error": "m"}', "m"),
+        (b'{"message": "m"}', "m"),
+        (b'{"detail": 1}', "{'detail': 1}"),
+        (b"[1]", "[1]"),
+        (b"no \xff JSON", "no \N{REPLACEMENT CHARACTER} JSON"),
+        (b"[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_the_message_of_an_error_s_body_is_found_wherever_it_stands(data, text):
+    assert wire._error_text(data) == text
+
+
+STOPS = {"stop": ("end", ""), "length": ("cut", "the answer reached {limit} tokens")}
+
+
+@pytest.mark.parametrize(
+    ("stop", "chars", "words", "found"),
+    [
+        ("stop", 5, "", ("end", "")),
+        ("stop", limits.ANSWER_CHARS, "", ("end", "")),
+        ("stop", limits.ANSWER_CHARS + 1, "", ("cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters")),
+        (None, 5, "", ("cut", "the server ended the answer before it was complete")),
+        ("odd\n", 5, "", ("cut", "the answer stopped for an unknown reason: odd\\x0a")),
+        ("length", 5, "", ("cut", "the answer reached 9 tokens")),
+        ("length", 5, "its own", ("cut", "its own")),
+    ],
+)
+def test_why_an_answer_ended(stop, chars, words, found):
+    assert wire.ending(STOPS, stop, chars, 9, words) == found
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("", {}),
+        ('{"a": 1, "a": 2}', {"INVALID_JSON": '{"a": 1, "a": 2}'}),
+        ('{"a": NaN}', {"INVALID_JSON": '{"a": NaN}'}),
+        ("[1]", {"INVALID_JSON": "[1]"}),
+        ('{"a', {"INVALID_JSON": '{"a'}),
+        ("x" * 801, {"INVALID_JSON": "x" * 800}),
+        ("é\ud800", {"INVALID_JSON": "é?"}),
+    ],
+)
+def test_a_call_s_arguments_go_back_as_they_were_or_as_what_is_no_call(raw, value):
+    assert wire.echo_arguments(raw) == value
+
+
+def test_a_call_without_an_id_that_can_be_used_gets_one_of_its_number():
+    most = limits.CALL_NAME_CHARS
+    ids = [wire.native_call(one, 3, "n", "{}").id for one in ("a", "", None, "x" * most, "x" * (most + 1))]
+    assert ids == ["a", "call_3", "call_3", "x" * most, "call_3"]
+    assert wire.native_call("a", 0, "n" * (most + 1), "{}").name == "n" * most
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, ""),
+        ("a", "a"),
+        ([{"type": "text", "text": "a"}, {"type": "image"}, {"text": "b"}, {"text": None}], "ab"),
+    ],
+)
+def test_the_text_of_a_piece_is_what_its_parts_of_text_say(content, text):
+    assert wire.text_in(content) == text
+
+
+@pytest.mark.parametrize("content", [1, [{"text": 1}], {"text": "a"}])
+def test_what_stands_where_text_belongs_is_an_error(content):
+    with pytest.raises(TypeError, match="stands where text belongs"):
+        wire.text_in(content)
+
+
+def test_a_temperature_that_is_refused_before_the_answer_began_is_left_out():
+    def failing(*deltas, words):
+        yield from deltas
+        raise ModelError(words)
+
+    assert list(wire.steadied(failing(words="Temperature is not supported"), lambda: iter("ab"))) == ["a", "b"]
+    for answer in (failing(words="no key"), failing("x", words="temperature")):
+        with pytest.raises(ModelError):
+            list(wire.steadied(answer, lambda: iter("ab")))
