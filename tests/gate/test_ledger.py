@@ -417,7 +417,7 @@ def test_which_ignore_files_a_commit_can_hold(project, name, committed):
     assert ledgers._is_committed(Path(os.path.normpath(project / name)), project) is committed
 
 
-@pytest.mark.parametrize("chunk", [1, 1 << 20], ids=["in pieces", "at once"])
+@pytest.mark.parametrize("chunk", [1, blobs._CHUNK], ids=["in pieces", "at once"])
 @pytest.mark.parametrize("kind", [hashlib.sha1, hashlib.sha256])
 def test_a_content_is_the_one_that_git_names_in_either_kind_of_hash(project, put, monkeypatch, kind, chunk):
     monkeypatch.setattr(blobs, "_CHUNK", chunk)

@@ -421,6 +421,38 @@ def test_arguments_of_hooks_are_compared(after, words):
     ]
 
 
+PLAIN_HOOKS = "repos:\n- repo: x\n  hooks:\n  - id: ruff-check\n  - id: black\n"
+GONE = "ruff is no longer configured, so it may no longer run"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "found"),
+    [
+        (".pre-commit-config.yaml", PLAIN_HOOKS, PLAIN_HOOKS.replace("  - id: ruff-check\n", ""), (True, 1, GONE)),
+        (".pre-commit-config.yaml", PLAIN_HOOKS, "repos:\n- repo: x\n", (True, 1, GONE)),
+        (
+            *(".pre-commit-config.yaml", PLAIN_HOOKS, PLAIN_HOOKS.replace("  - id: black\n", "")),
+            (False, 4, "It changes how files are checked: black.id"),
+        ),
+        *(
+            ("package.json", f'{{"{kind}": {{"eslint": "1", "prettier": "1"}}}}', after, found)
+            for kind in ("dependencies", "devDependencies")
+            for after, found in (
+                ("{}", (True, 1, "eslint is no longer configured, so it may no longer run")),
+                (
+                    f'{{"{kind}": {{"eslint": "1"}}}}',
+                    (False, 1, "It changes how files are checked: prettier.installed"),
+                ),
+                (f'{{"{kind}": {{"eslint": "2", "prettier": "1"}}}}', None),
+            )
+        ),
+    ],
+)
+def test_a_tool_that_may_run_no_longer_is_told_of_where_it_was_only_named(path, before, after, found):
+    rule = {True: "gate-config-weakened", False: "gate-config-changed"}
+    assert told(path, before, after) == ([(rule[found[0]], *found[1:])] if found else [])
+
+
 def test_what_configuration_loads_is_told_of_by_any_name(world):
     world.put("mypy.ini", "[mypy]\nplugins = tools/one.py, tools.two\n")
     world.put(".pre-commit-config.yaml", f"{HOOKS}      - id: flake8\n")

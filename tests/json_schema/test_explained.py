@@ -289,6 +289,23 @@ def test_the_only_unknown_name_may_be_the_only_one_that_is_missing(value, hint):
     assert [fault.hint for fault in found if fault.keyword == "additionalProperties"][:1] == [hint]
 
 
+def test_only_names_of_the_same_object_are_paired():
+    item = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    value = [{"naam": 1}, {}, {"path": "a", "x": 1}]
+    found = paired(faults({"items": item}, value))
+    assert [(fault.place, "Did you mean" in fault.hint) for fault in found] == [
+        *(((0, "path"), False), ((0, "naam"), True), ((1, "path"), False), ((2, "x"), False))
+    ]
+
+
+@pytest.mark.parametrize("about", ["", 5, None])
+def test_a_description_that_says_nothing_is_left_out(about):
+    described = {"type": "string", "description": about, "pattern": "^a"}
+    (missing,) = answer_faults({"properties": {"a": described}, "required": ["a"]}, {})
+    (wrong,) = answer_faults(described, "b")
+    assert (missing.hint, wrong.hint) == ("Add `a` (string).", "")
+
+
 @pytest.mark.parametrize("where", ["$defs", "definitions"])
 def test_a_part_of_a_schema_refers_into_the_whole_of_it(where):
     root = {where: {"n": {"type": "integer"}}, "properties": {"a": {"$ref": f"#/{where}/n"}}}
