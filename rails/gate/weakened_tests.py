@@ -12,25 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
-from rails.core.verdict import Author, Finding
+from rails.core.verdict import Author, Finding, Severity
 from rails.data_formats.python_code import parse_tree, statements
 from rails.gate.baseline import split_lines
+from rails.gate.read_tests import FUNCTIONS, Test, Tests, names_of, tests_of
 
 TEST_FILE: Final = lazy(
     r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.pyw?$|(?:^|/)tests?/.*\.py$"
     r"|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|/)__tests__/.*\.[cm]?[jt]sx?$"
 )
-_SCRIPT_TEST: Final = lazy(r"\b(x|f)?(?:it|test|specify)((?:\.\w+)*)\s*(?:\([^()]*\)\s*)?\(\s*(['\"`])(.*?)\3")
-_SCRIPT_ASSERTION: Final = lazy(r"^.*\b(?:expect|assert(?:\.\w+)?)\s*\(.*$", re.M)
-_SCRIPT_SKIPS: Final = lazy(
-    r"\b(?:it|test|specify|describe|context|suite)\.(?:skip|todo|failing|fails|only)\b|\b[xf](?:it|test|describe)\s*\("
-)
-_SKIPS: Final = frozenset({"skip", "xfail", "skipTest", "SkipTest", "expectedFailure"})
-_CONDITIONAL: Final = frozenset({"skipif", "skipIf", "skipUnless", "importorskip"})
-_MARK: Final = lazy(r"(?:pytest|unittest|mark|self|cls)\.")
 _LITERAL: Final = lazy(
     r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|-?\b\d[\w.]*|\b(?:True|False|None|true|false|null)\b"
 )
@@ -41,22 +33,11 @@ _EXACT: Final = lazy(
 _SIDE_BY_SIDE: Final = 5
 _BRANCH: Final = lazy(r"\bif\b[^\n]*==[^\n]*:\s*return\b")
 _READ: Final = 200
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: Names in a conftest.py that decide which tests run, and how they end.
+_DECIDES: Final = lazy(r"pytest_\w+|collect_ignore(?:_glob)?")
 
 #: A file of the change: its path, and its text before and after; empty where there is none.
 Sides = tuple[str, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Test:
-    line: int
-    text: str
-    asserts: tuple[str, ...]
-    skips: int = 0
-    conditional: int = 0
-
-
-_Tests = Mapping[str, _Test]
 
 
 def findings(project: Path, files: Iterable[tuple[str, bytes | None, bytes | None]], author: Author) -> list[Finding]:
@@ -64,9 +45,9 @@ def findings(project: Path, files: Iterable[tuple[str, bytes | None, bytes | Non
     sides = [(path, plain_text(old or b"") or "", plain_text(new or b"") or "") for path, old, new in files]
     tests = [one for one in sides if TEST_FILE.search(one[0])]
     code = [one for one in sides if not TEST_FILE.search(one[0])]
-    old = {path: _tests(path, before) or {} for path, before, _ in tests}
+    old = {path: tests_of(path, before) or {} for path, before, _ in tests}
     # What does not parse is a finding of its own, and takes no test away.
-    new = {path: old[path] if (made := _tests(path, after)) is None else made for path, _, after in tests}
+    new = {path: old[path] if (made := tests_of(path, after)) is None else made for path, _, after in tests}
     found = [finding for path in old for finding in _weaker(path, old[path], new, code, author)]
     found += [
         _finding(path, test.line, "test-skipped", f"The new test {name} is skipped", "What never runs shows nothing.")
@@ -74,11 +55,39 @@ def findings(project: Path, files: Iterable[tuple[str, bytes | None, bytes | Non
         for name, test in after.items()
         if test.skips and name not in old[path]
     ]
+    found += [finding for path, after in new.items() for finding in _vain(path, after, old[path])]
+    found += [finding for one in tests if one[0].endswith("conftest.py") for finding in _decided(*one)]
     return found + list(_hard_coded(project, code, tests))
 
 
+def _vain(path: str, after: Tests, old: Tests) -> Iterator[Finding]:
+    """Yield each new test that asserts nothing and does nothing that could fail."""
+    for name, test in after.items():
+        if name not in old and not test.skips and not test.asserts and test.is_idle:
+            words = f"The new test {one_line(name, 80)} asserts nothing"
+            yield _finding(path, test.line, "test-asserts-nothing", words, "Assert what it is for.", mild=True)
+
+
+def _decided(path: str, before: str, after: str) -> Iterator[Finding]:
+    """Yield what a change does to the hooks and lists by which pytest chooses tests and judges them."""
+    sides = []
+    for text in (before, after):
+        try:
+            body = parse_tree(text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        found = ((name, one) for one in body for name in names_of(one) if _DECIDES.fullmatch(name))
+        sides.append({name: (ast.dump(one), one.lineno) for name, one in found})
+    old, new = sides
+    for name in sorted(old.keys() | new.keys()):
+        if old.get(name, ("",))[0] != new.get(name, ("",))[0]:
+            words = f"It changes which tests run, or how they end: {name}"
+            line = new[name][1] if name in new else 1
+            yield _finding(path, line, "gate-config-changed", words, "Say why, or leave it as it was.", mild=True)
+
+
 def _weaker(
-    path: str, old: _Tests, after: Mapping[str, _Tests], code: Sequence[Sides], author: Author
+    path: str, old: Tests, after: Mapping[str, Tests], code: Sequence[Sides], author: Author
 ) -> Iterator[Finding]:
     changed = False
     for name, was in old.items():
@@ -99,7 +108,7 @@ def _weaker(
         )
 
 
-def _asks_less(path: str, name: str, was: _Test, now: _Test, outputs: Sequence[str]) -> Iterator[Finding]:
+def _asks_less(path: str, name: str, was: Test, now: Test, outputs: Sequence[str]) -> Iterator[Finding]:
     shown, less = one_line(name, 80), len(was.asserts) - len(now.asserts)
     if now.skips + now.conditional > was.skips + was.conditional:
         yield _finding(path, now.line, "test-skipped", f"{shown} is skipped now", "Correct what it shows.")
@@ -131,133 +140,29 @@ def _stood_together(old: str, new: str, outputs: Sequence[str]) -> bool:
     return False
 
 
-def _exact(test: _Test) -> int:
-    return sum(bool(_EXACT.search(one)) and not re.search(r"== (?:None|True|False)$", one) for one in test.asserts)
+def _exact(test: Test) -> int:
+    vague = r"== (?:None|True|False)$|\bexpect\.any"
+    return sum(bool(_EXACT.search(one)) and not re.search(vague, one) for one in test.asserts)
 
 
-def _moved(path: str, name: str, was: _Test, old: _Tests, after: Mapping[str, _Tests]) -> _Test | None:
+def _moved(path: str, name: str, was: Test, old: Tests, after: Mapping[str, Tests]) -> Test | None:
     """Return the test as it stands under another name or in another file; ``None`` where it is gone."""
     here = (test for other, test in after[path].items() if other not in old and test.asserts == was.asserts)
     elsewhere = (tests[name] for file, tests in after.items() if file != path and name in tests)
     return next(here, None) or next(elsewhere, None)
 
 
-def _went_with_its_code(test: _Test, code: Sequence[Sides]) -> bool:
+def _went_with_its_code(test: Test, code: Sequence[Sides]) -> bool:
     """Whether what the test names was defined before the change and is defined nowhere after it."""
     pattern = r"\b(?:def|class|function|const|let|var)\s+(\w+)"
     before, after = ({name for side in code for name in re.findall(pattern, side[at])} for at in (1, 2))
     return bool((before - after) & set(re.findall(r"\w+", test.text)))
 
 
-def _is_given(path: str, tests: _Tests, task: str) -> bool:
+def _is_given(path: str, tests: Tests, task: str) -> bool:
     name = path.rpartition("/")[2]
     names = (name, name.partition(".")[0], *(one.rpartition(".")[2] for one in tests))
     return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", task) for one in names)
-
-
-def _tests(path: str, text: str) -> _Tests | None:
-    """Return the tests of a text by name, ``None`` where it does not parse.
-
-    What a helper of the same file asserts counts where it is named.
-    """
-    if not path.endswith((".py", ".pyw")):
-        return dict(_script_tests(text)) if text else {}
-    try:
-        found = dict(_python_functions(parse_tree(text), text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    tests = {name: test for name, test in found.items() if name.rpartition(".")[2].startswith("test")}
-    helpers = {name.rpartition(".")[2]: test.asserts for name, test in found.items() if name not in tests}
-    for name, test in tests.items():
-        helped = (one for word in re.findall(r"\w+", test.text) for one in helpers.get(word, ()))
-        tests[name] = replace(test, asserts=(*test.asserts, *helped))
-    return tests
-
-
-def _script_tests(text: str) -> Iterator[tuple[str, _Test]]:
-    starts = list(_SCRIPT_TEST.finditer(text))
-    ends = [*(found.start() for found in starts[1:]), len(text)][: len(starts)]
-    yield "the file", _script_test(text[: starts[0].start()] if starts else text, 1)
-    for found, end in zip(starts, ends, strict=True):
-        yield found[4], _script_test(text[found.start() : end], text.count("\n", 0, found.start()) + 1)
-
-
-def _script_test(body: str, line: int) -> _Test:
-    asserts = tuple(one.strip() for one in _SCRIPT_ASSERTION.findall(body) if not one.lstrip().startswith("//"))
-    return _Test(line, body, asserts, len(_SCRIPT_SKIPS.findall(body)))
-
-
-def _python_functions(tree: ast.Module, text: str) -> Iterator[tuple[str, _Test]]:
-    waiting: list[tuple[str, ast.stmt, tuple[int, int]]] = [("", one, (0, 0)) for one in reversed(tree.body)]
-    outer = _skips(
-        one for one in tree.body if not isinstance(one, (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))
-    )
-    while waiting:
-        inside, node, around = waiting.pop()
-        if isinstance(node, ast.ClassDef):
-            marks = _skips([*node.decorator_list, *(one for one in node.body if isinstance(one, ast.Assign))])
-            both = (around[0] + marks[0], around[1] + marks[1])
-            waiting += [(f"{inside}{node.name}.", one, both) for one in reversed(node.body)]
-        elif isinstance(node, _FUNCTIONS):
-            own = _skips([node])
-            asserts = (*_cases(node), *_asserted(_reached(node.body)))
-            body = ast.get_source_segment(text, node) or ""
-            skips, conditional = (own[at] + around[at] + outer[at] for at in (0, 1))
-            yield f"{inside}{node.name}", _Test(node.lineno, body, asserts, skips, conditional)
-
-
-def _skips(nodes: Iterable[ast.AST]) -> tuple[int, int]:
-    inner = [one for node in nodes for one in ast.walk(node)]
-    names = [one.attr for one in inner if isinstance(one, ast.Attribute) and _MARK.match(ast.unparse(one))]
-    names += [one.func.id for one in inner if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
-    names += [one.id for one in inner if isinstance(one, ast.Name) and one.id == "expectedFailure"]
-    return sum(name in _SKIPS for name in names), sum(name in _CONDITIONAL for name in names)
-
-
-def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """Yield each case that a test is given; one less is an assertion less."""
-    for mark in node.decorator_list:
-        if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith("parametrize") and len(mark.args) > 1:
-            values = mark.args[1]
-            yield from (ast.unparse(one) for one in values.elts) if isinstance(values, ast.List | ast.Tuple) else ()
-
-
-def _reached(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield what a body can come to: nothing after a return, under ``if False`` or where failures are caught."""
-    for node in body:
-        caught = isinstance(node, ast.Try) and any(_swallows(one) for one in node.handlers)
-        never = isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
-        if not caught and not never:
-            yield node
-        if isinstance(node, ast.Return | ast.Raise):
-            return
-
-
-def _swallows(handler: ast.ExceptHandler) -> bool:
-    kind = ast.unparse(handler.type) if handler.type else "Exception"
-    return bool(re.search(r"\b(?:AssertionError|(?:Base)?Exception)\b", kind)) and not any(
-        isinstance(one, ast.Raise | ast.Assert | ast.Call) for node in handler.body for one in ast.walk(node)
-    )
-
-
-def _asserted(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    for node in nodes:
-        for one in ast.walk(node):
-            if isinstance(one, ast.Assert) and not _is_vacuous(one.test):
-                yield f"assert {ast.unparse(one.test)}"
-            elif isinstance(one, ast.Call):
-                name = ast.unparse(one.func).rpartition(".")[2]
-                is_true = name in ("assertTrue", "assert_") and bool(one.args) and _is_vacuous(one.args[0])
-                if re.match(r"assert|raises$|warns$|fail$", name) and not is_true:
-                    yield ast.unparse(one)
-
-
-def _is_vacuous(test: ast.expr) -> bool:
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
-        return any(_is_vacuous(one) for one in test.values)
-    if isinstance(test, ast.Compare) and len(test.comparators) == 1:
-        return isinstance(test.ops[0], ast.Eq | ast.Is) and ast.dump(test.left) == ast.dump(test.comparators[0])
-    return isinstance(test, ast.Constant) and bool(test.value)
 
 
 def _hard_coded(project: Path, code: Sequence[Sides], tests: Sequence[Sides]) -> Iterator[Finding]:
@@ -287,7 +192,7 @@ def _answers(text: str) -> dict[tuple[str, str, str], int]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     found = {}
-    for function in (one for one in statements(tree) if isinstance(one, _FUNCTIONS)):
+    for function in (one for one in statements(tree) if isinstance(one, FUNCTIONS)):
         for node in statements(function):
             match node:
                 case ast.If(
@@ -298,7 +203,7 @@ def _answers(text: str) -> dict[tuple[str, str, str], int]:
     return found
 
 
-def _all_tests(project: Path, changed: Sequence[Sides]) -> Iterator[_Test]:
+def _all_tests(project: Path, changed: Sequence[Sides]) -> Iterator[Test]:
     """Yield the tests of the change and of the project, so many files of them."""
     texts = {path: after for path, _, after in changed}
     for folder, inner, files in os.walk(project):
@@ -312,8 +217,9 @@ def _all_tests(project: Path, changed: Sequence[Sides]) -> Iterator[_Test]:
             is_plain = place.is_file() and not place.is_symlink() and place.stat().st_size < 1_000_000
             texts[name] = place.read_text("utf-8", "replace") if is_plain else ""
     for path, text in texts.items():
-        yield from (_tests(path, text) or {}).values()
+        yield from (tests_of(path, text) or {}).values()
 
 
-def _finding(path: str, line: int, rule: str, words: str, remedy: str) -> Finding:
-    return Finding(path, line, 1, rule, f"{words}.", "gate", end_line=line, remedy=remedy)
+def _finding(path: str, line: int, rule: str, words: str, remedy: str, *, mild: bool = False) -> Finding:
+    severity: Severity = "warning" if mild else "error"
+    return Finding(path, line, 1, rule, f"{words}.", "gate", severity, end_line=line, remedy=remedy)

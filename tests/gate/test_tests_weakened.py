@@ -79,6 +79,8 @@ def test_c12_21_a_test_that_shows_less_is_a_finding(world, old, new, rule):
         (SCRIPT, "export {};\n", "test-removed"),
         ("  expect(total([])).toBe(0);\n", "", "assertion-removed"),
         ("toBe(0)", "toBeDefined()", "assertion-removed"),
+        ("toBe(0)", "toEqual(expect.anything())", "assertion-removed"),
+        ("  expect(total([])).toBe(0);", "  /* expect(total([])).toBe(0); */", "assertion-removed"),
     ],
 )
 def test_c12_21_javascript_tests_are_held_alike(world, old, new, rule):
@@ -195,6 +197,7 @@ CALLS = """
 pytest.skip('x') self.skipTest('x') pytest.xfail() pytest.importorskip('x') unittest.SkipTest('x') SkipTest('x')
 skip('x') xfail('x') importorskip('x')
 """
+UNDONE = "del test_a|test_a = None|test_a.__test__ = False|test_a: object = helper(test_a)"
 SKIPS = [
     *((f"{mark}\ndef test_a():\n{ASSERTS}", 2, "test_a") for mark in MARKS.split()),
     *((f"def test_a():\n    {call}\n{ASSERTS}", 1, "test_a") for call in CALLS.split()),
@@ -204,6 +207,11 @@ SKIPS = [
     (f"@unittest.skip('x')\n{CLASS}", 3, "TestA.test_a"),
     (CLASS.replace(":\n", ":\n    pytestmark = pytest.mark.skipif(1)\n", 1), 3, "TestA.test_a"),
     (f"@mark.xfail\nasync def test_a():\n{ASSERTS}", 2, "test_a"),
+    (f"__test__ = False\ndef test_a():\n{ASSERTS}", 2, "test_a"),
+    *((f"def test_a():\n{ASSERTS}{more}\n", 1, "test_a") for more in UNDONE.split("|")),
+    (f"{CLASS}    __test__ = False\n", 2, "TestA.test_a"),
+    (f"{CLASS}    test_a.__test__ = False\n", 2, "TestA.test_a"),
+    (f"{CLASS}del TestA\n", 2, "TestA.test_a"),
 ]
 
 
@@ -256,6 +264,16 @@ def test_every_way_to_skip_a_test_is_told_at_the_test(tmp_path, after, line, nam
         (ASSERTS, "    assert f(1) == 2\n    assert 'f(3) == 4'\n", 1),
         ("    assert f() < f()\n    assert 0\n", "    g()\n", 2),
         ("    with raises(E):\n        f()\n    g.fail()\n", "    f()\n", 2),
+        (ASSERTS, "    assert f(1) == 2\n    sys.exit(0)\n    assert f(3) == 4\n", 1),
+        (ASSERTS, "    if x:\n        os._exit(0)\n        assert f(1) == 2\n    assert f(3) == 4\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    for _ in ():\n        assert f(3) == 4\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    for _ in x:\n        continue\n        assert f(3) == 4\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    while 0:\n        assert f(3) == 4\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    if typing.TYPE_CHECKING:\n        assert f(3) == 4\n", 1),
+        (ASSERTS, "    assert f(1) == 2\n    with contextlib.suppress(Exception):\n        assert f(3) == 4\n", 1),
+        (ASSERTS, "    with a, suppress(KeyError, AssertionError):\n        assert f(3) == 4\n", 2),
+        (ASSERTS, "    assert f(1) == 2\n    def inner():\n        assert f(3) == 4\n", 1),
+        (ASSERTS, "    with a:\n        try:\n            assert f(3) == 4\n        except: pass\n", 2),
         ("    with pytest.warns(E):\n        f()\n    self.assertIs(f(), 2)\n", "    self.assertIs(f(), 2)\n", 1),
     ],
 )
@@ -278,6 +296,11 @@ def test_every_way_to_assert_less_is_counted(tmp_path, before, after, gone):
         "    assert f(1) == 2\n    self.assertTrue()\n    assert f(3) == 4\n",
         "    skip = f\n    assert f(1) == 2\n    assert f(3) == 4\n    f.skip()\n",
         "    assert f(1) == 2\n    more()\n\ndef more():\n    assert f(3) == 4\n",
+        "    assert f(1) == 2\n    def inner():\n        assert f(3) == 4\n    inner()\n",
+        "    assert f(1) == 2\n    @case\n    def inner():\n        assert f(3) == 4\n",
+        "    assert f(1) == 2\n    for _ in (1,):\n        assert f(3) == 4\n        continue\n",
+        "    assert f(1) == 2\n    with suppress(KeyError):\n        assert f(3) == 4\n",
+        "    if a:\n        return\n    assert f(1) == 2\n    assert f(3) == 4\n",
     ],
 )
 def test_what_still_shows_as_much_is_none(tmp_path, after):
@@ -389,3 +412,47 @@ def test_the_answer_that_a_test_expects_is_looked_for_in_so_many_plain_files(tmp
         monkeypatch.setattr(weakened_tests, "_READ", most)
         (test.parent / "test_a_pipe.py").unlink(missing_ok=True)
         assert told(tmp_path, ("code.py", "", cheat), ("test_o.py", "", "")) == expected
+
+
+@pytest.mark.parametrize(
+    "body", ["    pass\n", "    ...\n", "    '''What it does (later).'''\n    x = 1\n", "    assert True\n"]
+)
+def test_a_new_test_that_can_only_pass_is_told(tmp_path, body):
+    assert told_of(tmp_path, None, f"\ndef test_a():\n{body}") == [
+        (2, "test-asserts-nothing", "The new test test_a asserts nothing.")
+    ]
+    for other in (f"def test_a():\n{body}", f"@pytest.mark.skip\ndef test_a():\n{body}"):
+        assert told_of(tmp_path, other, other) == []
+    for fine in (
+        f"def test_a():\n{body}    f()\n",
+        f"@pytest.fixture\ndef test_a():\n{body}",
+        f"def helper():\n{body}",
+    ):
+        assert told_of(tmp_path, None, fine) == [], "what is called may fail"
+
+
+def test_a_test_that_becomes_a_fixture_is_taken_away(tmp_path):
+    was = f"def test_a():\n{ASSERTS}"
+    assert [one[1] for one in told_of(tmp_path, was, f"@pytest.fixture(autouse=True)\n{was}")] == ["test-removed"]
+
+
+HOOK = "def pytest_collection_modifyitems(items):\n    items.clear()\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "name"),
+    [
+        (None, f"\n{HOOK}", 2, "pytest_collection_modifyitems"),
+        (HOOK, HOOK.replace("clear", "pop"), 1, "pytest_collection_modifyitems"),
+        (HOOK, "x = 1\n", 1, "pytest_collection_modifyitems"),
+        ("x = 1\n", "x = 1\ncollect_ignore = ['test_a.py']\n", 2, "collect_ignore"),
+        ("collect_ignore_glob = []\n", "collect_ignore_glob = ['*']\n", 1, "collect_ignore_glob"),
+        (None, "pytest_plugins: list = ['x']\n", 1, "pytest_plugins"),
+    ],
+)
+def test_what_decides_which_tests_run_is_told_where_it_changes(tmp_path, before, after, line, name):
+    words = f"It changes which tests run, or how they end: {name}."
+    assert told_of(tmp_path, before, after, "tests/conftest.py") == [(line, "gate-config-changed", words)]
+    assert told_of(tmp_path, after, f"{after}\n# why\n", "tests/conftest.py") == []
+    assert told_of(tmp_path, before, after, "tests/test_a.py") == []
+    assert told_of(tmp_path, before, f"{after}(", "tests/conftest.py") == []
