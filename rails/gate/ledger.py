@@ -125,7 +125,15 @@ class _Reader:
     def leads_inside(self, path: str) -> bool:
         """Whether a link leads to something else of the project, which stands in the ledger by itself."""
         target = Path(os.path.realpath(self.project / path))
-        return target.is_relative_to(self.project) and ".git" not in target.relative_to(self.project).parts
+        if not target.is_relative_to(self.project):
+            return False
+        inner = target.relative_to(self.project)
+        if ".git" in inner.parts:
+            return False
+        from rails.git import listing
+
+        names = {end for one in (inner, *inner.parents) for end in (one.as_posix(), f"{one.as_posix()}/")}
+        return names.isdisjoint(listing.ignored(self.project))
 
     def ledger(self) -> Ledger:
         """Return all of it, in order."""

@@ -12,38 +12,39 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
+from rails.gate import weakened_commands
 from rails.gate.baseline import split_lines
+from rails.gate.config_options import HOOKS, OTHER_CHECKS, Flat, check_options, flat
 from rails.gate.support import config_files
 
-_TOOLS: Final = (
-    *("ruff", "black", "flake8", "isort", "mypy", "pylint", "pyright", "pytest", "coverage", "bandit", "yapf"),
-)
-_SECTIONS: Final = lazy(r"(?:tool:)?(?:flake8|pycodestyle|isort|mypy|pylint|pytest|coverage|yapf|bandit)\b.*", re.I)
-_INI: Final = frozenset(
-    {"setup.cfg", "tox.ini", ".flake8", "mypy.ini", ".mypy.ini", "pytest.ini", ".pylintrc", ".coveragerc"}
-)
 #: Tools whose configuration is what makes them run; a formatter that goes away is only a matter of taste.
 _FINDERS: Final = frozenset({"ruff", "flake8", "mypy", "pylint", "pyright", "pytest", "bandit", "eslint"})
 _IGNORE_FILES: Final = frozenset({".eslintignore", ".prettierignore"})
-_CODE: Final = lazy(
-    r"\.?(?:eslint|prettier)(?:rc)?(?:\.config)?\.[cm]?[jt]s|\.(?:eslint|prettier)rc(?:\.\w+)?|\.?biome\.jsonc?"
-    r"|\.editorconfig|package\.yaml|eslint-suppressions\.json|[jt]sconfig(?:\.[\w.-]+)?\.json|\.markdownlint\.(?:json|yaml)"
-)
-_HOOKS: Final = ".pre-commit-config.yaml"
 _LOOSER_LISTS: Final = lazy(
-    r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skip|unfixable|unsafe)\b"
+    r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skips?|unfixable|unsafe"
+    r"|norecursedirs|disable[-_]error[-_]code|exclude[-_](?:lines|also))\b"
 )
 _TIGHTER_LISTS: Final = lazy(r"(?:^|[._-])(?:extend[-_])?(?:select|enable|fixable|testpaths|(?:load[-_])?plugins)\b")
 #: What data names as its schema.
 _SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',}]{1,300})")
 _LIMITS: Final = lazy(r"(?:^|[._-])(?:max[-_][\w-]+|line[-_]length)$")
+_FLOORS: Final = lazy(r"(?:^|[._-])(?:fail[-_]under|min(?:imum)?[-_]\w+|coverageThreshold\b.*)$")
+#: How much a check says of what it finds, from nothing on.
+_LADDER: Final = (
+    "off none ignore allow skip silent 0",
+    "hint info information",
+    "warn warning basic 1",
+    "standard normal",
+    "error deny forbid strict 2",
+)
 _STRICT: Final = lazy(
-    r"(?:^|[._-])(?:strict\w*|disallow\w*|warn\w*|check\w*|no[-_]implicit\w*|disable[-_]noqa|force-exclude)$"
+    r"(?:^|[._-])(?:enabled|recommended|strict\w*|disallow\w*|warn\w*|check\w*|no[-_]implicit\w*|disable[-_]noqa|force-exclude)$"
 )
 _LENIENT: Final = lazy(r"(?:^|[._-])(?:ignore[-_](?:errors|missing[-_]imports)|allow\w*|exit[-_]zero)$")
 
@@ -54,8 +55,6 @@ _TOML: Final = frozenset({"pyproject.toml", "ruff.toml", ".ruff.toml", ".rails.t
 #: A number that Python reads and has no text for; TOML's own have 64 bits.
 _ENDLESS: Final = re.compile(rb"0[xob][\da-fA-F_]{3000}")
 
-Flat = dict[str, Json]
-
 
 def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
     """Yield what the change of ``path`` does to the checks' configuration; nothing for any other file."""
@@ -64,9 +63,8 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
     if name in _IGNORE_FILES:
         yield from _ignored(path, before, after)
         return
-    if _CODE.fullmatch(name):
-        yield _agreed(path, after)
-        return
+    for line, words, weaker in weakened_commands.command_changes(path, before, after):
+        yield replace(_finding(path, after, "", words, weaker=weaker), line=line, end_line=line)
     if name in _TOML and any(_ENDLESS.search(data or b"") for data in (before, after)):
         yield _finding(path, after, "", "It holds a number that no tool can read.", weaker=True)
         return
@@ -74,13 +72,17 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         yield from _gate_settings(path, before, after)
         return
     try:
-        old, new = _options(name, before), _options(name, after)
+        old, new = check_options(name, before), check_options(name, after)
     except (CheckError, ValueError, RecursionError):
         old = new = {}
-    if name == _HOOKS:
+    if name == HOOKS or OTHER_CHECKS.fullmatch(name):
         told = list(_compared(path, after, old, new))
+        if name != HOOKS:
+            told = [one for one in told if one.severity == "error"]
         yield from told or [_agreed(path, after)]
         return
+    if before is None:  # scripts that a new manifest brings are no change of how anything was checked
+        new = {key: value for key, value in new.items() if not key.startswith("scripts.")}
     if before is None and (excluding := {key: value for key, value in new.items() if _EXCLUDES.search(key)}):
         yield from _compared(path, after, {}, excluding)
         return
@@ -96,14 +98,14 @@ def of_extended(path: str, before: bytes | None, after: bytes | None) -> Iterato
     """Yield what the change of a file does that the checks' configuration extends."""
     if path.endswith((".cfg", ".ini")):
         with contextlib.suppress(CheckError, ValueError):
-            yield from _compared(path, after, *(_options("setup.cfg", side) for side in (before, after)))
+            yield from _compared(path, after, *(check_options("setup.cfg", side) for side in (before, after)))
             return
     if not path.endswith(".toml"):
-        if not _CODE.fullmatch(path.rpartition("/")[2].lower()):
+        if not OTHER_CHECKS.fullmatch(path.rpartition("/")[2].lower()):
             yield _agreed(path, after)
         return
     with contextlib.suppress(CheckError):
-        old, new = (dict(_flat("ruff", dict(config_files.parse_toml(side or b"", path)))) for side in (before, after))
+        old, new = (dict(flat("ruff", dict(config_files.parse_toml(side or b"", path)))) for side in (before, after))
         yield from _compared(path, after, old, new)
 
 
@@ -182,6 +184,12 @@ def _weaker(key: str, old: Json, new: Json) -> str:
         return f"{key} asks for less: without {one_line(', '.join(sorted(less)), 60)}"
     if _LIMITS.search(key) and None not in (old, new) and _number(new) > _number(old):
         return f"{key} allows more: {one_line(str(new), 20)} instead of {one_line(str(old), 20)}"
+    if _FLOORS.search(key) and None not in (old, new) and _number(new) < _number(old):
+        return f"{key} asks for less: {one_line(str(new), 20)} instead of {one_line(str(old), 20)}"
+    if 0 <= _rank(key, new) < _rank(key, old):
+        return f"{key} is {one_line(str(new), 20)} and was {one_line(str(old), 20)}"
+    if key.endswith("addopts") and (excuses := set(_excuses(new)) - set(_excuses(old))):
+        return f"{key} lets more through: {one_line(', '.join(sorted(excuses)), 60)}"
     if "complexity" in key and new is None:
         return f"{key} is taken away"
     if _STRICT.search(key) and _true(old) and not _true(new):
@@ -191,9 +199,22 @@ def _weaker(key: str, old: Json, new: Json) -> str:
     return ""
 
 
+def _rank(key: str, value: Json) -> int:
+    """Return how much a severity, or a mode of checking, says; -1 for what is none."""
+    first = value[0] if isinstance(value, list) and value else value
+    if not isinstance(first, str) and not (type(first) is int and "rules." in key):
+        return -1
+    return next((at for at, words in enumerate(_LADDER) if str(first).lower() in words.split()), -1)
+
+
+def _excuses(value: Json) -> Iterator[str]:
+    words = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return (found[0] for found in weakened_commands.EXCUSES.finditer(words))
+
+
 def _number(value: Json) -> float:
     try:
-        return float(str(value).strip())
+        return float(str(value).strip().rstrip("%"))
     except ValueError:
         return 0.0
 
@@ -206,67 +227,6 @@ def _items(value: Json) -> set[str]:
     if isinstance(value, list):
         return {str(item) for item in value}
     return {part for part in re.split(r"[,\s]+", str(value)) if part} if value is not None else set()
-
-
-def _options(name: str, data: bytes | None) -> Flat:
-    """Return the options of every check in a configuration file, by dotted name."""
-    if not data:
-        return {}
-    if name == "pyproject.toml":
-        tool = config_files.table(config_files.parse_toml(data, name), "tool")
-        return {key: value for tool_name in _TOOLS for key, value in _flat(tool_name, tool.get(tool_name))}
-    if name == "package.json":
-        return _package(json.loads(data))
-    if name == _HOOKS:
-        return dict(_hooks(data))
-    if name in ("ruff.toml", ".ruff.toml"):
-        return dict(_flat("ruff", dict(config_files.parse_toml(data, name))))
-    if name in _INI:
-        import configparser
-
-        parser = configparser.RawConfigParser()
-        try:
-            parser.read_string(data.decode("utf-8-sig"))
-        except configparser.Error as error:
-            raise CheckError(f"{name} cannot be read as configuration.") from error
-        wanted = (section for section in parser.sections() if _SECTIONS.fullmatch(section) or name == ".pylintrc")
-        return {f"{section}.{key}": value for section in wanted for key, value in parser.items(section)}
-    return {}
-
-
-def _hooks(data: bytes) -> Iterator[tuple[str, Json]]:
-    """Yield what is said of each hook that runs a check, the options among its arguments by their names."""
-    import yaml
-
-    try:
-        whole = yaml.safe_load(data)
-        yield from ((f"all.{key}", str(value)) for key, value in whole.items() if key != "repos")
-        for hook in (hook for repo in whole["repos"] for hook in repo.get("hooks") or ()):
-            tool = re.sub("-(?:check|format)$", "", str(hook["id"]))
-            yield f"{tool}.id", True
-            yield from ((f"{tool}.{key}", str(value)) for key, value in hook.items() if key not in ("id", "args"))
-            words = " ".join(map(str, hook.get("args") or ()))
-            for option, value in re.findall(r"--([\w-]+)(?:[= ](?!-)(\S+))?", words):
-                yield f"{tool}.{option}", value or True
-    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
-        raise CheckError(f"{_HOOKS} cannot be read as configuration.") from error
-
-
-def _package(value: Json) -> Flat:
-    """Return what a package's manifest says of linters and formatters, and which of them it asks for."""
-    package = value if isinstance(value, dict) else {}
-    own = ((key.removesuffix("Config"), package.get(key)) for key in ("eslintConfig", "prettier"))
-    wanted = {name for key in ("dependencies", "devDependencies") for name in config_files.table(package, key)}
-    found = {key: setting for name, one in own for key, setting in _flat(name, one)}
-    return {**found, **{f"{name}.installed": True for name in ("eslint", "prettier") if name in wanted}}
-
-
-def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(f"{prefix}.{key}", inner)
-    elif value is not None:
-        yield prefix, value
 
 
 def _lines(data: bytes | None) -> list[str]:

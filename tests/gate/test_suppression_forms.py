@@ -126,7 +126,9 @@ ruff: disable[F401]|ruff: ignore|ruff: file-ignore|flake8=noqa|ruff: enable
 """
 SCRIPT = """
 eslint-disable|eslint-disable-line|eslint-disable-next-line|eslint-env browser|@ts-ignore|@ts-nocheck|@ts-expect-error
-prettier-ignore|biome-ignore lint|biome-ignore-all lint|oxlint-disable|jshint ignore:line|istanbul ignore next
+prettier-ignore|biome-ignore lint|biome-ignore-all lint|oxlint-disable
+tslint:disable|deno-lint-ignore no-var|$FlowFixMe[x]
+jshint ignore:line|istanbul ignore next
 """
 
 
@@ -146,8 +148,33 @@ def test_a_comment_of_python_is_told_at_its_place_once(path, comment):
 
 def test_a_comment_in_a_cell_of_a_notebook_is_one_of_python():
     cell = b'{"cells": [{"cell_type": "code", "source": ["import os  # noqa: F401"]}]}\n'
-    assert [found.rule for found in new_ones("a.ipynb", b"", cell)] == ["new-suppression"]
-    assert new_ones("a.json", b"", cell) == []
+    for written in (b"# noqa", rb"\u0023 noqa", rb"# no\u0071a", rb"\\\u0023 noqa"):
+        there = cell.replace(b"# noqa", written)
+        assert [found.rule for found in new_ones("a.ipynb", b"", there)] == ["new-suppression"]
+        assert uncovered("a.ipynb", there).excused
+        assert new_ones("a.json", b"", there) == []
+    assert new_ones("a.ipynb", b"", cell.replace(b"# noqa", rb"\\u0023 noqa")) == [], "no escape: one of a back-slash"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.css", "/* stylelint-disable */"),
+        ("a.md", "<!-- markdownlint-disable-next-line MD001 -->"),
+        ("a.yaml", "# yamllint disable rule:x"),
+        ("a.sh", "# shellcheck disable=SC2086"),
+        ("a.jsonc", "// biome-ignore format: x"),
+        ("a.sql", "select 1 -- noqa"),
+        ("a.c", "int a; // NOLINT"),
+        ("a.go", "package a //nolint:x"),
+        ("Dockerfile", "# hadolint ignore=DL3006"),
+        ("a.toml", "# taplo: ignore"),
+    ],
+)
+def test_a_comment_for_a_linter_of_another_language_is_told(path, text):
+    (found,) = new_ones(path, b"", f"x\n{text}\n".encode())
+    assert (found.line, found.rule) == (2, "new-suppression")
+    assert new_ones(path, b"", re.sub(r"<!--|/\*|//|--|#", "", text).encode()) == [], "no comment"
 
 
 def test_a_suppression_is_one_whole_finding_whose_words_are_bounded():
@@ -169,7 +196,7 @@ def test_a_comment_of_a_script_is_told_at_its_place(ending, comment):
     (found,) = new_ones(f"a.{ending}", b"", f"x\n  /* {comment} */\n".encode())
     assert (found.line, found.column, found.end_column) == (2, 6, 6 + len(comment))
     assert found.message == f"This comment switches a check off: {comment}"
-    assert new_ones("a.css", b"", f"/* {comment} */\n".encode()) == [] or "prettier" in comment
+    assert new_ones("a.css", b"", f"/* {comment} */\n".encode()) == [] or re.match("prettier|biome|.*lint", comment)
 
 
 def test_where_a_comment_begins_with_other_words_the_suppression_is_the_place():

@@ -152,6 +152,18 @@ def test_a_file_that_was_moved_keeps_its_old_findings(planted, monkeypatch, caps
     assert gate(world.project, monkeypatch, capsys, "--diff", "HEAD")[0] == 0
 
 
+def test_a_link_to_what_is_ignored_has_to_be_looked_at(planted, monkeypatch, capsys):
+    world = planted(next(way for way in ways.PLACES if way.name == "link to what is ignored"))
+    for words in (("--diff", "HEAD"), ("--staged",)):
+        world.git(*(("add", "-A") if "--staged" in words else ("status",)))
+        code, report = gate(world.project, monkeypatch, capsys, *words)
+        assert (code, [one["required"] for one in seen(report, "a.py")]) == (3, [True]), words
+    (world.project / "b.py").symlink_to("pkg/b.py")
+    assert [one["required"] for one in seen(gate(world.project, monkeypatch, capsys, "--diff", "HEAD")[1], "b.py")] == [
+        False
+    ], "a link to what is checked by itself"
+
+
 def test_an_ignored_file_that_is_named_is_checked(planted, monkeypatch, capsys):
     world = planted(ways.Way("x", {}, "", {".gitignore": "build/\n*.log\n"}), change=False)
     world.put("build/c.py", ways.BAD)

@@ -499,3 +499,115 @@ def test_an_ignore_file_that_is_no_text_holds_no_pattern():
     for before, after, rules in ((b"\xff", b"a\n", WEAKENED), (b"a\n", b"\xff", CHANGED), (None, b"\xff", [])):
         said = weakened_config.findings(".eslintignore", before, after)
         assert [(one.rule, one.severity) for one in said] == rules
+
+
+STRICTER = {
+    "pyrightconfig.json": (
+        '{"typeCheckingMode": "strict"}',
+        '{"typeCheckingMode": "basic"}',
+        "is basic and was strict",
+    ),
+    "ty.toml": ("[rules]\nall = 'error'\n", "[rules]\nall = 'ignore'\n", "rules.all is ignore and was error"),
+    ".pytest.toml": ("addopts = ['-q']\n", "addopts = ['-q', '--deselect=a']\n", "lets more through: --deselect=a"),
+    ".coveragerc.toml": ("[report]\nfail_under = 90\n", "[report]\nfail_under = 1\n", "asks for less: 1 instead of 90"),
+    ".coveragerc": ("[report]\nfail_under=90\n", "[report]\nfail_under=90\nexclude_lines=x\n", "lets more through: x"),
+    ".oxlintrc.json": ('{"rules": {"a": ["error", {}]}}', '{"rules": {"a": "warn"}}', "rules.a is warn and was"),
+    ".eslintrc.json": ('{"rules": {"a": 2}}', '{"rules": {"a": 0}}', "rules.a is 0 and was 2"),
+    "biome.json": (
+        '{"linter": {"enabled": true}}',
+        '{"linter": {"enabled": false}}',
+        "linter.enabled was on and is off",
+    ),
+    "tsconfig.json": ('{"compilerOptions": {"strict": true}}', '{"compilerOptions": {}}', "strict was on and is off"),
+    ".golangci.yml": ("linters:\n  enable: [a, b]\n", "linters:\n  enable: [a]\n", "asks for less: without b"),
+    "pylintrc": ("[x]\na=1\n", "[x]\na=1\ndisable=all\n", "x.disable lets more through: all"),
+    "mypy.ini": ("[mypy]\ndisable_error_code = a\n", "[mypy]\ndisable_error_code = a, b\n", "lets more through: b"),
+    "pytest.ini": (
+        "[pytest]\naddopts = -q\n",
+        "[pytest]\naddopts = -q -k x -p no:cov\n",
+        "lets more through: -k x, -p",
+    ),
+    "package.json": (
+        '{"jest": {"coverageThreshold": {"a": 9}}}',
+        '{"jest": {"coverageThreshold": {"a": 1}}}',
+        "asks for less",
+    ),
+    "pyproject.toml": (
+        "[[tool.mypy.overrides]]\nmodule = 'a'\nx = 1\n",
+        "[[tool.mypy.overrides]]\nmodule = 'b'\nignore_errors = true\n[[tool.mypy.overrides]]\nmodule = 'a'\nx = 1\n",
+        "mypy.overrides[b].ignore_errors was off and is on",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRICTER)
+def test_the_configuration_of_any_check_that_is_data_is_compared(name):
+    before, after, words = STRICTER[name]
+    ((rule, _, message),) = told(name, before, after)
+    assert rule == "gate-config-weakened"
+    assert words in message
+    assert {rule for rule, _, _ in told(name, after, before)} == {"gate-config-changed"}
+
+
+@pytest.mark.parametrize("name", ["jest.config.js", "vitest.config.ts", ".yamllint", ".stylelintrc", "codecov.yml"])
+def test_what_configures_other_checks_is_told_by_its_name(name):
+    assert [rule for rule, _, _ in told(f"web/{name}", "a: 1\n", "b: [\n")] == ["gate-config-changed"]
+
+
+@pytest.mark.parametrize("name", ["jest.md", "coverage.py", "src/ty.py", "next.config.js", "mocha.json", ".npmrc"])
+def test_what_only_sounds_like_configuration_of_a_check_is_none(name):
+    assert told(name, "a: 1\n", "b: 1\n") == []
+
+
+def test_yaml_that_holds_itself_or_grows_without_end_is_read_as_far_as_it_goes():
+    bomb = "a: &a [{x: 1}]\n" + "".join(f"b{n}: &b{n} [*b{n - 1}, *b{n - 1}]\n" for n in range(1, 60)).replace(
+        "b0", "a"
+    )
+    for text in ("&a [*a]", "a: &a {b: *a}\n", bomb):
+        assert [rule for rule, _, _ in told(".yamllint", "x: 1\n", text)] == ["gate-config-changed"]
+
+
+WORKFLOW = "jobs:\n  a:\n    steps:\n    - uses: actions/checkout@v4\n    - run: pytest -q\n"
+COMMANDS = [
+    (".github/workflows/ci.yml", WORKFLOW, WORKFLOW.replace("pytest -q", "true"), 1, "without - run: pytest -q"),
+    (".github/workflows/ci.yml", WORKFLOW, f"{WORKFLOW}      continue-on-error: true\n", 6, "continue-on-error"),
+    (
+        ".github/workflows/ci.yml",
+        WORKFLOW.replace(" -q", ""),
+        f"{WORKFLOW.replace(' -q', '')}      continue-on-error: true\n",
+        6,
+        "continue-on-error",
+    ),
+    ("Makefile", "lint:\n\truff check .\n", "lint:\n\ttrue\n", 1, "without ruff check ."),
+    ("sub/Makefile", "lint:\n\truff check .\n", "lint:\n\n\truff check . || true\n", 3, "ruff check . || true"),
+    (".husky/pre-commit", "npm run lint\nnpm test\n", "", 1, "without npm run lint, and 1 line more"),
+    ("tox.ini", "[testenv]\ncommands = pytest\n", "[testenv]\ncommands = true\n", 1, "without commands = pytest"),
+]
+
+
+@pytest.mark.parametrize(("path", "before", "after", "line", "words"), COMMANDS)
+def test_a_command_that_checks_the_project_does_not_go_unseen(path, before, after, line, words):
+    found = told(path, before, after)
+    assert found[0][:2] == ("gate-config-weakened" if line > 1 else "gate-config-changed", line)
+    assert words in found[0][2]
+    assert told(path, before, before) == told(path.replace("M", "x").replace(".", "x"), before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("@v4", "@v5"), ("    - run: pytest -q", "    # why\n    - run: pytest -q"), ("jobs:", "on: push\njobs:")],
+)
+def test_a_workflow_that_still_runs_its_checks_is_nobodys_business(old, new):
+    assert told(".github/workflows/ci.yml", WORKFLOW, WORKFLOW.replace(old, new)) == []
+    pinned = "  - run: pip install pytest==8.1 && pytest -q\n"
+    assert told(".gitlab-ci.yml", pinned, pinned.replace("8.1", "8.2")) == []
+
+
+def test_scripts_of_a_manifest_that_check_are_told_where_they_change():
+    before = '{"scripts": {"lint": "x", "build": "y", "all": "eslint ."}}'
+    for old, name in (("lint", "scripts.all, scripts.lint"), ("all", "scripts.all")):
+        words = f"It changes how files are checked: {name}"
+        gone = before.replace(f'"{old}"', '"other"').replace("eslint .", "z")
+        assert told("package.json", before, gone) == [("gate-config-changed", 1, words)]
+    assert told("package.json", before, before.replace('"y"', '"z"')) == []
+    assert told("package.json", None, before) == []

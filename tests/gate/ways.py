@@ -64,6 +64,12 @@ def linked_folder(project):
     (project / "lib").symlink_to(outside)
 
 
+def linked_ignored(project):
+    (project / "x.log").write_text(BAD)
+    (project / "a.py").unlink()
+    (project / "a.py").symlink_to("x.log")
+
+
 def nested(project):
     (project / "inner" / ".git").mkdir(parents=True)
     (project / "inner" / "c.py").write_text(BAD)
@@ -333,6 +339,7 @@ PLACES = [
     Way("socket", sock, "sock.py", staged=False),
     Way("link to outside", linked, "link.py"),
     Way("linked folder", linked_folder, "lib"),
+    Way("link to what is ignored", linked_ignored, "a.py"),
     Way("nested repository", nested, "inner", staged=False),
     Way("folder that claims to be a repository", fake_nested, "pkg", staged=False),
     Way("known file in such a folder", fake_nested_known, "pkg/b.py", staged=False),

@@ -23,11 +23,13 @@ _PYTHON: Final = (
 )
 _SCRIPT: Final = (
     r"(?:eslint-disable(?:-next-line|-line)?|eslint-enable|eslint-env\b|/\*\s*(?:eslint\s+\S|globals?\s+\S|exported\s+\S)|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|(?<!\S)@no(?:format|prettier)\b|biome-ignore(?:-all)?"
-    r"|oxlint-disable|jshint\s+ignore|(?:istanbul|[cv]8)\s+ignore)"
+    r"|\b[a-z-]{1,12}lint[-:](?:disable|ignore)|jshint\s+ignore|\$FlowFixMe|@flow-nocheck|dprint-ignore|(?:istanbul|[cv]8)\s+ignore)"
 )
-#: In every other text: what Prettier leaves as it is.
+#: In every other text: what Prettier and Biome leave as it is, and what other linters call such a comment.
 _ELSEWHERE: Final = (
-    r"(?:(?:<!--|/\*|\{\{~?!(?:--)?)\s*|(?:#|//)[ \t]*)prettier-ignore(?:-start|-attribute)?\b"
+    r"(?:(?:<!--|/\*|\{\{~?!(?:--)?)\s*|(?:#|//|--)[ \t]*)"
+    r"(?:(?:prettier|biome|taplo)[-:]\s*ignore(?:-start|-attribute|-all)?\b"
+    r"|(?:[a-z]{0,12}lint|shellcheck|sqlfluff)[-: ]+(?:disable|ignore|off|noqa)\b)|(?://|--)[ \t]*no(?:lint|qa)\b"
     r"|(?<!\S)@no(?:format|prettier)\b"
 )
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
@@ -40,6 +42,7 @@ _OF_A_LINE: Final = lazy(
 )
 _NEXT_LINE: Final = lazy(r"next-line|biome-ignore", re.I)
 _LINE_END: Final = lazy(r"(\r\n|\r|\n)")
+_ESCAPED: Final = lazy(r"(?<!\\)((?:\\\\)*)\\u00(2[013-9a-f]|[346][\da-f]|[57][\dabdef])", re.I)
 #: How long the comment of a rule may be, to be read to its end.
 _LONG: Final = 10_000
 
@@ -53,7 +56,7 @@ class Uncovered(NamedTuple):
 
 def uncovered(path: str, data: bytes) -> Uncovered:
     """Return a text as if no comment excused one of its lines; every other place stays what it is."""
-    pieces = _LINE_END.split(plain_text(data) or "")
+    pieces = _LINE_END.split(_text(path, data) or "")
     excused: dict[int, str] = {}
     for number, column, comment in _all(path, data):
         if _OF_A_LINE.search(comment):
@@ -110,7 +113,7 @@ def _key(comment: str) -> str:
 
 def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
     """Yield line, column (1-based) and text of each suppression comment."""
-    text = plain_text(data)
+    text = _text(path, data)
     if text is None:
         return
     suffix = f".{ending.lower()}" if (ending := path.rpartition("/")[2].rpartition(".")[2]) else ""
@@ -123,6 +126,14 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
         number += len(_LINE_END.findall(text, at, at := found.start()))
         begun = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
         yield number, at - begun + 1, text[at : _end(text, at, found.end())].rstrip("*/ ")
+
+
+def _text(path: str, data: bytes) -> str | None:
+    """Return the text; of a notebook, with characters that JSON would let stand as they are, but for quotes."""
+    text = plain_text(data)
+    if text is None or "\\u00" not in text or not path.lower().endswith(".ipynb"):
+        return text
+    return _ESCAPED.sub(lambda found: found[1] + chr(int(found[2], 16)), text)
 
 
 def _end(text: str, start: int, end: int) -> int:
