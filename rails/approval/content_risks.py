@@ -21,7 +21,7 @@ from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.text import counted, decode_text, one_line, printable
 from rails.core.tool_request import Json
-from rails.log.masking import Masker
+from rails.log.masking import Masker, named_secret
 from rails.log.suspicious_text import (
     LOOKED_AT,
     credential,
@@ -62,7 +62,7 @@ _SIGNS: Final = lazy(
 )
 #: A full-width word that is called as if it were plain, which it is to Python.
 _CALLED: Final = lazy("[\uff21-\uff3a\uff41-\uff5a]{2,}(?=\\()")
-_DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc")
+_DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".htm")
 _VARIABLE: Final = lazy(r"\$\{|\$\(|\$[A-Z_]{2,}|%[A-Za-z_]+%")
 _ESCAPE: Final = lazy(r"\\.")
 #: What a card itself writes for blanks at an end, for tabs and for what it leaves out.
@@ -239,8 +239,9 @@ def _damage(text: str, *, document: bool = False) -> str:
 
 def _secret(text: str) -> str:
     """Return what of a key or token may be shown, or an empty text."""
-    if not _MASKER.may_touch(text) and "«secret:" not in text:
-        return ""
-    if found := credential(text):
-        return found[0]
-    return "" if _MASKER.text(text) == text else "masked in the log"
+    if _MASKER.may_touch(text) or "«secret:" in text:
+        if found := credential(text):
+            return found[0]
+        if _MASKER.text(text, certain=True) != text:
+            return "masked in the log"
+    return one_line(named_secret(text), 60)

@@ -61,13 +61,55 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
             r"|(?<=hooks\.slack\.com/services/)T\w{8,}/B\w{8,}/\w{20,}"
         ),
     ),
+    (  # More services whose tokens are a prefix of their own and a long rest, and four that have a form of their own.
+        "service",
+        (
+            *(
+                "gldt-",
+                "glrt-",
+                "glcbt-",
+                "glptt-",
+                "xapp-",
+                "whsec_",
+                "HRKU-",
+                "pscale_",
+                "dp.pt.",
+                "dp.st.",
+                "dp.ct.",
+            ),
+            *(
+                "dp.sa.",
+                "pul-",
+                "ops_eyJ",
+                "figd_",
+                "PMAK-",
+                "NRAK-",
+                "glc_eyJ",
+                "sntrys_",
+                "sntryu_",
+                "sq0atp-",
+                "sq0csp-",
+            ),
+            *("CFPAT-", "AKCp", "ATBB", "CCIPAT_", "bkua_", "pat-na1-", "pat-eu1-", "lsv2_pt_", "lsv2_sk_", "sk-lf-"),
+            *("pcsk_", "tskey-", "sqp_", "squ_", "dt0c01.", "access-production-", "access_token$"),
+            *(":AA", "/api/webhooks/", "Q~", "sig="),
+        ),
+        lazy(
+            r"\b(?:gl(?:dt|rt|cbt|ptt)-|xapp-|whsec_|HRKU-|pscale_(?:tkn|pw|oauth)_|dp\.(?:pt|st|ct|sa)\.|pul-|ops_eyJ|figd_"
+            r"|PMAK-|NRAK-|glc_eyJ|sntry[su]_|sq0(?:atp|csp)-|CFPAT-|AKCp|ATBB|CCIPAT_|bkua_|pat-(?:na|eu)1-"
+            r"|lsv2_(?:pt|sk)_|sk-lf-|pcsk_|tskey-[a-z]{3,10}-|sq[pu]_|dt0c01\.|access-production-"
+            r"|access_token\$)(?=\S{0,20}\d)(?=\S{0,40}?[A-Za-z0-9]{12})[\w$+/=.-]{20,}"
+            r"|\b\d{8,10}:AA[\w-]{33}(?![\w-])|(?<=/api/webhooks/)\d{17,20}/[\w-]{60,}"
+            r"|(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])|(?<=[?&]sig=)[\w%+/]{43,}"
+        ),
+    ),
     ("jwt", ("eyJ",), lazy(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
     (
         "private-key",
         ("PRIVATE KEY",),
         lazy(
-            r"-----BEGIN (?P<type>[A-Z ]{0,30})PRIVATE KEY-----"
-            r"(?:(?:(?!-----)[\s\S]){0,20000}-----END (?P=type)PRIVATE KEY-----|[A-Za-z0-9+/=\s\\]{0,20000})"
+            r"-----BEGIN (?P<type>[A-Z ]{0,30})PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:(?:(?!-----)[\s\S]){0,20000}-----END (?P=type)PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]{0,20000})"
         ),
     ),
     (
@@ -83,7 +125,7 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
         ("api-key",),
         lazy(r"(?i:x-api-key|api-key)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?P<secret>[A-Za-z0-9._~+/=-]{12,})"),
     ),
-    ("password", ("://",), lazy(r"://[^/\s:@\"']{1,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
+    ("password", ("://",), lazy(r"://[^/\s:@\"']{0,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
 ]
 
 
@@ -104,10 +146,27 @@ def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
+def named_secret(text: str) -> str:
+    """Return the name of the first thing in a source text that is named like a secret and is set to a token; or ""."""
+    for found in _ASSIGNED.finditer(text):
+        name = _HUMP.sub("_", found["name"]).lower().replace("-", "_").replace(".", "_")
+        if _names_secret(name) and len(found["value"]) >= _LIKELY_CHARS and _is_token(found["value"]):
+            return found["name"]
+    return ""
+
+
 def _names_secret(name: str) -> bool:
     return name.rpartition("_")[2] in _SECRET_WORDS or name.endswith(_SECRET_ENDS)
 
 
+_HUMP: Final = lazy(r"(?<=[a-z0-9])(?=[A-Z])")
+#: A name and its value: between quotation marks, or without any up to the end of the line.
+_ASSIGNED: Final = lazy(
+    r"(?P<name>[A-Za-z_][\w.-]{2,60})[\"']?[ \t]{0,9}(?:=>|:=|=|:)[ \t]{0,9}"
+    r"(?:(?P<mark>[\"'`])(?=[^\"'`\n]{12,400}(?P=mark))|(?=[^\s\"'`(){};,<>\[\]]{12,400}[ \t]*$))"
+    r"(?P<value>(?=\D{0,99}\d)[^\s\"'`(){};,<>\[\]]{12,400})",
+    re.MULTILINE,
+)
 _ORDINARY: Final = lazy(r"(?i)\d+|enabled|disabled")
 #: Signs of numbers, versions, dates, names, hosts, places, and lists of them.
 _PLAIN: Final = lazy(r"[\w\s.,:;/\\@+*()%~'\"\[\]-]*")

@@ -43,14 +43,15 @@ _WEB_REQUEST: Final = (
 _EXPRESSION: Final = r"(?:\biex\b|Invoke-Expression|ScriptBlock|Assembly\]?::Load)"
 _REQUEST: Final = (
     r"(?:urlopen|\b(?:requests|httpx)\.get|\b(?:get|open|file_get_contents)\(\s*[\"']https?:|\bfetch\(|b64decode"
-    r"|\batob\(|base64|LWP|Net::HTTP|axios)"
+    r"|\batob\(|base64|LWP|Net::HTTP|axios|\bfromhex\(|unhexlify\(|fromCharCode|\bmap\(\s*chr\b|codecs\.decode|Buffer\.from)"
 )
 #: One of these is in every text that ``_FETCHED`` finds something in: a quick test.
 _FETCH_WORDS: Final = (
     "curl", "wget", "aria2c", "lwp", "lynx", "http", "fetch", "base64", "base32", "openssl", "gpg", "xxd", "uudecode",
     "zip", "zcat", "xz", "zstd", "lzma", "iex", "iwr", "irm", "invoke-", "powershell", "pwsh", "bits", "certutil",
     "javascript:", "urlopen", "requests", "b64decode", "atob(", "axios", "git+", "git@", "github:", "gitlab:",
-    "bitbucket:", "gist:", "webclient", "download",
+    "bitbucket:", "gist:", "webclient", "download", "fromhex", "unhexlify", "fromcharcode", "chr", "codecs.decode",
+    "buffer.from",
 )  # fmt: skip
 _FETCHED: Final[Mapping[str, re.Pattern[str]]] = {
     "downloads and runs": lazy(
@@ -60,7 +61,9 @@ _FETCHED: Final[Mapping[str, re.Pattern[str]]] = {
         rf"|(?m:^|[;&|]|\bthen\b|\bdo\b)[ \t]*(?:\$\(|`)\s*{_SOURCE}"
         rf"|{_SOURCE}(?>[^\n]{{0,120}}?(?:\s-\w{{0,9}}O|\s-\w{{0,9}}o|\s--output(?:-document)?|>)[\s=]*[\"']?"
         rf"(?P<file>[^\s\"';&|)-][^\s\"';&|)]{{0,60}}))(?s:.){{0,160}}?"
-        rf"(?:\b(?:{_SHELLS}|{_INTERPRETERS}|source|chmod\s+\S{{1,10}})|\s\.)\s+[\"']?(?P=file)(?![\w.])",
+        rf"(?:\b(?:{_SHELLS}|{_INTERPRETERS}|source|chmod\s+\S{{1,10}})|\s\.)\s+[\"']?(?P=file)(?![\w.])"
+        rf"|\bwget\s(?>[^\n;&|]{{0,120}}/)(?P<got>[\w.-]{{1,60}})[\"']?\s{{0,4}}[\n;&](?s:.){{0,160}}?"
+        rf"\b(?:{_SHELLS}|{_INTERPRETERS}|source|chmod\s+\S{{1,10}})\s+(?:\./)?(?P=got)(?![\w.])",
         re.IGNORECASE,
     ),
     "downloads and runs in PowerShell or Windows": lazy(
@@ -73,27 +76,42 @@ _FETCHED: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     "runs code that it fetches or decodes": lazy(
         rf"\b{_INTERPRETERS}(?>[^\n]{{0,40}}?\s-{{1,2}}(?:c|e|r|p|pe|ne|eval|print)\b)[^\n]{{0,160}}?(?:{_REQUEST}|https?://)"
-        rf"|(?<![.\w])(?:exec|eval|execSync|Function|system|popen|instance_eval|(?:pickle|marshal)\.loads)\s*\("
+        rf"|(?:(?<![.\w])(?:exec|eval|execSync|(?-i:Function)|system|popen|setTimeout|instance_eval"
+        rf"|(?:pickle|marshal)\.loads)|\brunIn\w{{0,4}}Context)\s*\("
         rf"[^;]{{0,100}}?{_REQUEST}"
-        r"|\b(?:fetch|axios(?:\.get)?|https?\.get)\([^\n]{0,160}?\b(?:eval\b|new\s+Function\b)",
+        r"|(?:\bfetch|\baxios|\bhttps?[\"')]{0,2}\.get)\([^\n]{0,160}?\b(?:eval\b|new\s+Function\b)",
         re.IGNORECASE,
     ),
     "runs a package straight from a URL": lazy(
         r"\b(?:npx|bunx|uvx|(?:pnpm|yarn)\s+dlx|npm\s+(?:exec|x)|pipx\s+run|uv\s+tool\s+run|(?:deno|go|nix)\s+run"
-        r"|bun\s+x)\b[^\n;|&]{0,120}?(?:https?://|git\+|git@|github:|gitlab:|bitbucket:|gist:)",
+        r"|bun\s+x|(?:pip[0-9.]*|pipx|npm|pnpm|yarn|bun|gem|cargo)\s+(?:install|i|add))\b[^\n;|&`)\]]{0,120}?"
+        r"(?:(?<!\.)(?<!registry )(?<!registry=)(?<!-url )(?<!-url=)https?://(?!github\.com/|gitlab\.com/)|git\+(?!https://git(?:hub|lab)\.com/)|git@|github:|gitlab:|bitbucket:|gist:)",
         re.IGNORECASE,
     ),
 }
 _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
     "deletes without asking": lazy(
-        r"\brm\s+(-[a-zA-Z]*[rf][a-zA-Z]*\s+)+|\brm\s+(--\S{1,40}\s+)*--(recursive|force)\b|\bmkfs\b|\bshred\b"
+        r"\brm\s+(-[a-zA-Z]*\s+){0,4}(-[a-zA-Z]*[rR][a-zA-Z]*(?=\s)|--recursive\b)|\brm\s+-[a-zA-Z]*f[a-zA-Z]*\s+[\"']?([~*]|\$\{?HOME|/(?!tmp/|dev/null))"
+        r"|\bmkfs(\.\w+)?\s[^\n]{0,40}/dev/|\bshred\s+-|(?i:\b(del|erase|rd|rmdir)\s+(/\w\s+)*/s\b)|\bmv\s+/\*"
         r"|\bdd\s+[^\n]{0,80}\bof=/dev/|>\s*/dev/(sd|nvme|vd|disk)|\bfind\s[^\n]{0,200}\s-delete\b|\bwipefs\b"
-        r"|\bRemove-Item\b[^\n]{0,80}-Recurse\b|\bshutil\.rmtree\(\s*[\"'](/|~)"
+        r"|\bRemove-Item\b[^\n]{0,80}-Recurse\b|\brm(tree|Sync|dirSync)\(\s*([\"']~?/[\"']|[\"']~|os\.path\.expanduser|Path\.home|(os\.)?homedir\()"
     ),
     "throws work away": lazy(r"\bgit\s+(reset\s+[^\n]{0,40}--hard|clean\s+-[a-zA-Z]*f|checkout\s+--\s+\.)"),
     "opens a way in": lazy(
-        r"/dev/tcp/|\bnc(at)?\s([^\n]{0,80}\s)?-[a-z]*e\b|\bsocat\b[^\n]{0,120}\bexec:|\bauthorized_keys\b",
+        r"/dev/tcp/|\bpty\.spawn\(|\bdup2\(\s*\w{1,20}\.fileno\(\)|\b(eval|assert|system|exec|passthru)\(\s*\$_(GET|POST|REQUEST)"
+        r"|\bnc(at)?\s([^\n]{0,80}\s)?-[a-z]*e\b|\bsocat\b[^\n]{0,120}\bexec:|\bauthorized_keys\b",
         re.IGNORECASE,
+    ),
+    "sends what is secret elsewhere": lazy(
+        r"(\b(printenv|env)\s*|(\.ssh/|\.aws\b|\bid_rsa|\.netrc|/etc/shadow)[^\n|]{0,60})\|[^\n]{0,60}\b(curl|wget|nc|ncat)\b"
+        r"|\b(curl|wget)\b[^\n]{0,160}(\$\((env|printenv)\b|(\$\(cat\s|@)[^\s)]{0,60}(\.ssh/|\.aws/|\.netrc|id_rsa|/etc/(passwd|shadow)))"
+        r"|\b(post|put|fetch|urlopen|request)\([^\n]{0,160}(\bos\.environ\b(?!\s*[\[.])|\bprocess\.env\b(?!\s*[\[.?])|\.ssh/|\bid_rsa\b)"
+    ),
+    "changes what starts at a login or with other programs": lazy(
+        r"((>>?|\btee\s+(-a\s+)?|\bopen\()[^\n;|]{0,40}(~|HOME\}?)/\.(\w*rc|\w*profile|zshenv|ssh/\w+)\b"
+        r"|(>>?\s*|\btee\s+(-a\s+)?|\bopen\()[\"']?/etc/(sudoers|cron|passwd|shadow|profile|ld\.so|rc\.))"
+        r"(?![^\n\"']{0,40}[\"']\s*(\)(?!\s*,)|\)?\s*,\s*[\"']r))|\|\s*crontab\s+-|\bcrontab\s+-\s*<|\bNOPASSWD:"
+        r"|\bgit\s+config\b[^\n]{0,40}\score\.(hooksPath|fsmonitor)\b|\bLD_PRELOAD=\S*/"
     ),
     "takes more rights": lazy(
         r"\bsudo\b|\bchmod\s+(-R\s+)?([0-7]?777|[ugo]*\+s)\b|\bsetenforce\s+0\b|\bdocker\s+run\b[^\n]{0,200}--privileged\b"
@@ -108,7 +126,8 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
     "publishes": lazy(r"\b(npm|yarn|pnpm|cargo|poetry|uv)\s+publish\b|\btwine\s+upload\b|\bgem\s+push\b"),
     "stops the machine or everything on it": lazy(
         r":\(\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:|\bkill\s+-(9|KILL)\s+-1\b"
-        r"|(^|[;&|]\s*|\bsudo\s+)(shutdown|reboot|halt|poweroff)\b"
+        r"|(?m:^[ \t]*|[;&|]\s+|\bsudo\s+)(shutdown\s+(-[hHrP]|now)|(reboot|halt|poweroff)([ \t]+-f)?[ \t]*(?m:$|[;&]))"
+        r"|\biptables\s+-F\b|\bufw\s+disable\b"
     ),
 }
 #: A row of a table, which begins and ends with a bar, pipes nothing.

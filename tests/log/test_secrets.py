@@ -90,6 +90,20 @@ LEAST = [
     ("service", "pplx-", "aB34" * 10),
     ("service", "nvapi-", "aB3_-" * 8),
     ("service", "tvly-", "aB-3" * 8),
+    *(
+        ("service", f"{start}-", "aB3z" * 5)
+        for start in ("gldt", "glrt", "glcbt", "glptt", "xapp", "HRKU", "pul", "PMAK")
+    ),
+    *(("service", f"{start}_", "aB3z" * 5) for start in ("whsec", "pscale_tkn", "pscale_pw", "pscale_oauth", "figd")),
+    *(("service", f"{start}_", "aB3z" * 5) for start in ("sntrys", "sntryu", "CCIPAT", "bkua", "pcsk", "sqp", "squ")),
+    *(("service", f"dp.{kind}.", "aB3z" * 5) for kind in ("pt", "st", "ct", "sa")),
+    *(("service", f"{start}-", "aB3z" * 5) for start in ("NRAK", "sq0atp", "sq0csp", "CFPAT", "tskey-auth", "sk-lf")),
+    *(("service", f"{start}-", "12ab3456-7890-0abc-aef0-1234567890ab"[-24:]) for start in ("pat-na1", "pat-eu1")),
+    *(("service", start, "aB3z" * 5) for start in ("ops_eyJ", "glc_eyJ", "AKCp", "ATBB", "dt0c01.", "access_token$")),
+    *(("service", f"lsv2_{kind}_", "aB3z" * 5) for kind in ("pt", "sk")),
+    ("service", "access-production-", "aB3z" * 5),
+    ("service", "12345678:AA", "aB3-_" * 6 + "abc"),
+    ("service", "aB~1Q~", "aB3z" * 7 + "abc"),
 ]
 
 
@@ -125,7 +139,12 @@ def test_the_value_of_a_header_with_a_secret_is_masked_in_every_spelling(masker,
 
 @pytest.mark.parametrize(
     ("start", "rest"),
-    [("AccountKey=", "aB3/" * 20), ("hooks.slack.com/services/", "TABCD1234/BABCD1234/" + "aB34" * 5)],
+    [
+        ("AccountKey=", "aB3/" * 20),
+        ("hooks.slack.com/services/", "TABCD1234/BABCD1234/" + "aB34" * 5),
+        ("/api/webhooks/", "12345678901234567/" + "aB3-_" * 12),
+        ("?sig=", "aB3%2" * 8 + "abc"),
+    ],
 )
 def test_what_a_secret_stands_behind_stays(masker, start, rest):
     assert MASK.findall(masker.text(f"({start}{rest})")) == ["service"]
@@ -142,7 +161,7 @@ def test_a_password_in_an_address_is_masked_between_its_colon_and_the_at(masker)
     masked = masker.text(
         "a://u:abc@h b://u:ab@h c://u@h d://:abc@h e://u:" + "x" * 256 + "@h f://u:" + "x" * 257 + "@h"
     )
-    assert MASK.sub("*", masked) == "a://u:*@h b://u:ab@h c://u@h d://:abc@h e://u:*@h f://u:" + "x" * 257 + "@h"
+    assert MASK.sub("*", masked) == "a://u:*@h b://u:ab@h c://u@h d://:*@h e://u:*@h f://u:" + "x" * 257 + "@h"
     assert set(MASK.findall(masked)) == {"password"}
 
 

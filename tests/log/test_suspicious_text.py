@@ -47,6 +47,12 @@ FETCHED = {
     "gist:": "npm exec gist:a",
     "webclient": "[ScriptBlock]::Create((New-Object Net.WebClient))",
     "download": "[ScriptBlock]::Create($a.DownloadString($b))",
+    "fromhex": "exec(bytes.fromhex(a))",
+    "unhexlify": "exec(unhexlify(a))",
+    "fromcharcode": "eval(String.fromCharCode(a))",
+    "chr": "exec(''.join(map(chr, a)))",
+    "codecs.decode": "exec(codecs.decode(a))",
+    "buffer.from": "eval(Buffer.from(a))",
 }
 MORE = [
     *("gunzip -c a | sh", "bunzip2 -c a | sh", "unzip -p a b | sh", "bzip2 -d -c a | sh", "gzip -cd a > b; sh b"),
