@@ -63,7 +63,7 @@ _SIGNS: Final = lazy(
 #: A full-width word that is called as if it were plain, which it is to Python.
 _CALLED: Final = lazy("[\uff21-\uff3a\uff41-\uff5a]{2,}(?=\\()")
 _DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".htm")
-_VARIABLE: Final = lazy(r"\$\{|\$\(|\$[A-Z_]{2,}|%[A-Za-z_]+%")
+_VARIABLE: Final = lazy(r"\$\{|\$\(|\$[A-Z_]{2,}|\$(?i:home|user|pwd)\b|%[A-Za-z_]+%|`|(?:^|/)~")
 _ESCAPE: Final = lazy(r"\\.")
 #: What a card itself writes for blanks at an end, for tabs and for what it leaves out.
 _OWN_SIGNS: Final = lazy(r"\\x20$|^\s*→")

@@ -24,6 +24,8 @@ _SHORT_NAME: Final = lazy(r"(git|rails|env|claude|vscode)~[0-9]", re.I)
 
 #: Folders that are never shown: their content is not the project's text, or not the model's business.
 HIDDEN_FOLDERS: Final = frozenset({".git", ".rails", ".hg", ".svn", ".ssh", ".gnupg", ".aws"})
+#: What is hidden and no program does anything for.
+_ORDINARY_HIDDEN: Final = frozenset({".gitkeep", ".keep", ".nojekyll", ".npmignore", ".dockerignore", ".changeset"})
 _EXAMPLE_ENDINGS: Final = (".example", ".sample", ".template")
 #: Directory names whose content another program executes, or that hold our own state. Any depth.
 PROTECTED_DIRECTORIES: Final = {
@@ -153,7 +155,35 @@ PROTECTED_PATTERNS: Final = (
         r"\.?stylelint(rc)?(\.config)?\.(js|cjs|mjs|json|ya?ml)|\.stylelintrc",
         "gate configuration that executes",
     ),
-    (r".+\.config\.(js|cjs|mjs|ts|cts|mts)|\.babelrc(\..*)?", "build configuration that executes"),
+    (
+        r".+\.conf(ig)?\.(js|cjs|mjs|ts|cts|mts)|\.babelrc(\..*)?|(gulp|grunt)file\..+",
+        "build configuration that executes",
+    ),
+    (
+        r"(build|settings)\.gradle(\.kts)?|gradlew(\.bat)?|mvnw(\.cmd)?|pom\.xml|build\.(rs|sbt|zig|xml)|cargo\.toml"
+        r"|cmakelists\.txt|.*\.(cmake|mk|gemspec|bazel)|meson\.build|build|workspace|configure(\.ac)?|sconstruct|wscript"
+        r"|gemfile|podfile|mix\.exs|rebar\.config|package\.swift|composer\.json|(fabfile|dodo|tasks)\.py|vagrantfile"
+        r"|(docker|container)file(\..+)?|.+\.dockerfile|(docker-)?compose(\..+)?\.ya?ml|procfile|.+\.nix|taskfile\.yaml",
+        "executed by every build",
+    ),
+    (
+        r"(package-lock|npm-shrinkwrap)\.json|(yarn|poetry|pdm|uv|cargo|gemfile|composer|pipfile)\.lock|pnpm-lock\.yaml"
+        r"|(requirements|constraints)([._-].+)?\.(txt|in)|pipfile|go\.(mod|sum)|pip\.(conf|ini)",
+        "decides what is installed",
+    ),
+    (
+        r"action\.ya?ml|.+\.jenkinsfile|(renovate|vercel)\.json5?|netlify\.toml",
+        "continuous integration",
+    ),
+    (
+        r"((pre|post)-(commit|merge|push|rebase|receive|checkout|rewrite|applypatch)|(prepare-commit|commit|applypatch)-msg)"
+        r"|lefthook\.(yaml|toml|json)",
+        "hooks that execute",
+    ),
+    (r".+\.(code-workspace|iml|sublime-project)", "editor configuration that can execute"),
+    (r"(skill|qwen|copilot-instructions)\.md", "agent instructions"),
+    (r"mcp\.json", "agent configuration"),
+    (r"crontab|sudoers|authorized_keys", "executed by the system"),
     (r"\.?(mypy|pytest|pylint|coverage).*\.ini|\.?pylintrc\..*", "gate configuration"),
     (r".*\.pth", "executed at every Python start"),
 )
@@ -238,7 +268,9 @@ def protected(path: WorkspacePath) -> str | None:
         return PROTECTED_DIRECTORIES.get(name) or PROTECTED_FILES[name]
     if any(_SHORT_NAME.fullmatch(part) for part in (*folders, name)):
         return "a short name of a protected file"
-    return next((reason for pattern, reason in PROTECTED_PATTERNS if re.fullmatch(pattern, name)), None)
+    found = next((reason for pattern, reason in PROTECTED_PATTERNS if re.fullmatch(pattern, name)), None)
+    read_unasked = any(part[:1] == "." and part not in _ORDINARY_HIDDEN for part in (*folders, name))
+    return found or ("a hidden name: programs read it by themselves" if read_unasked else None)
 
 
 #: Never written by an agent, not even with an approval: a write here could forge or run anything.

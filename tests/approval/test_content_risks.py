@@ -166,10 +166,18 @@ def test_what_was_there_before_is_not_told_again(risks):
     assert risks("a\r\nb\r\n", "a\nc\n") == [], "a carriage return at the end of a line is no control character"
 
 
+@pytest.mark.parametrize("path", ["routes/$userId.tsx", "a~b", "x~", "100%.txt"])
+def test_a_name_with_a_sign_that_no_shell_fills_in_is_no_risk(risks, path):
+    assert risks("", path=path) == []
+
+
 @pytest.mark.parametrize(
     ("path", "kind", "told"),
     [
         ("a/$HOME/x", "variable_path", "a/$HOME/x is a folder or file of this very name; no variable is filled in."),
+        ("$home/x", "variable_path", None),
+        ("`id`/x", "variable_path", None),
+        ("a/~root/x", "variable_path", None),
         ("p\u0430y.py", "lookalike", None),
         ("\u0441\u043e\u0440\u0435/x.py", "lookalike", None),
         ("p\u0430y-\u0444\u0430\u0439\u043b", "lookalike", None),

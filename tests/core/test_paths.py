@@ -136,6 +136,55 @@ PATTERN_ROWS = {
         "jest.config.mjs",
         ".babelrc",
         ".babelrc.js",
+        "karma.conf.js",
+        "gulpfile.babel.js",
+    ],
+    "executed by every build": [
+        *("build.gradle", "settings.gradle.kts", "gradlew", "pom.xml", "build.rs", "a/Cargo.toml", "CMakeLists.txt"),
+        *("rules.mk", "a.gemspec", "Gemfile", "mix.exs", "composer.json", "tasks.py", "Vagrantfile", "Dockerfile"),
+        *(
+            "web.dockerfile",
+            "docker-compose.prod.yml",
+            "compose.yaml",
+            "Procfile",
+            "flake.nix",
+            "configure",
+            "BUILD.bazel",
+        ),
+    ],
+    "decides what is installed": [
+        "package-lock.json",
+        "yarn.lock",
+        "requirements-dev.txt",
+        "Pipfile",
+        "go.sum",
+        "pip.conf",
+    ],
+    "continuous integration": ["action.yml", "ci/build.jenkinsfile", "renovate.json", "netlify.toml"],
+    "hooks that execute": ["hooks/pre-commit", "commit-msg", "lefthook.toml"],
+    "editor configuration that can execute": ["a.code-workspace", "b.iml"],
+    "agent instructions": ["SKILL.md", "QWEN.md"],
+    "agent configuration": ["mcp.json"],
+    "executed by the system": ["crontab", "etc/sudoers", "ssh/authorized_keys"],
+    "a hidden name: programs read it by themselves": [
+        *(
+            ".bashrc",
+            ".profile",
+            "dotfiles/.zshenv",
+            ".vimrc",
+            ".gdbinit",
+            ".mise.toml",
+            ".cargo/config.toml",
+            ".mvn/a.xml",
+        ),
+        *(
+            ".forgejo/workflows/x.yml",
+            ".cirrus.yml",
+            ".mocharc.js",
+            ".lintstagedrc",
+            ".devcontainer.json",
+            ".junie/a.md",
+        ),
     ],
     "gate configuration": ["mypy.ini", ".mypy.ini", "pytest.ini", ".pylintrc.toml"],
     "executed at every Python start": ["x.pth", "a/evil.PTH"],
@@ -167,6 +216,13 @@ def test_every_pattern_is_shown_to_match_something():
         "env.txt",
         "config.js",
         "key.py",
+        "docs/.gitkeep",
+        ".changeset/a.md",
+        "src/hooks/use_user.ts",
+        "build/a.txt",
+        "config/app.yaml",
+        "a.lock",
+        "commit.py",
     ],
 )
 def test_an_ordinary_file_is_neither_protected_nor_forbidden(text):
@@ -272,7 +328,7 @@ gnumakefile justfile rakefile taskfile.yml gulpfile.js gruntfile.js .coveragerc 
 @pytest.mark.parametrize("name", FOLDERS.split() + FILES.split())
 def test_what_is_protected_stays_protected(name):
     assert protected(WorkspacePath(f"a/{name}")), name
-    assert bool(protected(WorkspacePath(f"{name}/a"))) is (name in FOLDERS.split())
+    assert bool(protected(WorkspacePath(f"{name}/a"))) is (name in FOLDERS.split() or name[0] == ".")
 
 
 @pytest.mark.parametrize("name", ["git~1", "RAILS~9", "env~1", "claude~2/x", "a/vscode~3/x"])

@@ -23,12 +23,7 @@ from rails.log import suspicious_text as patterns
 _FILE_TOOLS: Final = frozenset(tool.name for tool in BUILTIN_TOOLS.values() if tool.on_files)
 _PATH_KEYS: Final = ("file_path", "path", "new_path")
 _OUTSIDE: Final = "leads out of the project"
-#: Files that something else runs.
-_RUN_BY_OTHERS: Final = re.compile(
-    r"\.(sh|bash|zsh|ps1|bat|cmd)$|(^|/)(makefile|justfile|dockerfile[^/]*|package\.json|jenkinsfile|\.envrc)$"
-    r"|(^|/)(\.github|\.husky|\.circleci)/|(^|/)\.gitlab-ci\.yml$",
-    re.IGNORECASE,
-)
+_SCRIPTS: Final = (".sh", ".bash", ".zsh", ".ps1", ".bat", ".cmd")
 
 
 def out_of_role() -> WatchRule:
@@ -125,7 +120,7 @@ def _dangerous_files(record: Record, parameters: Mapping[str, Json]) -> Iterator
     path = next((value for key in _PATH_KEYS if isinstance(value := parameters.get(key), str)), "")
     written = {key: value for key, value in parameters.items() if key not in ("old_string", *_PATH_KEYS)}
     found = next((hit for text in patterns.texts_of(written) if (hit := patterns.danger(text))), None)
-    if found and _RUN_BY_OTHERS.search(path):
+    if found and _is_run_by_others(path):
         yield alert(
             record,
             "WARNING",
@@ -134,6 +129,11 @@ def _dangerous_files(record: Record, parameters: Mapping[str, Json]) -> Iterator
             evidence=f"{path}: {found[1]}",
             recommendation="Read the whole file before you agree.",
         )
+
+
+def _is_run_by_others(raw: str) -> bool:
+    path = paths.parse_path(raw)
+    return raw.lower().endswith(_SCRIPTS) or (isinstance(path, paths.WorkspacePath) and bool(paths.protected(path)))
 
 
 def credentials(record: Record, event: Event) -> Iterator[OverseerAlert]:
