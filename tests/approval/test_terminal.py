@@ -380,7 +380,15 @@ def test_what_a_workflow_change_means_stands_before_its_lines(make):
 
 
 @pytest.mark.parametrize(
-    "pasted", [b"\x1b[200~a\n", b"\x1b[200~a\x1b[201~\n", b"a\na\n", b"d\nnot this\na\n", b"a\napprove\nx"]
+    "pasted",
+    [
+        b"\x1b[200~a\n",
+        b"\x1b[200~a\x1b[201~\n",
+        b"a\na\n",
+        b"d\nnot this\na\n",
+        b"a\napprove\nx",
+        b"a\nthe beginning of another line",
+    ],
 )
 def test_a_paste_never_decides_and_the_question_is_asked_again_from_the_start(tty, make, pasted):
     terminal = tty().start()

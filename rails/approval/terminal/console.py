@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, TextIO, TypedDict
 
 from rails.approval.decision import ApprovalRequest
@@ -100,7 +101,8 @@ class Keys:
                 line = self._terminal_line(timeout_s)
             finally:
                 self._mark_pastes("l")
-            more = bool(select.select([self._stream.fileno()], [], [], _TYPING_S)[0])
+            with _each_key(self._stream.fileno()):  # else the beginning of a further line would not be seen
+                more = bool(select.select([self._stream.fileno()], [], [], _TYPING_S)[0])
             if more or any(mark in line for mark in _PASTE_MARKS):
                 self.arm()
                 raise Pasted
@@ -156,19 +158,25 @@ if sys.platform == "win32":
 
 else:
 
-    def _drain_terminal(fd: int, quiet_s: float) -> None:
+    @contextlib.contextmanager
+    def _each_key(fd: int, *, flush: bool = False) -> Iterator[None]:
+        """Keys come as they are typed and are not shown; with ``flush``, those before and behind it are thrown away."""
         import termios
 
-        before = termios.tcgetattr(fd)
-        without_lines = termios.tcgetattr(fd)
-        without_lines[3] &= ~(termios.ICANON | termios.ECHO)
+        before, changed = termios.tcgetattr(fd), termios.tcgetattr(fd)
+        changed[3] &= ~(termios.ICANON | termios.ECHO)
+        when = termios.TCSAFLUSH if flush else termios.TCSANOW
         try:
-            termios.tcsetattr(fd, termios.TCSAFLUSH, without_lines)
+            termios.tcsetattr(fd, when, changed)
+            yield
+        finally:
+            termios.tcsetattr(fd, when, before)
+
+    def _drain_terminal(fd: int, quiet_s: float) -> None:
+        with _each_key(fd, flush=True):
             while select.select([fd], [], [], quiet_s)[0]:
                 if not os.read(fd, 1024):
                     raise NoAnswer("the input ended")
-        finally:
-            termios.tcsetattr(fd, termios.TCSAFLUSH, before)
 
 
 class ConsoleOptions(TypedDict, total=False):
