@@ -156,6 +156,7 @@ def named_secret(text: str) -> str:
 
 
 def _names_secret(name: str) -> bool:
+    name = _WHICH.sub("", name)
     return name.rpartition("_")[2] in _SECRET_WORDS or name.endswith(_SECRET_ENDS)
 
 
@@ -166,6 +167,10 @@ _ASSIGNED: Final = lazy(
     r"(?:(?P<mark>[\"'`])(?=[^\"'`\n]{12,400}(?P=mark))|(?=[^\s\"'`(){};,<>\[\]]{12,400}[ \t]*$))"
     r"(?P<value>(?=\D{0,99}\d)[^\s\"'`(){};,<>\[\]]{12,400})",
     re.MULTILINE,
+)
+#: What says which of several secrets it is.
+_WHICH: Final = lazy(
+    r"(?:_?\d+|_(?:prod|production|live|staging|stage|test|dev|local|old|new|backup|primary|secondary))+$"
 )
 _ORDINARY: Final = lazy(r"(?i)\d+|enabled|disabled")
 #: Signs of numbers, versions, dates, names, hosts, places, and lists of them.
@@ -190,6 +195,8 @@ _ENV_LINE: Final = lazy(
     r"^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:[^\n#]|(?<=\S)#)*)", re.M
 )
 _LIKELY_CHARS: Final = 12
+_ALONE: Final = lazy(r"(?!-)[^\s\"'`;,{}()<>\[\]$=:@&?#\\]{12,}")
+_IN_ADDRESS: Final = lazy(r"://[^/\s:@]*:([^/\s:@\"'${}]{6,})@")
 
 
 def env_values(text: str) -> dict[str, str]:
@@ -198,10 +205,18 @@ def env_values(text: str) -> dict[str, str]:
 
 
 def of_env_file(text: str) -> tuple[str, ...]:
-    """Return the values of an ``.env`` file that are secret by their name, or that look like nothing else."""
+    """Return the values of an ``.env`` file that are secret by their name, or that look like nothing else.
+
+    Whatever stands around it (another way to set it, a remark, a sentence, an address, other lines of a value), a token
+    is one by itself, too: a program may print it alone.
+    """
+    text = text.removeprefix("\ufeff").replace("\r", "\n")
     values = env_values(text)
-    likely = (value for value in values.values() if len(value) >= _LIKELY_CHARS and _is_token(value))
-    return tuple(dict.fromkeys((*of_environment(values), *likely)))
+    alone = _ALONE.findall(text.replace("\\n", "\n"))
+    likely = (value for value in (*values.values(), *alone) if len(value) >= _LIKELY_CHARS and _is_token(value))
+    lines = (line.strip() for value in of_environment(values) if "\n" in value for line in value.split("\n"))
+    passwords = (word for word in _IN_ADDRESS.findall(text) if any(map(str.isdigit, word)))
+    return tuple(dict.fromkeys((*of_environment(values), *likely, *lines, *passwords)))
 
 
 def _is_token(value: str) -> bool:

@@ -366,14 +366,61 @@ ENV_LINES = [
     ("PLACE=~/data/2024-01-02", ""),
     ("PLACE=./data/2024-01-02", ""),
     ("NO_DIGIT=ab$cd!ef?gh-ij", ""),
-    ("# OTHER=f9e8d7c6b5a4", ""),
-    ("1X=f9e8d7c6b5a4", ""),
+    ("# OTHER=f9e8d7c6b5a4", "f9e8d7c6b5a4"),
+    ("1X=f9e8d7c6b5a4", "f9e8d7c6b5a4"),
+    ("# OTHER=plain words only", ""),
+    ("TOKEN_PROD=onlywords", "onlywords"),
+    ("PASSWORD2=onlywords", "onlywords"),
+    ("DB_PASSWORD_TEST=onlywords", "onlywords"),
+    ("TOKEN_URL=onlywords", ""),
+    ("URL=postgres://app:app@localhost/app", ""),
 ]
 
 
 @pytest.mark.parametrize(("line", "secret"), ENV_LINES)
 def test_what_of_an_env_file_is_a_secret_by_its_name_or_its_look(line, secret):
-    assert of_env_file(line) == ((secret,) if secret else ())
+    found = of_env_file(line)
+    assert found[:1] == ((secret,) if secret else ())
+    assert all(one in secret for one in found), "a token in it counts by itself, too"
+
+
+KEY = "StPKR0CsTy4Qwb8DwkNhFdnXsiVp"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "\ufeffA={}",
+            "A: {}",
+            "set A={}",
+            "setenv A {}",
+            "declare -x A={}",
+            "A={};",
+            "A=${{B:-{}}}",
+            "# A={}",
+            "A=$'{}'",
+        ),
+        *("A=`{}`", '"A": "{}",', "A=Bearer {}", "A=u:{}", "A={}#x", "B=1 A={}", "A=1\rB={}\rC=2"),
+        *(
+            'A="{}',
+            'A="x {} y"',
+            'A=\'{{"k": "{}"}}\'',
+            'A="x\\n{}\\ny"',
+            "A: |\n  {}",
+            "A='x\n{}\ny'",
+            "A=https://h/?t={}",
+        ),
+    ],
+)
+def test_a_token_of_an_env_file_is_masked_alone_however_it_is_set(text):
+    text = text.format(KEY)
+    assert MASK.sub("*", Masker(b"k" * 32, of_env_file(text)).text(f"out {KEY} end")) == "out * end"
+
+
+def test_the_lines_of_a_secret_and_the_password_of_an_address_are_masked_alone_too():
+    found = of_env_file('X_KEY="first line\nanother one"\nURL=postgres://u:hunter2secret@h/db\n')
+    assert {"first line", "another one", "hunter2secret"} <= set(found)
 
 
 def test_every_line_of_an_env_file_counts_and_a_value_once():
@@ -487,7 +534,7 @@ def test_a_setting_is_not_masked_everywhere(value):
 
 @pytest.mark.parametrize("value", TOKENS)
 def test_a_token_is_masked_whatever_its_name(value):
-    assert of_env_file(f"SETTING={value}\n") == (value,)
+    assert of_env_file(f"SETTING={value}\n")[:1] == (value,)
 
 
 @pytest.mark.parametrize("name", ["PGPASSWORD", "MYSQL_PWD", "SMTP_PASS", "apikey", "CLIENTSECRET", "GITHUBTOKEN"])

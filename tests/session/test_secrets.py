@@ -116,7 +116,7 @@ def test_code_that_names_secrets_and_holds_none_is_read_as_it_is(secrets):
         ("A=s3cr3tv4lue99", ("s3cr3tv4lue99",)),
         ('export TOKEN="quoted value 1"', ("quoted value 1",)),
         ("PASSWORD=hunter2 # why", ("hunter2",)),
-        ("DATABASE_URL=postgres://u:p4ssw0rd@h/db", ("postgres://u:p4ssw0rd@h/db",)),
+        ("DATABASE_URL=postgres://u:p4ssw0rd@h/db", ("postgres://u:p4ssw0rd@h/db", "p4ssw0rd")),
         ("URL=https://api.example.com/v1", ()),
         ("HOST=db.internal:5432", ()),
         ("VERSION=1.22.3-beta4", ()),
@@ -124,7 +124,7 @@ def test_code_that_names_secrets_and_holds_none_is_read_as_it_is(secrets):
         ("PORT=100000", ()),
         ("KEY_FILE=/etc/ssl/key.pem", ()),
         ("NAME=Application", ()),
-        ("# KEY=abcdef123456789", ()),
+        ("# KEY=abcdef123456789", ("abcdef123456789",)),
         ("", ()),
     ],
 )
