@@ -16,10 +16,10 @@ import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 from rails.core import limits
-from rails.core.conversation import Delta, NativeCall, StopReason
+from rails.core.conversation import Delta, ModelAnswer, NativeCall, StopReason, TextDelta, readable
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
@@ -81,13 +81,10 @@ class ModelServer:
     headers: Mapping[str, str]
     silence_s: float
 
-    def events(self, path: str, body: bytes, answer: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the events that answer ``body``; or the whole message, known by its key ``answer``, as one event.
-
-        Raises ModelError, whatever fails, also in who reads the events within ``faults_in_words``.
-        """
-        with closing(self._open(path, body, self.silence_s)) as response:
-            yield from events_of(_pieces(response), self.url, answer)
+    def answer(self, path: str, body: bytes, key: str, reading: Reading) -> Iterator[Delta]:
+        """Yield what answers ``body``; ``key`` is that of a whole message. Raises ModelError, whatever fails."""
+        with self._faults_in_words(), closing(self._open(path, body, self.silence_s)) as response:
+            yield from answer_of_events(_pieces(response), self.url, key, reading)
 
     def document(self, path: str) -> Any:  # noqa: ANN401 - whatever the server says
         """Return the JSON document at ``path``. Raises OSError, HTTPException or ValueError."""
@@ -101,7 +98,7 @@ class ModelServer:
         return response
 
     @contextmanager
-    def faults_in_words(self) -> Iterator[None]:
+    def _faults_in_words(self) -> Iterator[None]:
         """Raise what goes wrong with the server as a ModelError that says so."""
         who = f"The model server {self.url}"
         silent = ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.")
@@ -110,18 +107,14 @@ class ModelServer:
         except urllib.error.HTTPError as error:
             detail = ""
             with error, suppress(OSError, http.client.HTTPException):  # its status says enough
-                detail = _error_text(error.read(limits.INLINE_BYTES))
-            raise status_error(who, error.code, detail, error.headers.get("retry-after")) from error
+                detail = error_text(error.read(limits.INLINE_BYTES))
+            raise status_error(who, error.code, detail, error.headers.get) from error
         except TimeoutError as error:
             raise silent from error
         except urllib.error.URLError as error:
             raise silent if isinstance(error.reason, TimeoutError) else unreached(self.url, error.reason) from error
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
             raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
-        except ErrorEventError as error:
-            raise status_error(who, error.status, error.detail) from error
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}.") from error
 
 
 def request_text(body: Mapping[str, Json], messages: Iterable[str], tools: str) -> bytes:
@@ -158,6 +151,8 @@ def fault(error: object) -> str:
     """Return what went wrong with a connection, as people say it."""
     if isinstance(error, http.client.IncompleteRead | http.client.RemoteDisconnected | ConnectionResetError):
         return "it closed the connection"
+    if isinstance(error, http.client.BadStatusLine):
+        return f"what came is not HTTP: “{one_line(str(error).strip(), 100)}”"
     said = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return one_line(re.sub(r"^\[Errno -?\d+\] ", "", str(said))).rstrip(".")
 
@@ -190,23 +185,55 @@ def _opener() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(Plain, Secure, NoRedirect)
 
 
-class ErrorEventError(Exception):
-    """An error object inside the stream."""
+class Reading(Protocol):
+    """What an adapter makes of the events of one answer; ``ended``: what comes after that is not waited for."""
 
-    def __init__(self, error: object) -> None:
-        facts = error if isinstance(error, Mapping) else {"message": error}
-        code, kind = facts.get("code"), facts.get("type")
-        passed = event_status(kind if isinstance(kind, str) else None)
-        self.status = code if isinstance(code, int) and 400 <= code < 600 else passed
-        self.detail = str(facts.get("message", ""))
+    ended: bool
+
+    def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
+        """Take in one event; give out the text in it. Raises what an event of a wrong form leads to."""
+        ...
+
+    def answer(self) -> ModelAnswer:
+        """Return what has arrived; its stop reason is "cut" unless the server said why it stopped."""
+        ...
 
 
-def events_of(body: Iterable[bytes], url: str, answer: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of the ``data:`` lines, up to ``[DONE]`` or the end; or the one that the body is.
+def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading) -> Iterator[Delta]:
+    """Yield the text of an answer that comes from ``url`` as server-sent events, and at its end the answer.
 
-    ``body`` comes in pieces of any size from ``url``; a whole one has the key ``answer``. Raises ErrorEventError for an
-    error object, ModelError for what is no answer, ValueError for what is no JSON.
+    ``body`` comes in pieces of any size; a whole message instead of events has the ``key``. Raises ModelError for
+    an error object and for what is no answer.
     """
+    who, data = f"The model server {url}", b""
+    try:
+        for data in _data_of(body, url, key):
+            event = json.loads(data)
+            if event.get("error"):
+                raise _told_error(who, event["error"])
+            yield from reading.take(event)
+            if reading.ended:
+                break
+        answer = readable(reading.answer())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelRetryable(f"{who} sent something that is not its protocol: {_shown(data)}.") from error
+    if answer.stop_reason == "cut" and not answer.message.parts:
+        last = f" The last that it sent is {_shown(data)}." if data else ""
+        raise ModelRetryable(f"{who} ended its answer before anything of it came.{last}")
+    yield answer
+
+
+def _told_error(who: str, error: object) -> ModelError:
+    """Return the error for an error object inside a stream."""
+    facts = error if isinstance(error, Mapping) else {}
+    code, kind = facts.get("code"), facts.get("type")
+    passed = event_status(kind if isinstance(kind, str) else None)
+    status = code if isinstance(code, int) and 400 <= code < 600 else passed
+    return status_error(who, status, error_text(json.dumps({"error": error}).encode()))
+
+
+def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
+    """Yield what stands in the ``data:`` lines, up to ``[DONE]`` or the end; or the whole message that a body is."""
     streams, other, size = False, list[bytes](), 0
     for line in _lines(body):
         name, _, data = line.strip().partition(b":")
@@ -214,21 +241,23 @@ def events_of(body: Iterable[bytes], url: str, answer: str) -> Iterator[Mapping[
             streams = True
             if data.strip() == b"[DONE]":
                 return
-            yield _event(data)
+            if data.strip():  # an empty one is no event
+                yield data
         elif not streams and line.strip() and name not in _FIELDS:
             other.append(line)
             size += len(line)
             if size > _LINE_BYTES or (size > limits.INLINE_BYTES and other[0].lstrip()[:1] != b"{"):
                 break
     if other and not streams:
-        yield _whole(b"\n".join(other).strip(), url, answer)
+        yield _whole(b"\n".join(other).strip(), url, key)
 
 
-def _whole(body: bytes, url: str, answer: str) -> Mapping[str, Any]:
-    """Return the message that a body is. Raises as ``events_of``."""
-    event = _event(body) if body[:1] == b"{" else {}
-    if answer in event:
-        return event
+def _whole(body: bytes, url: str, key: str) -> bytes:
+    """Return a body that is a message or an error, as JSON. Raises ModelError."""
+    with suppress(ValueError, RecursionError):
+        event = json.loads(body)
+        if isinstance(event, dict) and (key in event or event.get("error")):
+            return body
     text = body[: limits.INLINE_BYTES].decode("utf-8", "replace")
     title = _TITLE.search(text)
     page = title or re.match(r"\s*<(!doctype )?html", text, re.I)
@@ -239,12 +268,8 @@ def _whole(body: bytes, url: str, answer: str) -> Mapping[str, Any]:
     )
 
 
-def _event(data: bytes) -> Mapping[str, Any]:
-    event = json.loads(data)
-    if event.get("error"):
-        raise ErrorEventError(event["error"])
-    found: Mapping[str, Any] = event
-    return found
+def _shown(data: bytes) -> str:
+    return f"“{one_line(data[: limits.INLINE_BYTES].decode('utf-8', 'replace').strip(), 160)}”"
 
 
 def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
@@ -264,35 +289,45 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         rest.append(last)
         size += len(last)
         if size > _LINE_BYTES:
-            raise ValueError(f"a line of more than {_LINE_BYTES} bytes")
+            raise ModelRetryable(f"The model's server sent a line of more than {_LINE_BYTES:,} bytes.")
     yield b"".join(rest)
 
 
-def _error_text(data: bytes) -> str:
-    """Return the message of an error body, in whichever of the usual places it is."""
+def error_text(data: bytes) -> str:
+    """Return the message of an error body, in whichever of the usual places it is; a page's title."""
     text = data.decode("utf-8", "replace")
     try:
-        body = json.loads(text)
-        error = body.get("error", body)
-        return str(error.get("message", error)) if isinstance(error, dict) else str(error)
-    except (ValueError, AttributeError, RecursionError):
-        return text
+        told = json.loads(text)
+        for key in ("error", "message", "detail"):
+            told = told.get(key) or told if isinstance(told, dict) else told
+        return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False) if told else ""
+    except (ValueError, RecursionError):
+        title = _TITLE.search(text)
+        return title[1] if title else text
 
 
-def status_error(who: str, status: int, detail: str, retry_after: str | None = None) -> ModelError:
+def status_error(
+    who: str, status: int, detail: str, header: Callable[[str], str | None] = lambda _: None
+) -> ModelError:
     """Return the error for an HTTP ``status`` of ``who``; a ModelRetryable where another try may help.
 
-    ``retry_after`` is that header's value; only its form in seconds is understood.
+    ``header`` gives what a header of the answer says: of ``retry-after`` its form in seconds is understood.
     """
     said = f" It says: {one_line(' '.join(detail.split()), 1_000).rstrip('.')}." if detail else ""
     if status in _PASSING or status >= 500:
         what = _PASSING.get(status, "failed")
-        pause = _seconds(retry_after)
+        pause = _seconds(header("retry-after"))
         wait = f", and asks to wait {pause:g} s" if pause is not None else ""
         return ModelRetryable(f"{who} {what} (HTTP {status}){wait}.{said}", pause)
     if status in (400, 413, 422) and _TOO_LONG.search(detail):
         found = _LIMIT.search(detail.replace(",", ""))
         return ModelTooLongError(f"{who} finds the prompt too long.{said}", int(found[1] or found[2]) if found else 0)
+    if 300 <= status < 400:
+        to = one_line(header("location") or "nowhere", 200)
+        return ModelError(
+            f"{who} redirects to {to} (HTTP {status}). That is not followed, because your key would go there: "
+            "if it is right, give it as the base URL."
+        )
     remedy = _REMEDIES.get(status, "Another try would give the same answer.")
     return ModelError(f"{who} refused the request (HTTP {status}).{said} {remedy}")
 

@@ -27,7 +27,6 @@ from rails.core.conversation import (
     TextPart,
     ToolSpec,
     Usage,
-    readable,
 )
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, UsageError
@@ -126,14 +125,8 @@ class OpenAIModel(Model):
             return 0
 
     def _answer(self, body: bytes) -> Iterator[Delta]:
-        reading, server = _Reading(self.name, self.max_tokens), self._server()
-        with server.faults_in_words():
-            for event in server.events("/chat/completions", body, "choices"):
-                yield from reading.take(event)
-                if reading.ended:
-                    break
-            answer = readable(reading.answer())
-        yield answer
+        reading = _Reading(self.name, self.max_tokens)
+        return self._server().answer("/chat/completions", body, "choices", reading)
 
     def _server(self) -> ModelServer:
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
@@ -173,7 +166,7 @@ class _Reading:
             if text:
                 self._text.append(text)
                 self._grow(len(text))
-            if any(delta.values()):  # a chunk without text says that the answer goes on
+            if any(value for key, value in delta.items() if key != "role"):  # thoughts and calls: the answer goes on
                 yield TextDelta(text)
             for call in delta.get("tool_calls") or ():
                 self._call(call)

@@ -242,8 +242,75 @@ def test_what_is_not_http_is_one_clear_error(raw, provider):
     sent, url = raw
     for answer in HTTP:
         sent[:] = [answer]
-        found = heard(provider, url)
-        assert isinstance(found, str) or (found.stop_reason, found.message.parts) == ("cut", ()), answer
+        assert isinstance(heard(provider, url), str), answer
+
+
+def status(code, body, *headers):
+    lines = [f"HTTP/1.1 {code} No", *headers, f"Content-Length: {len(body)}", "", body]
+    return "\r\n".join(lines).encode()
+
+
+SAID = {
+    status(404, '{"detail": "Not Found"}'): "(HTTP 404). It says: Not Found. There",
+    status(422, '{"detail": [{"msg": "too few"}]}'): 'It says: [{"msg": "too few"}]. The',
+    status(400, '{"error": {"code": 7}}'): 'It says: {"code": 7}. The',
+    status(400, '["no"]'): 'It says: ["no"]. The',
+    status(405, ""): "(HTTP 405). Another",
+    status(502, "<html><head><title>502 Bad Gateway</title></head></html>"): "It says: 502 Bad Gateway.",
+    status(418, '{"error": "teapot"}'): "It says: teapot. Another",
+    b"SSH-2.0-x\r\n": "answer: ",
+}
+
+
+@pytest.mark.parametrize("provider", WIRES)
+@pytest.mark.parametrize(("answer", "words"), SAID.items(), ids=range(len(SAID)))
+def test_what_a_server_refuses_with_is_told_in_its_own_words(raw, provider, answer, words):
+    sent, url = raw
+    sent[:] = [answer]
+    said = heard(provider, url)
+    assert words in said or (answer[:3] == b"SSH" and "could not be reached" in said)
+
+
+@pytest.mark.parametrize("provider", WIRES)
+@pytest.mark.parametrize("code", [300, 301, 302, 303, 307, 308])
+def test_a_redirect_is_never_followed_and_says_where_to(raw, provider, code):
+    sent, url = raw
+    with StubServer([Reply(PARTS[:1])]) as other:
+        sent[:] = [status(code, "", f"Location: {other.url}/v1/messages")]
+        said = heard(provider, url)
+        assert other.requests == [], "the key went to another host"
+    assert f"redirects to {other.url}/v1/messages (HTTP {code})" in said
+
+
+@pytest.mark.parametrize("provider", WIRES)
+@pytest.mark.parametrize(
+    ("body", "words"),
+    {
+        b"": "ended its answer before anything of it came.",
+        b": alive\n\n": "ended its answer before anything of it came.",
+        b'data: {"detail": "out of memory"}\n\n': 'The last that it sent is “{"detail": "out of memory"}”.',
+        b"data: {\n\n": "sent something that is not its protocol: “{”.",
+        b"data: 7\n\n": "sent something that is not its protocol: “7”.",
+        b"data: \xff\x1b[2J\n\n": "sent something that is not its protocol: “\ufffd\\x1b[2J”.",
+        b"data: " + b"9" * 10_000 + b"\n\n": "sent something that is not its protocol: “999",
+        b'{"model": "m", "done": false}\n{"done": true}\n': "sent something else instead of an answer: “{",
+        b'data: {"error": ["a", "b"]}\n\n': '(HTTP 500). It says: ["a", "b"].',
+    }.items(),
+    ids=range(9),
+)
+def test_an_answer_of_nothing_or_of_something_else_is_a_fault_of_the_server_and_shown(stub, provider, body, words):
+    stub.requests.clear()
+    stub._replies = [Reply(raw=body)]
+    said = heard(provider, stub.url)
+    assert words in said
+    assert len(said) < 400
+
+
+@pytest.mark.parametrize("provider", WIRES)
+def test_an_event_without_data_is_no_event(stub, provider):
+    stub.requests.clear()
+    stub._replies = [Reply(raw=b"data:\n\ndata: \n\n" + stream(whole(provider)).replace(b"\n\n", b"\n\ndata:\n\n"))]
+    assert heard(provider, stub.url).message.parts == (TextPart(PARTS[0]), *PARTS[1:])
 
 
 @pytest.mark.parametrize("provider", WIRES)

@@ -131,9 +131,9 @@ def test_a_lasting_status_is_not(status):
 
 @pytest.mark.parametrize("body", [b"<html>gone</html>", b'{"error": "gone"}', b'{"message": "gone"}', b"[1]", b""])
 def test_any_error_body_gives_a_message(body):
-    from rails.models.http import _error_text
+    from rails.models.http import error_text
 
-    assert "gone" in _error_text(body) or body in (b"[1]", b"")
+    assert "gone" in error_text(body) or body in (b"[1]", b"")
 
 
 def test_silence_and_loss_are_retryable_and_absence_on_this_machine_is_not():
