@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rails.commands import common
+from rails.commands import common, leave
 from rails.commands.run import options as run_options
 from rails.core.errors import EXIT_OK, LogError, ModelError, RailsError, UsageError
 from rails.core.messages import say
@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
     """Talk until the person leaves; return the exit code."""
     from rails.commands.job import run_words
 
+    leave.tell_of_threads()
     talk, code = Talk(options), EXIT_OK
     here = sys.stdin is not None and sys.stdin.isatty()
     if options.resume is None:

@@ -302,9 +302,11 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     if ending.outcome not in ("done", "left"):
         screen.line(f"  {one_line(ending.message.removeprefix(screen.failed).strip(), 1_500)}", style)
     where = _option_for(project)
-    if ending.outcome == "gave_up" and ending.file:
-        screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
-        screen.line(f'  or advise:  ai-rails run --resume {ending.session_id}{where} "what it does not see"', "bold")
+    if ending.outcome == "gave_up":
+        if ending.file:
+            screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
+        advise = f'ai-rails run --resume {ending.session_id}{where} "what it does not see"'
+        screen.line(f"  {'or advise:' if ending.file else 'advise it:'}  {advise}", "bold")
     _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=ending.outcome == "left")
     return EXIT_OF[ending.outcome]
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from rails.core.errors import EXIT_BROKEN
+from rails.core.text import one_line
 
 #: What ends a program from outside: it ends as Ctrl-C ends it, so that nothing is left.
 _ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -39,6 +40,21 @@ def take_interrupts() -> None:
     for number in _ENDS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # else: nohup
             signal.signal(number, interrupted)
+
+
+def tell_of_threads() -> None:
+    """Have what fails in a thread of ours told in one line: whoever waits for the thread has words of its own."""
+    import threading
+
+    def tell(failed: threading.ExceptHookArgs) -> None:
+        if os.environ.get("AI_RAILS_DEBUG"):
+            threading.__excepthook__(failed)
+            return
+        what = one_line(f"{failed.exc_type.__name__}: {failed.exc_value}", 200)
+        with suppress(OSError):
+            print(f"  A part of AI-Rails failed beside the rest, which goes on: {what}", file=sys.stderr)
+
+    threading.excepthook = tell
 
 
 def code_after(by: str) -> int:

@@ -345,7 +345,8 @@ class ProgressScreen:
         self.line(f"  {said} by {one_line(event.by, 60)}{reason}", style)
         if event.by == "headless":
             self.line(
-                "  There is no terminal to ask at. Answer at one, or let your policy file decide: --approve policy.",
+                "  There is no terminal to ask at. Answer at one, or let a rule of your policy file decide, "
+                "with --approve policy.",
                 "dim",
             )
 
@@ -354,7 +355,8 @@ class ProgressScreen:
         self.stage_ms["tools"] += event.duration_ms
         verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
         for change in event.changes or ():
-            self.files[change.path] = change.kind
+            created = self.files.get(change.path) == "create" and change.kind == "modify"
+            self.files[change.path] = "create" if created else change.kind
             self.line(f"  ✅ {verb.get(change.kind, 'Wrote')} {one_line(change.path)}", "green")
         if event.changes:
             return

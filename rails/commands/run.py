@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from rails.commands import leave
 from rails.commands.options import (
     above_zero,
     add_approval,
@@ -90,4 +91,5 @@ def run(options: argparse.Namespace) -> int:
         return candidates.run(options)
     from rails.commands.job import run_words  # it brings the whole pipeline, which help does not need
 
+    leave.tell_of_threads()
     return run_words(options)

@@ -30,7 +30,7 @@ from rails.session.answer_reader import read_whole
 from rails.session.ask_approval import unlisted
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
-from rails.session.compaction import ModelWindow
+from rails.session.compaction import LARGER, ModelWindow
 from rails.session.context_window import Measured, reduced
 from rails.session.deeds import Deeds
 from rails.session.escalation import RUNGS, EscalationStep, Tried
@@ -279,9 +279,10 @@ class AgentLoop:
                 self.window.measured = Measured(thought, turn.answer.usage.prompt_tokens)
                 return turn
             except ModelTooLongError as error:
-                self.context.publish(LlmError(str(error), self.window.tokens > 0, attempt))
-                if not self.window.tokens:
-                    raise
+                again = self.window.tokens > 0 and pause is not None
+                self.context.publish(LlmError(str(error), again, attempt))
+                if not again:
+                    raise ModelError(f"{error} {LARGER}") from error
                 self.window.learn(self.context.model.name, error.limit, thought)
             except ModelRetryable as error:
                 again = pause is not None
@@ -387,22 +388,25 @@ class AgentLoop:
         After an interruption in the middle of this it is done again, and the files are the same.
         """
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
-        tried, files = self.state.tried, self.state.handoffs
-        name = self.context.agent.name
+        left = attempted(self.context.publish, (), "the page for you was written", partial(self._leave, why))
+        page, saved = ("", ()) if isinstance(left, RequestResult) else left
+        self.context.publish(Escalation("a human takes over", "human", why, files=saved))
+        return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=page)
+
+    def _leave(self, why: str) -> tuple[str, tuple[str, ...]]:
+        """Write what the human needs who takes over; return the page's file, and all of them."""
+        tried, files, name = self.state.tried, self.state.handoffs, self.context.agent.name
         answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
-        stronger = self.context.agent.stronger
         page = escalation.for_human(
             tried,
             why,
             session=self._session,
             project=self.state.job.project,
             answer=files.relative(answer) if answer else "",
-            stronger=stronger,
+            stronger=self.context.agent.stronger,
         )
-        page_file = files.write(handoff.next_name(self.step, "human"), page)
-        saved = tuple(file for file in (answer, page_file) if file)
-        self.context.publish(Escalation("a human takes over", "human", why, files=saved))
-        return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
+        file = files.write(handoff.next_name(self.step, "human"), page)
+        return files.relative(file), tuple(filter(None, (answer, file)))
 
     def _oversee(self) -> Steer:
         look = partial(self.state.monitor.look, self.context)

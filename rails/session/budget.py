@@ -6,10 +6,13 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from rails.config.prices import Price, price_of
 from rails.core.conversation import Usage
 from rails.core.text import counted
+
+_MORE: Final = "; what is left goes on with --resume and a larger "
 
 
 @dataclass
@@ -33,7 +36,7 @@ class Attempts:
         for code in set(codes):
             self.counts[code] = self.counts.get(code, 0) + 1
         if words and words == self.last:
-            return "the same failure came back word for word"
+            return f"the same failure ({', '.join(sorted(set(codes)))}) came back word for word"
         self.last = words
         spent = [code for code, count in self.counts.items() if count >= self.most]
         return f"{counted(self.most, 'failed attempt')} ({', '.join(spent)})" if spent else None
@@ -84,11 +87,11 @@ class SessionBudget:
     def spent(self) -> str | None:
         """Say which bound is reached, if one is."""
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
-            return f"the budget of {self.max_tokens} tokens is used up ({self.tokens} used)"
+            return f"the budget of {self.max_tokens} tokens is used up ({self.tokens} used){_MORE}--max-tokens"
         if self.max_seconds is not None and self.time_left() <= 0:
-            return f"the budget of {self.max_seconds:.0f} seconds is used up"
+            return f"the budget of {self.max_seconds:.0f} seconds is used up{_MORE}--max-minutes"
         if self.max_cost is not None and self.unpriced:
             return f"no price is known for {self.unpriced}, so the budget of {self.max_cost:g} (money) cannot be kept"
         if self.max_cost is not None and self.cost >= self.max_cost:
-            return f"the budget of {self.max_cost:g} (money) is used up ({self.cost:.4g} used)"
+            return f"the budget of {self.max_cost:g} (money) is used up ({self.cost:.4g} used){_MORE}--max-cost"
         return None

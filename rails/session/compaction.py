@@ -28,6 +28,8 @@ _ASK: Final = (
     "decided, what you learned of the code (names, places), open findings. Call no tool; answer with the page alone."
 )
 _SUMMARY: Final = "\n\nSummary:\n"
+#: What to do where a conversation does not fit.
+LARGER: Final = "Go on with a model of a larger window (--resume with --model), or begin a new session."
 
 
 @dataclass
@@ -78,7 +80,7 @@ class ModelWindow:
             raise ModelError(
                 f"The conversation takes about {now:,} tokens, and the window of {one_line(context.model.name, 60)} is "
                 f"{self.tokens:,}, of which {room:,} are for it; nothing more of it can be left out. Nothing was sent. "
-                "Go on with a model of a larger window (--resume with --model), or begin a new session."
+                f"{LARGER}"
             )
         return step
 
@@ -157,7 +159,7 @@ def _newest(texts: Sequence[str], chars: int) -> str:
 def _words(messages: Sequence[Message], step: ContextReduced, before: int, after: int) -> str:
     """Say what a step leaves out of what the model is sent."""
     answers = sum(one.role == "assistant" for one in messages[: step.kept_from])
-    told = [f"{counted(answers, 'older answer')}, replaced by one page"] if step.page else []
+    told = [f"{counted(answers, 'older answer')}, replaced by one page"] if step.page and answers else []
     told += ["old results"] if step.results_before else ["results that a later one supersedes"]
     told += ["old thoughts"] if step.thoughts_before else []
     told += ["the middle of the newest results"] if step.newest_chars else []

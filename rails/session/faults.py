@@ -58,15 +58,17 @@ def outcome_of(
 
 
 def fault_event(doing: str, error: BaseException) -> ErrorEvent:
-    """Return the event of a fault of ours, with its traceback."""
+    """Return the event of a fault of ours, with its traceback; a disk's or a system's limit is told as what it is."""
     import traceback
 
-    where = traceback.extract_tb(error.__traceback__)[-1:]
-    place = f" ({where[0].name}, line {where[0].lineno})" if where else ""
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
-    what = f"{type(error).__name__}: {one_line(str(error), 200)}{place}"
-    return ErrorEvent(
-        f"AI-Rails itself failed while {doing}.",
-        f"{what}. The session goes on; the log has the traceback (--debug shows it).",
-        trace="".join(lines)[-_CHARS:],
-    )
+    if isinstance(error, OSError) and error.strerror:
+        file = f"{one_line(str(error.filename), 200)}: " if error.filename else ""
+        said, what = f"Failed while {doing}.", f"{file}{error.strerror}"
+    else:
+        where = traceback.extract_tb(error.__traceback__)[-1:]
+        place = f" ({where[0].name}, line {where[0].lineno})" if where else ""
+        said = f"AI-Rails itself failed while {doing}."
+        what = f"{type(error).__name__}: {one_line(str(error), 200)}".rstrip(": ") + place
+    on = "The session goes on; the log has the traceback (--debug shows it)."
+    return ErrorEvent(said, f"{what}. {on}", trace="".join(lines)[-_CHARS:])

@@ -219,6 +219,16 @@ def empty() -> RequestResult:
     return RequestResult((), "output", f"{text} Send a request, or say why there is nothing to do.")
 
 
+def not_ended(stop: StopReason) -> RequestResult | None:
+    """An answer that ended in order to go on, and asked for nothing; ``None`` for every other end."""
+    told = {
+        "tool_use": "Your answer ended in order to call a tool, and no call arrived. Send it again; "
+        "if there is nothing to call, say so.",
+        "pause_turn": "You paused in the middle of your turn. Go on from there.",
+    }.get(stop)
+    return RequestResult((), "output", f"Human/System Feedback: {told} Nothing was done.") if told else None
+
+
 def output(refusals: Sequence[Refusal]) -> RequestResult:
     """A final answer that lacks what the role's answer must have."""
     lines = ["Human/System Feedback: Your final answer is not in the form that your role must give it."]

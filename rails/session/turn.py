@@ -113,6 +113,10 @@ def _lacking(context: TurnContext, answer: ModelAnswer, messages: Sequence[Messa
     begins = messages is not None and all(map(_is_empty, before))
     if answer.stop_reason != "refusal" and (begins or answer.stop_reason == "tool_use") and _is_empty(answer.message):
         return feedback.empty()
+    unfinished = feedback.not_ended(answer.stop_reason)
+    told = unfinished and messages and unfinished.text in messages[-1].text  # some servers say so of every answer
+    if unfinished and (answer.stop_reason == "pause_turn" or not told):
+        return unfinished
     from rails.agents.output import check_output  # here and below: an answer that only edits waits for less
 
     lacking = check_output(context.agent, answer.message.text)

@@ -5,11 +5,13 @@ import io
 import itertools
 import json
 import os
+import threading
 
 import pytest
 from _pytest.monkeypatch import resolve
 
 from rails.cli import main
+from rails.commands import leave
 from rails.log.reader import verify
 from rails.sandbox import probe
 
@@ -202,3 +204,20 @@ def test_a_log_whose_disk_is_full_says_how_the_session_goes_on(project, said, mo
     assert f"Once that is mended: ai-rails run --resume {session}" in text
     assert not (project / "b.txt").exists()
     assert said("run", "--resume", session)[0] == 0
+
+
+@pytest.mark.parametrize(("debug", "shown"), [("", "which goes on: RuntimeError: no luck\n"), ("1", "Traceback")])
+def test_what_fails_in_a_thread_of_ours_is_one_line_and_no_traceback(capsys, monkeypatch, debug, shown):
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.setenv("AI_RAILS_DEBUG", debug)
+    leave.tell_of_threads()
+
+    def fail():
+        raise RuntimeError("no luck")
+
+    one = threading.Thread(target=fail)
+    one.start()
+    one.join()
+    said = capsys.readouterr().err
+    assert shown in said
+    assert debug or len(said.splitlines()) == 1

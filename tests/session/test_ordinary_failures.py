@@ -9,7 +9,7 @@ import pytest
 
 from rails.approval.decision import Decision
 from rails.cli import main
-from rails.core.errors import LogError
+from rails.core.errors import LogError, UsageError
 from rails.core.events.session import ErrorEvent
 from rails.edits import safe_files
 from rails.log.reader import sessions, verify
@@ -191,3 +191,27 @@ def test_a_log_that_fails_right_after_a_command_says_that_it_ran(project, monkey
     body = {"type": "tool_request", "tool_name": "count", "parameters": {}, "explanation": "because"}
     with pytest.raises(LogError, match=r"No tool runs without it\. count had run before that\.$"):
         project(f"```json\n{json.dumps(body)}\n```\n", approvals=["approve"])
+
+
+def test_a_disk_that_takes_no_page_for_the_human_is_told_and_the_session_ends_as_it_would(work, monkeypatch):
+    def full(*_words):
+        raise UsageError("01_coder_answer.md cannot be written: No space left on device.")
+
+    monkeypatch.setattr("rails.session.handoffs.Handoffs.write", full)
+    done = work(read("missing.txt"), read("missing.txt"))
+    assert (done.ending.outcome, done.ending.file) == ("gave_up", "")
+    assert "No space left on device" in done.events("ERROR")[-1]["error"]
+    assert done.events("ESCALATION")[-1]["rung"] == "human"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.EACCES, errno.EIO, errno.EROFS])
+def test_what_the_system_refuses_is_told_as_what_it_is_and_not_as_a_fault_of_ours(work, monkeypatch, number):
+    def refused(*_words, **_more):
+        raise OSError(number, os.strerror(number), "/some/file")
+
+    monkeypatch.setattr("rails.tools.runners.dispatch.run_request", refused)
+    done = work(read("a.txt"), "I see.")
+    (told,) = [event for event in done.events("ERROR") if "read_file" in event.get("message", "") or event["error"]]
+    assert f"/some/file: {os.strerror(number)}" in told["error"]
+    assert "OSError" in told["trace"]
+    assert not any("itself failed" in record.message for record in done.records)

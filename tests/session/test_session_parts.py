@@ -34,7 +34,7 @@ def test_c8_08_every_kind_of_failure_has_a_budget_of_its_own():
 def test_c8_10_the_same_failure_word_for_word_ends_early():
     budget = Attempts(5)
     assert budget.spend(["edit"], "not found") is None
-    assert budget.spend(["edit"], "not found") == "the same failure came back word for word"
+    assert budget.spend(["edit"], "not found") == "the same failure (edit) came back word for word"
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,9 @@ def test_the_first_bound_that_is_reached_is_named():
     assert totals.cost == pytest.approx((120 * 10 + 50 * 100 + 30 * 1) / 1_000_000)
     assert totals.spent() is None
     totals.use(usage, "m")
-    assert totals.spent() == "the budget of 0.01 (money) is used up (0.01246 used)"
-    assert SessionBudget(max_tokens=0).spent() == "the budget of 0 tokens is used up (0 used)"
+    on = "; what is left goes on with --resume and a larger --max-"
+    assert totals.spent() == f"the budget of 0.01 (money) is used up (0.01246 used){on}cost"
+    assert SessionBudget(max_tokens=0).spent() == f"the budget of 0 tokens is used up (0 used){on}tokens"
 
 
 def test_a_money_budget_over_an_unknown_price_stops_instead_of_guessing():

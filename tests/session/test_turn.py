@@ -6,7 +6,7 @@ import traceback
 import pytest
 
 from rails.core.conversation import Message, ModelAnswer, NativeCall, TextPart, Usage
-from rails.core.errors import ModelError, ModelRetryable
+from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 
 
 def request(tool, parameters, explanation="because"):
@@ -90,6 +90,15 @@ def test_c8_02_a_refused_call_is_never_executed(work):
     done = work(*[request("write_file", {"file_path": "b.txt", "content": 5, "n": n}) for n in range(3)])
     assert done.events("EXECUTION_STARTED") == []
     assert done.ending.outcome == "gave_up"
+
+
+@pytest.mark.parametrize("limit", [0, 200_000])
+def test_a_server_that_finds_every_prompt_too_long_is_asked_a_few_times_and_then_named(work, limit):
+    done = work(*[ModelTooLongError("It finds the prompt too long.", limit)] * 9)
+    assert done.ending.outcome == "model_failed"
+    assert "larger window" in done.ending.message
+    assert "--resume" in done.ending.message
+    assert 0 < len(done.model.asked) < 9
 
 
 def test_a_passing_fault_of_the_model_is_tried_again_and_told(work):

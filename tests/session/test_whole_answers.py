@@ -90,3 +90,21 @@ def test_an_empty_answer_is_no_work_that_is_done(work, before, stop):
 def test_after_work_a_last_answer_may_be_empty(work):
     (work.project / "a.txt").write_text("word\n", "utf-8")
     assert work(READ, stopped("end_turn")).ending.outcome == "done"
+
+
+def test_a_call_that_was_announced_and_never_came_is_told_once_and_is_no_work_that_is_done(work):
+    lost = stopped("tool_use", "I write the file now.")
+    done = work(lost, WRITE, "Done.", approvals=["approve"])
+    assert done.ending.outcome == "done"
+    assert "no call arrived" in done.told[0]
+    assert (work.project / "b.txt").exists()
+    always = work(stopped("tool_use", "I looked."), stopped("tool_use", "There is nothing to do."))
+    assert (always.ending.outcome, len(always.told)) == ("done", 1), "some servers say so of every answer"
+
+
+def test_a_pause_is_no_end(work):
+    paused = [stopped("pause_turn", f"Part {number}.") for number in range(2)]
+    done = work(*paused, "Done.")
+    assert done.ending.outcome == "done"
+    assert ["Go on from there" in text for text in done.told] == [True, True]
+    assert work(*[stopped("pause_turn", "Part.")] * 2).ending.outcome == "gave_up"
