@@ -309,7 +309,8 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
         settled = settle_quotes(block.body, tools, sure=repaired.code != "syntax")
         if isinstance(settled, ParsedJson):
             return _from_value(settled, block, tools)
-        repaired = JsonFault("ambiguous", settled.message, repaired.offset) if settled.code == "ambiguous" else repaired
+        if settled.code == "ambiguous" and repaired.code == "inner_quotes":
+            repaired = JsonFault("ambiguous", repaired.message, repaired.offset)
     if not block.dialect and not is_call(block.body, progress, tools):
         return [Ignored(block.start, block.end, BROKEN)]
     if not block.closed:
@@ -320,15 +321,16 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
 def _refused(
     fault: JsonFault, repaired: JsonFault, block: JsonBlock, progress: JsonProgress, tools: ToolSchemas
 ) -> Refusal:
-    from rails.parsing.remedies import fault_in_words, remedy
+    from rails.parsing.remedies import fault_in_words, named, remedy
 
+    repaired = named(block.body, repaired)
     told = f"Tool call JSON is malformed: {block.explain(fault)}."
     reason = fault_in_words(block.body, repaired, block.first)
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
     tool = first[1] if (first := _FIRST_CALL.match(block.body)) else progress.tool
-    hint = remedy(repaired, tool, (*progress.keys, *progress.found), tools, progress.path)
+    hint = remedy(block.body, repaired, tool, progress, tools)
     return Refusal(code, told + second, hint, at, min(at + 1, block.end))
 
 
@@ -342,7 +344,7 @@ def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> 
     message = f"Tool call JSON is malformed, so that its end is not certain: {block.explain(fault)}."
     if isinstance(repaired, JsonFault):
         message += f" L{fault_in_words(block.body, repaired, block.first)[1:]}."
-    hint = remedy(JsonFault("unclosed_string", fault.message), progress.tool, progress.keys, tools, progress.path)
+    hint = remedy(block.body, JsonFault("unclosed_string", fault.message), progress.tool, progress, tools)
     return Refusal("unclosed_string", message, hint, block.offset + fault.offset, block.end)
 
 
@@ -350,7 +352,7 @@ def is_call(body: str, progress: JsonProgress, tools: ToolSchemas) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in progress.keys or progress.found.get("type") == "tool_request" or _S4_MARK.search(body):
         return True
-    if names_tool(body, tools) or "&quot;tool&quot;" in body:
+    if names_tool(body, tools) or "tool&quot;" in body or "tool_name&quot;" in body:
         return True
     found = _TOOL_KEY.search(body)
     return bool(found) and (progress.suspicious or not progress.keys or bool(progress.quote))

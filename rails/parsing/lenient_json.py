@@ -20,7 +20,7 @@ _BARE_KEY: Final = lazy(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
 _STRUCTURE: Final = lazy(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
 _COMPLETE_KEY: Final = lazy(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
 #: The first member of a block whose outer braces were lost, and the one that makes it a call.
-_NO_BRACE: Final = lazy(r"(?:([\"'“]))?[A-Za-z_][\w-]{0,80}(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
+_NO_BRACE: Final = lazy(r"(?:([\"'“]))?([A-Za-z_][\w-]{0,80})(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
 _NAMES_TOOL: Final = lazy(
     r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”](?:\s*(?:,|\Z)|[ \t\r]*\n)"
 )
@@ -105,7 +105,8 @@ class LenientReader(Tokens):
         start = self.pos
         if self.text[start : start + 1] in ("{", "["):
             return
-        if self.closers and _NO_BRACE.match(self.text, start) and _NAMES_TOOL.search(self.text[start:]):
+        member = _NO_BRACE.match(self.text, start) if self.closers else None
+        if member and self._is_member(member) and _NAMES_TOOL.search(self.text[start:]):
             self.note("missing_braces", start, "", "{")
             self.stack.append({})
             self.keys.append("")
@@ -119,6 +120,10 @@ class LenientReader(Tokens):
             raise Stop("syntax", "the block does not start with a JSON object", start)
         self.note("leading_text", start, before, "")
         self.pos = found.start()
+
+    def _is_member(self, found: re.Match[str]) -> bool:
+        """Return whether a name before a colon begins a member, and not a remark before the block: ``tool_call: {``."""
+        return found[0][-1] not in "{[" or found[2] in self.known()
 
     # -- steps: each reads one thing and returns the next step --------------------------------------
 

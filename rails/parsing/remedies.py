@@ -12,34 +12,39 @@ from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import PATH_KEYS
 from rails.data_formats.strict_json import JsonFault
 from rails.json_schema import quick_check
+from rails.parsing.json_progress import JsonProgress
 from rails.parsing.results import ToolSchemas
 
 _AGAIN: Final = "Correct the JSON and send the whole block again."
 #: What to do about a fault, by its code.
 _REMEDIES: Final[Mapping[str, str]] = {
     "inner_quotes": 'Write \\" for every quotation mark inside a string, " at its end, and then a comma or a bracket.',
-    "ambiguous": 'Write \\" for every quotation mark inside a string, and \\n for every line end.',
+    "ambiguous": 'Write \\" for every quotation mark inside a string, " at its end, and then a comma or a bracket.',
     "unclosed_string": 'Close the string with ", and write \\" for every quotation mark inside it.',
     "mixed_escapes": "Write every backslash of the text twice, and line ends as \\n.",
     "ambiguous_escape": "Write \\\\ for a backslash of the text, \\n for a line end, and straight quotation marks.",
     "duplicate_key": "Send each key once.",
-    "elision": "Send the whole text; leave nothing out.",
     "extra_data": "Send one JSON object in the block and nothing behind it.",
     "surrogate": "Write the character itself instead of its escape.",
     "number": "Send a number of fewer digits, or a text.",
 }
-#: What to do about a fault, by words of its message (a pattern), which come before its code.
+#: What to do about a fault, by a pattern of its code and message; they come before its code alone.
 _BY_WORDS: Final[Mapping[str, str]] = {
+    "^elision": "Send the whole text; leave nothing out.",
+    "^not_a_number": "Write a plain number, or null.",
+    "^cut": "Close every { and [ in its own place, and write no comma before that.",
     "expecting ':'": 'Write every member as "key": value, and \\" for every quotation mark inside a string.',
     "of a key": "Write keys and names without backslashes.",
     "expecting a key": "Write every key in double quotes, and nothing but members between { and }.",
-    "expecting a value": "Write a value behind every colon, and none of them twice.",
-    "does not start with": "Begin the block with { and write nothing before it.",
-    "a comma seems": "Write the comma behind the closing quotation mark.",
+    "expecting a value": "Write a value behind every colon, and one comma between two values.",
+    "^syntax: expecting ',' or": "Write one comma between two members, and nothing else behind a value but a bracket.",
+    "does not start with|no JSON object": "Begin the block with { and write nothing before it.",
+    "a comma seems": "Write a comma behind the closing quotation mark, and none before it that the text has not.",
+    "a comment seems": "Leave all comments out.",
     "a string between": 'Write the text in double quotes, with \\" and \\n.',
     r"missing brackets|bracket is missing|expecting '[]}]": "Close every { and [ in its own place.",
-    "some quotes of the block": "Send the block itself, not a text that holds it.",
-    "is not a JSON value": "Write every text in double quotes, with nothing before it or around it.",
+    "(?:quotes|marks) of the block": "Send the block itself, not a text that holds it.",
+    "is not a JSON value": "Write every text in double quotes, and behind it only a comma or a bracket.",
 }
 #: What several edits of one call stand under.
 _EDITS: Final = frozenset({"edits", "replacements"})
@@ -47,34 +52,64 @@ _EDITS: Final = frozenset({"edits", "replacements"})
 _COMPARED: Final = frozenset({"old_content"})
 _LINE_ENDS: Final = "The line ends beside the tags are no part of a text: if it ends in one, leave a line empty there."
 _WORD: Final = lazy(r"\s?\S{1,16}")
+_ENDED_EARLY: Final = 'a " inside the string is not escaped'
+#: What can stand between a string that ended too early and the place where that is seen.
+_BEHIND_TORN: Final = lazy(r"\s*,?\s*")
 _STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 #: Faults that a form without escaping would not have.
 _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mixed_escapes", "ambiguous_escape"})
 
 
+def named(body: str, fault: JsonFault) -> JsonFault:
+    """Return the fault as what caused it: where it stands at \\", a string has ended before that too early."""
+    if not body.startswith('\\"', fault.offset) or fault.code not in ("syntax", "inner_quotes"):
+        return fault
+    if '"' not in body[: fault.offset]:
+        return JsonFault("mixed_escaping", "some quotes of the block are escaped and some are not", fault.offset)
+    return JsonFault("inner_quotes", f"{_ENDED_EARLY}, before {_found(body, fault.offset)}", fault.offset)
+
+
 def fault_in_words(body: str, fault: JsonFault, first: tuple[int, int]) -> str:
     """Return place and cause of a fault that no repair could help. ``first``: where in the answer ``body`` begins."""
     line, column = line_column(body, fault.offset, first)
-    next_word = _WORD.match(body, fault.offset)
-    found = f"'{printable(next_word[0].strip())}'" if next_word else "the end"
+    found = _found(body, fault.offset)
     words = fault.message
-    if fault.code == "inner_quotes" and words.startswith("expecting ',' or"):
-        words = f'a " inside the string is not escaped, or its own end or a comma is missing, before {found}'
-        for last in [*_STRING.finditer(body, 0, fault.offset)][-1:]:
-            if not body[last.end() : fault.offset].strip():
-                words += " (the string begins at line {}, column {})".format(*line_column(body, last.start(), first))
+    if fault.code in ("inner_quotes", "ambiguous") and words.startswith("expecting ',' or"):
+        words = f"{_ENDED_EARLY}, or its own end or a comma is missing, before {found}"
     elif words.startswith("expecting") and "found" not in words:
         words += f", found {found}"
+    string = _string_before(body, fault)
+    if string >= 0:
+        words += "" if _ENDED_EARLY in words else f"; or {_ENDED_EARLY}"
+        words += " (the string begins at line {}, column {})".format(*line_column(body, string, first))
     return f"line {line}, column {column}: {words}"
 
 
-def remedy(fault: JsonFault, tool: str, keys: Iterable[str], tools: ToolSchemas, path: str = "") -> str:
+def _found(body: str, at: int) -> str:
+    next_word = _WORD.match(body, at)
+    return f"'{printable(next_word[0].strip())}'" if next_word else "the end"
+
+
+def _string_before(body: str, fault: JsonFault) -> int:
+    """Return where the string begins that a fault of structure stands behind, so that it may be torn; -1 for none."""
+    structural = fault.message.startswith(("expecting", _ENDED_EARLY)) or "is not a JSON value" in fault.message
+    if not structural or not body[fault.offset :].strip():
+        return -1
+    last = next(iter([*_STRING.finditer(body, 0, fault.offset)][-1:]), None)
+    return last.start() if last and _BEHIND_TORN.fullmatch(body, last.end(), fault.offset) else -1
+
+
+def remedy(body: str, fault: JsonFault, tool: str, progress: JsonProgress, tools: ToolSchemas) -> str:
     """Return what to do about a fault, with the block's own tool and keys in a form that needs no escaping."""
-    own = (said for words, said in _BY_WORDS.items() if re.search(words, fault.message))
+    own = (said for words, said in _BY_WORDS.items() if re.search(words, f"{fault.code}: {fault.message}"))
     words = next(own, _REMEDIES.get(fault.code, ""))
+    torn = fault.code in _OF_TEXT or _string_before(body, fault) >= 0
+    if torn and fault.code not in _OF_TEXT and '\\"' not in words:
+        words += ' Write \\" for every quotation mark inside a string.'
     hint = f"{words} {_AGAIN}" if words else _AGAIN
-    of_text = fault.code in _OF_TEXT or "a string between" in fault.message
-    form = _plain_form(tool, keys, tools, path) if of_text and "brackets" not in fault.message else ""
+    of_text = torn or "a string between" in fault.message
+    keys = (*progress.keys, *progress.found)
+    form = _plain_form(tool, keys, tools, progress.path) if of_text and "brackets" not in fault.message else ""
     return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
 
 

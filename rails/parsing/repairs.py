@@ -8,8 +8,8 @@ quoted. The tiers:
                         bare keys, Python literals, quote style, extra closers, text before and after
     B  inside strings   raw control characters; an unknown escape keeps its backslash
     C  closers          missing } and ] at the end, when the caller knows that nothing was cut off
-    D  whole block      escaped once more, or sent as one JSON string; full-width marks (``：，｛｝［］＂``) between
-                        strings, where the block is JSON without another fault once they are plain
+    D  whole block      escaped once more, as entities or as one JSON string; full-width marks (``：，｛｝［］＂``) or
+                        doubled braces between strings, where the block is JSON once they are plain
 
 Refused: elisions, placeholders, expressions, joined strings, strings that mix unknown escapes with
 escapes that mean something (Windows paths), unclosed strings, a second value for a key.
@@ -28,15 +28,22 @@ from rails.core.tool_request import Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
 from rails.parsing.lenient_json import KnownNames, LenientReader
 from rails.parsing.lenient_tokens import CONFIDENCE, Stop
+from rails.parsing.text_values import entities
 
 #: One character of a text, as it is written in JSON.
-_CHARACTER: Final = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\?.", re.S)
+_CHARACTER: Final = lazy(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\?.", re.S)
+#: The same of a text whose marks are entities.
+_ENTITY_OR_CHARACTER: Final = lazy(r"&#?\w{2,8};|.", re.S)
 #: Full-width marks that a block can have for its own.
 WIDE: Final = str.maketrans("：，、｛｝［］", ":,,{}[]")
-_WIDE_MARK: Final = lazy("[：，、｛｝［］＂]")
 #: A string, in plain, curly or full-width quotation marks; or a mark that is not closed by its like.
 _STRING: Final = lazy(r'("(?:[^"\\]|\\.)*")|(?:＂|(“))((?:[^＂“”"\\]|\\.)*)(?(2)”|＂)|["＂“”]', re.S)
-_ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
+_ESCAPED_BLOCK: Final = lazy(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
+_ENTITY_BLOCK: Final = lazy(r"[\s\ufeff]*[{\[][\s{\[]*&(?:quot|#34|#[xX]22);")
+#: What shows that not all marks of a text were made entities.
+_NO_ENTITY: Final = lazy(r"[\"<]|&(?!(?:lt|gt|quot|apos|amp|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
+#: One of them is in every block that the marks between its strings alone keep from being JSON.
+_ODD_MARK: Final = lazy(r"[：，、｛｝［］＂]|\A\s*\{\{")
 
 
 def repair(
@@ -56,26 +63,46 @@ def repair(
             return _inside(outer, text, known, doubts)
         return _checked(LenientReader(text, known, closers, doubts).read(), text)
     except Stop as stop:
-        return _narrowed(text) or stop.fault
+        return _with_plain_marks(text) or stop.fault
 
 
-def _narrowed(text: str) -> ParsedJson | None:
-    """Return the block as it is once the full-width marks between its strings are plain; None if that is no JSON."""
-    if not _WIDE_MARK.search(text):
+def _with_plain_marks(text: str) -> ParsedJson | None:
+    """Return the block as it is once the marks between its strings are plain ones, each once; None if that is no JSON.
+
+    Doubled braces stay doubtful where those in the strings may be doubled as well.
+    """
+    if not _ODD_MARK.search(text):
         return None
-    pieces, pos = list[str](), 0
+    between, strings, pos = list[str](), list[str](), 0
     for string in _STRING.finditer(text):
         plain, _, inner = string.groups()
         if plain is None and inner is None:
             return None  # where its string ends is not known, so neither is which marks are content
-        pieces += [text[pos : string.start()].translate(WIDE), plain or f'"{inner}"']
+        between.append(text[pos : string.start()].translate(WIDE))
+        strings.append(plain or f'"{inner}"')
         pos = string.end()
-    narrow = "".join([*pieces, text[pos:].translate(WIDE)])
-    found = parse_strict(narrow)
+    if not strings:
+        return None
+    between.append(text[pos:].translate(WIDE))
+    name = "wide_marks"
+    if re.match(r"\s*\{\{", between[0]):
+        name, between = "doubled_braces", _braces_once(between)
+        runs = re.findall(r"\{+|\}+", "".join(strings))
+        if runs and all(len(run) % 2 == 0 for run in runs):
+            return None
+    plain_text = "".join(one for pair in zip(between, [*strings, ""], strict=True) for one in pair)
+    found = parse_strict(plain_text)
     if not isinstance(found, ParsedJson):
         return None
-    at = next(at for at, (old, new) in enumerate(zip(text, narrow, strict=True)) if old != new)
-    return found._replace(repairs=(Repair("wide_marks", at, text[at], narrow[at], CONFIDENCE["wide_marks"]),))
+    at = next(at for at, (old, new) in enumerate(zip(text, plain_text, strict=False)) if old != new)
+    return found._replace(repairs=(Repair(name, at, text[at], plain_text[at], CONFIDENCE[name]),))
+
+
+def _braces_once(between: list[str]) -> list[str]:
+    """Return the stretches between strings with every brace once, or without the outermost pair if only that is two."""
+    if all(len(run) % 2 == 0 for one in between for run in re.findall(r"\{+|\}+", one)):
+        return [re.sub(r"([{}])\1", r"\1", one) for one in between]
+    return [between[0].replace("{", "", 1), *between[1:-1], re.sub(r"\}(?=[^}]*\Z)", "", between[-1])]
 
 
 def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
@@ -87,9 +114,13 @@ def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
 
 
 def _escaped_once_more(text: str) -> str | None:
-    """Return the inner text of a block whose every quote is escaped, or that is one JSON string (tier D)."""
-    if _ESCAPED_BLOCK.match(text):
-        body = text.strip()
+    """Return the inner text of a block whose marks are all escaped or entities, or that is one JSON string (tier D)."""
+    body = text.strip(" \t\n\r\ufeff")
+    if _ENTITY_BLOCK.match(body):
+        if _NO_ENTITY.search(body):
+            raise Stop("mixed_escaping", "some marks of the block are entities and some are not", text.find("&"))
+        return entities(body)
+    if _ESCAPED_BLOCK.match(body):
         if re.search(r'(?<!\\)(?:\\\\)*"', body):
             raise Stop("mixed_escaping", "some quotes of the block are escaped and some are not", text.find('"'))
         try:
@@ -97,10 +128,7 @@ def _escaped_once_more(text: str) -> str | None:
         except ValueError as error:
             raise Stop("mixed_escaping", f"the escaped block cannot be unescaped ({error})", 0) from error
         return inner
-    stripped = text.strip()
-    if stripped[:1] != '"' or '\\"' not in stripped[:200]:
-        return None
-    outer = parse_strict(stripped)
+    outer = parse_strict(body) if body[:1] == '"' else None
     inner_text = outer.value if isinstance(outer, ParsedJson) else None
     return inner_text if isinstance(inner_text, str) and inner_text.lstrip()[:1] in ("{", "[") else None
 
@@ -113,7 +141,8 @@ def _inside(inner: str, text: str, known: KnownNames, doubts: bool) -> ParsedJso
         try:
             parsed = _checked(LenientReader(inner, known, closers=False, doubts=doubts).read(), inner)
         except Stop as stop:
-            begin = len(text) - len(text.lstrip()) + (text.lstrip()[0] == '"')
-            before = list(islice(_CHARACTER.finditer(text, begin), stop.fault.offset))
+            begin = re.compile(r'[\s\ufeff]*"?').match(text).end()  # type: ignore[union-attr]
+            units = _ENTITY_OR_CHARACTER if _ENTITY_BLOCK.match(text) else _CHARACTER
+            before = list(islice(units.finditer(text, begin), stop.fault.offset))
             return JsonFault(stop.fault.code, stop.fault.message, before[-1].end() if before else begin)
     return parsed if isinstance(parsed, JsonFault) else parsed._replace(repairs=(note, *parsed.repairs))

@@ -367,8 +367,8 @@ REFUSALS = {
         ("syntax", 38, 39, "It cannot be repaired safely: line 2, column 31: 'oops' is not a JSON value."),
     ),
     "marks that are written as entities": (
-        "{&quot;tool&quot;: &quot;read_file&quot;}",
-        ("syntax", 9, 10, "Tool call JSON is malformed: Expecting property name enclosed in double quotes at line 2"),
+        '{&quot;tool&quot;: "read_file"}',
+        ("mixed_escaping", 9, 10, "line 2, column 2: some marks of the block are entities and some are not."),
     ),
     "a key that lost its marks": (
         "{tool read_file path a}",

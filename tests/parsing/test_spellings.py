@@ -1,5 +1,6 @@
 """The ways in which models spell a fence, an XML call or a whole answer, and what stays a mere mention."""
 
+import html
 import json
 
 import pytest
@@ -106,13 +107,55 @@ def test_an_unknown_parameter_in_an_xml_call_is_named():
 
 @pytest.mark.parametrize(
     "body",
-    [CALL.replace('"', "&quot;"), CALL.replace(": ", "= "), "const call = " + CALL,
+    [CALL.replace('"', "&quot;", 3), CALL.replace(": ", "= "), "const call = " + CALL,
      CALL.replace("{", "｛").replace("write_file", 'write"_"file')],
 )  # fmt: skip
 def test_what_only_looks_like_json_is_refused_with_a_reason(body):
     requests, found = calls(fence(body))
     assert not requests
     assert found.refusals
+
+
+CODE = 'if a < b && c > "d":\n    x = f"{{y}}"\n'
+MEMBERS = {"path": "a.py", "content": CODE}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"tool": "write_file", "arguments": MEMBERS},
+        {"tool": "write_file", **MEMBERS},
+        {"type": "tool_request", "tool_name": "write_file", "parameters": MEMBERS},
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_block_whose_marks_are_entities_is_the_block_that_they_stand_for(frame, indent):
+    block = json.dumps(frame, indent=indent)
+    requests, found = calls(fence(html.escape(block)))
+    assert requests == [("write_file", MEMBERS)]
+    assert [note.name for note in found.requests[0].repairs] == ["double_encoded"]
+    for mixed in (html.escape(block).replace("&lt;", "<"), html.escape(block).replace("&quot;", '"', 1)):
+        requests, found = calls(fence(mixed))
+        assert not requests
+        assert found.refusals
+
+
+@pytest.mark.parametrize(("text", "reads"), [("a", True), ("{a}", True), ("{{a}}", False), ("}}", False)])
+def test_doubled_braces_are_plain_ones_unless_a_text_may_be_doubled_too(text, reads):
+    call = {"tool": "write_file", "arguments": {"path": "a.vue", "content": text}}
+    outer, inner = json.dumps(call).split(json.dumps(text))
+    all_doubled = outer.replace("{", "{{") + json.dumps(text) + inner.replace("}", "}}")
+    outermost = "{" + json.dumps(call) + "}"
+    for block in (all_doubled, outermost, outermost.replace("}}}", "}}\n}")):
+        requests, found = calls(fence(block))
+        assert requests == ([("write_file", call["arguments"])] if reads else [])
+        assert found.requests or found.refusals
+
+
+@pytest.mark.parametrize("before", ["tool_call:\n", "Call: ", "tool_calls:\n["])
+def test_a_label_before_the_block_is_no_member_of_it(before):
+    requests, _ = calls(fence(before + CALL + ("]" if "[" in before else "")))
+    assert requests == [("write_file", {"path": "a.py", "content": "x = 1\n"})]
 
 
 @pytest.mark.parametrize("end", range(len(fence(CALL)) - len(CALL) - 5, len(CALL) + 8))
