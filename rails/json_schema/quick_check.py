@@ -189,6 +189,8 @@ def _fits_array(schema: Mapping[str, Json], value: list[Json], depth: int) -> bo
         return False
     if not isinstance(items, Mapping | bool):
         return True
+    first = schema.get("prefixItems")
+    value = value[len(first) :] if isinstance(first, list) else value
     flat = _flat(items)
     if flat is None or depth >= _DEPTH:
         return all(fits(items, item, depth + 1) for item in value)

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.json_schema.quick_check import surely_fits
+from rails.json_schema.quick_check import fits, surely_fits
 from rails.json_schema.validator import faults
 from rails.session.project import registry_of
 
@@ -29,3 +30,10 @@ def test_an_ordinary_edit_surely_fits():
     assert surely_fits(SHIPPED["insert_lines"], {"file_path": "a.py", "line": 1, "text": "b"})
     assert not surely_fits(SHIPPED["edit_file"], {"file_path": "a.py", "old_string": "", "new_string": "b"})
     assert not surely_fits(SHIPPED["insert_lines"], {"file_path": "a.py", "line": True, "text": "b"})
+
+
+@pytest.mark.parametrize("items", [False, {"type": "object"}])
+def test_items_are_those_behind_the_first_ones_that_have_a_schema_of_their_own(items):
+    schema = {"prefixItems": [{"type": "string"}], "items": items}
+    assert fits(schema, ["a"])
+    assert not fits(schema, ["a", "b"])
