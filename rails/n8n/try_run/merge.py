@@ -37,11 +37,8 @@ def _chosen(context: NodeContext, inputs: Outputs) -> list[Item]:
     output = context.parameter("output", 0, "specifiedInput" if context.version >= 3 else "input1")
     if output == "empty":
         return [Item({}, [item for one in inputs for item in one])]
-    number = (
-        context.parameter("useDataOfInput", 0, 1)
-        if output == "specifiedInput"
-        else to_text(output).removeprefix("input")
-    )
+    named = to_text(output).removeprefix("input")
+    number = context.parameter("useDataOfInput", 0, 1) if output == "specifiedInput" else named
     return [item.again() for item in inputs[int(values.to_number(number)) - 1]]
 
 
@@ -74,34 +71,23 @@ class _Together:
         return Item(made, dict.fromkeys(parents))
 
     def _add(self, made: dict[str, Value], new: dict[str, Value]) -> None:
+        keeps_full = self._clash.get("overrideEmpty") is True
+        is_deep = self._clash.get("mergeMode") != "shallowMerge"
         for key, value in new.items():
-            if (
-                value in (None, UNDEFINED, "")
-                and not values.is_numeric(value)
-                and self._clash.get("overrideEmpty") is True
-            ):
+            if keeps_full and value in (None, UNDEFINED, "") and not values.is_numeric(value):
                 made.setdefault(key, value)
-            elif (
-                isinstance(value, dict)
-                and isinstance(made.get(key), dict)
-                and self._clash.get("mergeMode") != "shallowMerge"
-            ):
+            elif is_deep and isinstance(value, dict) and isinstance(made.get(key), dict):
                 made[key] = dict(made[key])
                 self._add(made[key], value)
-            elif (
-                isinstance(value, list)
-                and isinstance(made.get(key), list)
-                and self._clash.get("mergeMode") != "shallowMerge"
-            ):
+            elif is_deep and isinstance(value, list) and isinstance(made.get(key), list):
                 made[key] = [*value, *made[key][len(value) :]]
             else:
                 made[key] = value
 
     def by_position(self, inputs: Outputs) -> list[Item]:
         resolve = to_text(self._resolve or "")
-        preferred = (
-            int(resolve.removeprefix("preferInput")) - 1 if resolve.startswith("preferInput") else len(inputs) - 1
-        )
+        number = resolve.removeprefix("preferInput") if resolve.startswith("preferInput") else len(inputs)
+        preferred = int(number) - 1
         sides = [self.suffixed(one, number) for number, one in enumerate(inputs, 1)]
         count = (max if self._context.option("includeUnpaired", False) is True else min)(map(len, sides))
         order = [*sides, sides[preferred]]
@@ -123,12 +109,10 @@ class _Together:
             return [item.again() for item in [*first, *second]]
         pairs, alone1, alone2 = self._matched(first, second)
         if join == "keepNonMatches":
-            sourced = [
-                Item({**item.json, "_source": side}, (item,))
-                for side, one in (("input1", alone1), ("input2", alone2))
-                for item in one
-            ]
-            return sourced if out == "both" else [item.again() for item in (alone1 if out == "input1" else alone2)]
+            if out != "both":
+                return [item.again() for item in (alone1 if out == "input1" else alone2)]
+            both = (("input1", alone1), ("input2", alone2))
+            return [Item({**item.json, "_source": side}, (item,)) for side, one in both for item in one]
         if join in {"enrichInput1", "enrichInput2"}:
             number, rest = (1, alone1) if join == "enrichInput1" else (2, alone2)
             return [*self._joined(pairs, prefer_first=number == 2), *(i.again() for i in self.suffixed(rest, number))]
