@@ -76,11 +76,8 @@ def _solve_with(**same: Any) -> Callable[[Any, Any], Awaitable[Any]]:  # noqa: A
 def _score_with() -> Callable[[Any, Any], Awaitable[Any]]:
     async def score(state: Any, _target: Any) -> Any:  # noqa: ANN401 - Inspect's types
         result = state.metadata[RESULT]
-        said = [
-            result["verdict"],
-            *result["findings"],
-            *(word for check in result["checks"] for word in check["words"]),
-        ]
+        words = (word for check in result["checks"] for word in check["words"])
+        said = [result["verdict"], *result["findings"], *words]
         value = _scorer.CORRECT if result["passed"] else _scorer.INCORRECT
         return _scorer.Score(value=value, answer=result["diff"], explanation="\n".join(said), metadata=result)
 

@@ -132,11 +132,9 @@ def _sandbox() -> Probe:
     from rails.sandbox.probe import label
 
     found = label(fresh=True)
-    advice = (
-        f"A stronger sandbox is not available: {found.why}."
-        if found.why and found.level
-        else found.why and f"{found.why}."
-    )
+    advice = found.why and f"{found.why}."
+    if found.level and advice:
+        advice = f"A stronger sandbox is not available: {advice}"
     return Probe("sandbox", "ok" if found.contained else "missing", str(found), advice)
 
 

@@ -159,13 +159,9 @@ def _columns(workflow: Workflow) -> dict[str, int]:
     column = 0
     while layer:
         columns.update(dict.fromkeys(layer, column))
-        following = [
-            wire.target.name
-            for name in layer
-            for wire in workflow.outgoing.get(name, ())
-            if wire.source_type == "main" and wire.target.name not in columns
-        ]
-        layer, column = list(dict.fromkeys(following)), column + 1
+        wires = (wire for name in layer for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main")
+        following = dict.fromkeys(wire.target.name for wire in wires if wire.target.name not in columns)
+        layer, column = list(following), column + 1
         if not layer:
             layer = [node.name for node in roots if node.name not in columns][:1]
     return columns

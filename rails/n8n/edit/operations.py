@@ -192,12 +192,8 @@ def _ends(workflow: dict[str, Any], operation: Mapping[str, Json]) -> tuple[str,
     node_named(workflow, source)
     node_named(workflow, target)
     kind = text_of(operation, "type") if "type" in operation else "main"
-    return (
-        source,
-        {"node": target, "type": kind, "index": number_of(operation, "input")},
-        kind,
-        number_of(operation, "output"),
-    )
+    end = {"node": target, "type": kind, "index": number_of(operation, "input")}
+    return source, end, kind, number_of(operation, "output")
 
 
 def _connect(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:

@@ -225,11 +225,8 @@ def _code_ports(kind: str) -> _Compute:
         rows = _rows(values, f"{kind}s", kind)
         if not rows:
             raise _Unknown
-        return tuple(
-            Port(row["type"], row.get("required") is True)
-            for row in rows
-            if isinstance(row, dict) and isinstance(row.get("type"), str)
-        )
+        typed = (row for row in rows if isinstance(row, dict) and isinstance(row.get("type"), str))
+        return tuple(Port(row["type"], row.get("required") is True) for row in typed)
 
     return compute
 

@@ -47,10 +47,8 @@ def _sides(node: Node, known: Catalogue, held: Mapping[int, Mapping[str, Any]]) 
         return _NOT_KNOWN
     version = context_of(description, node.version).version
     error_output = node.raw.get("onError") == "continueErrorOutput"
-    return _Sides(
-        ports.inputs(description, values, version),
-        ports.outputs(description, values, version, error_output=error_output),
-    )
+    outputs = ports.outputs(description, values, version, error_output=error_output)
+    return _Sides(ports.inputs(description, values, version), outputs)
 
 
 def _wire(wire: Wire, source: _Sides, target: _Sides) -> Iterator[Issue]:

@@ -255,11 +255,8 @@ class _Walker:
 
 
 def _one_of(values: Any) -> str:  # noqa: ANN401
-    plain = [
-        shown_value(value) if isinstance(value, str) else json.dumps(value)
-        for value in values
-        if type(value) is not dict
-    ]
+    single = (value for value in values if type(value) is not dict)
+    plain = [shown_value(value) if isinstance(value, str) else json.dumps(value) for value in single]
     return " or ".join(plain[:6]) or "in a certain range"
 
 

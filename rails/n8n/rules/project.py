@@ -12,7 +12,7 @@ from rails.core.verdict import Severity
 from rails.n8n import model
 from rails.n8n.account import N8nAccount
 from rails.n8n.model import Issue, JsonPath, Node, Workflow, listed, reachable, shown_value
-from rails.n8n.rules.graph import routes
+from rails.n8n.rules.graph import routes, served_twice
 
 #: Nodes that call another workflow by its id; n8n looks only at the first when it publishes.
 CALLERS: Final = (
@@ -194,9 +194,8 @@ def _handler(own: WorkflowFacts, around: Surroundings) -> Iterator[Issue]:
 
 def _served(workflow: Workflow, own: WorkflowFacts, around: Surroundings, strict: Severity) -> Iterator[Issue]:
     """Webhooks that another file serves, or another workflow of the account."""
-    served = {
-        route: f"{one.path}" for one in around.others if not (own.id and one.id == own.id) for route in one.routes
-    }
+    others = [one for one in around.others if not (own.id and one.id == own.id)]
+    served = {route: one.path for one in others for route in one.routes}
     taken = around.account.webhooks or {}
     for node in workflow.nodes:
         for method, path in routes(node) if not node.disabled else ():
@@ -205,11 +204,7 @@ def _served(workflow: Workflow, own: WorkflowFacts, around: Surroundings, strict
                 f"the workflow {shown_value(owner)} of your n8n" if owner != own.id else ""
             )
             if who:
-                message = (
-                    f"{node.title} and {who} both serve {method} {shown_value(path)}: n8n activates only one of them"
-                )
-                place = (*node.path, "parameters", "path")
-                yield Issue("N8N081", place, message, "Give one of them another path or method.", strict)
+                yield served_twice(node, who, method, path, strict)
 
 
 def facts_in(value: Json, path: str) -> Iterator[WorkflowFacts]:

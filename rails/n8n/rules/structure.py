@@ -144,11 +144,8 @@ class _Graph:
         notes = [node.get("name") for node in objects if node.get("type") == "n8n-nodes-base.stickyNote"]
         spoken_of = dict.fromkeys(name for name in notes if isinstance(name, str))
         self._nearest = Names(name for name in self.names if name not in spoken_of)
-        self._by_id = {
-            node_id: name
-            for node in objects
-            if isinstance(node_id := node.get("id"), str) and isinstance(name := node.get("name"), str)
-        }
+        named = ((node.get("id"), node.get("name")) for node in objects)
+        self._by_id = {id_: name for id_, name in named if isinstance(id_, str) and isinstance(name, str)}
 
     def remedy(self, wrong: str) -> str:
         """Say which node was probably meant by ``wrong``."""

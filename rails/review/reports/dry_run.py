@@ -13,6 +13,7 @@ from typing import Final, cast
 from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen, minute_of
 from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass
+from rails.core.diff import changed_lines
 from rails.core.text import counted, one_line, sha256
 from rails.projections.common import ApprovalView, SessionView, TurnView
 
@@ -124,11 +125,10 @@ def _items(turn: TurnView, approval: ApprovalView) -> Iterator[PolicyItem]:
             continue
         status = turn.gates[-1].verdict.status if turn.gates else "error"
         found = turn.gates[-1].verdict.findings if turn.gates else ()
+        lines = changed_lines(approval.diff)
         seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), len(approval.diff))
         for change in turn.planned:
-            yield PolicyItem(
-                turn.agent, tool, _kind(change), change.path, status, _lines(approval.diff), adjusted, seen
-            )
+            yield PolicyItem(turn.agent, tool, _kind(change), change.path, status, lines, adjusted, seen)
 
 
 def _minute(at: str) -> int | None:
@@ -142,12 +142,3 @@ def _kind(change: ChangedFile) -> ItemKind:
     if change.kind in ("create", "modify") and not (change.kind == "modify" and change.after_sha256 in _EMPTY):
         return cast(ItemKind, change.kind)
     return "delete"
-
-
-def _lines(diff: str) -> int:
-    """Count the added and removed lines of a unified diff of several files."""
-    lines = diff.split("\n")
-    heads = sum(line.startswith("@@") for line in lines)
-    marked = sum(line.startswith(("+", "-")) for line in lines)
-    names = 2 * sum(line.startswith("+++ ") for line in lines)
-    return max(0, marked - names) if heads else 0

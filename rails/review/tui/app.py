@@ -121,12 +121,8 @@ class ReviewApp(App[None]):
 
     def on_compare(self, event: Compare) -> None:
         """Show what differs in two sessions."""
-        self.push_screen(
-            TextPage(
-                f"{event.first} compared with {event.second}",
-                lambda width: _drawn(self.library.compare(event.first, event.second), width),
-            )
-        )
+        title = f"{event.first} compared with {event.second}"
+        self.push_screen(TextPage(title, lambda width: _drawn(self.library.compare(event.first, event.second), width)))
 
     def action_report(self, name: str) -> None:
         """Show a report over all sessions."""

@@ -106,11 +106,8 @@ class SessionPage(Page):
         fresh, self._view = self._view is None, view
         index = self.rows.index
         if fresh:
-            index = (
-                1 + next((n for n, turn in enumerate(view.turns) if turn.last_seq >= self._record), -1)
-                if self._record
-                else 0
-            )
+            after = (n for n, turn in enumerate(view.turns, start=1) if turn.last_seq >= self._record)
+            index = next(after, 0) if self._record else 0
         self.rows.show(len(view.turns) + 1, self._row, index=index, width=200)
         self.query_one("#title", Label).update(one_line(view.task or self._title, 300))
         failed = sum(turn.failed for turn in view.turns)
