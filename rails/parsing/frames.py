@@ -298,7 +298,7 @@ def _pairs(opening: str, closing: str) -> bool:
     if opening == closing:
         return (head == "#" or head[:1] in _SAME_TWICE) and closing[-1] not in ".,;:!?" and len(closing.split()) < 3
     lead = closing.partition(" ")[0]
-    if lead != closing and not any(map(str.isalnum, lead)) and _is_led(opening, lead):
+    if not any(map(str.isalnum, lead)) and _is_led(opening, lead):
         return True
     if opening.endswith(" " + closing) and not (closing[0].isalnum() or closing[-1].isalnum()):
         return True
