@@ -145,9 +145,9 @@ def test_what_is_indented_below_a_line_of_markup_belongs_to_it(between):
     at = text.index("CALL")
     (frame,) = find_frames(text, [(at, at + 5)], [])
     assert frame == (at, at + 5, f"indented below '!!! note' (above line {text.count(chr(10))})")
-    for text in (text.replace("!!! note", "- an item"), text.replace("CALL", "Text: CALL")):
-        at = text.index("CALL")
-        assert not find_frames(text, [(at, at + 5)], [])
+    for other in (text.replace("!!! note", "- an item"), text.replace("CALL", "Text: CALL")):
+        at = other.index("CALL")
+        assert not find_frames(other, [(at, at + 5)], [])
 
 
 @pytest.mark.parametrize("line", ["}}}", "was it {/quote}", "-----", "@end example", "endif", "конец"])

@@ -13,6 +13,7 @@ import time
 import pytest
 
 from rails.core import limits
+from rails.review.web import http as http_server
 from rails.review.web.http import _Config, _Server, most_connections
 
 TRICKLING = 60
@@ -104,7 +105,8 @@ def test_who_sends_on_after_a_refusal_still_reads_why(served, length):
 
 
 def test_who_waits_for_the_end_after_a_refusal_sees_it_at_once(served, monkeypatch):
-    monkeypatch.setattr(limits, "PAGE_LINGER_SECONDS", 3_600)
+    for name in ("PAGE_LINGER_SECONDS", "PAGE_REQUEST_SECONDS", "PAGE_IDLE_SECONDS"):
+        monkeypatch.setattr(limits, name, 3_600)
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
         connection.sendall(b"POST /api/decide HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 9\r\n\r\n")
         assert b"".join(iter(lambda: connection.recv(65_536), b"")).endswith(b"own name only.")
@@ -247,7 +249,9 @@ def test_the_limit_of_files_is_raised_no_further_than_the_page_needs(tmp_path):
     assert said[0] <= limits.PAGE_CONNECTIONS + 128
 
 
-def test_a_server_is_stopped_while_somebody_follows_and_somebody_trickles(served, state, log):
+def test_a_server_is_stopped_while_somebody_follows_and_somebody_trickles(served, state, log, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_REQUEST_SECONDS", 3_600)
+    monkeypatch.setattr(http_server, "_ENDING_S", 0.2)
     writer = served.write(state, log.records(log.START))
     with served.other() as other:
         client = served.client(other)
@@ -257,6 +261,12 @@ def test_a_server_is_stopped_while_somebody_follows_and_somebody_trickles(served
         [following] = stack.enter_context(trickling(other.port, 1, sent))
         assert b"200 OK" in following.recv(4_096)
         stack.enter_context(trickling(other.port, 5))
+        address = f"127.0.0.1:{other.port}"
+        half = (
+            f"POST /api/decide HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\n"
+            f"X-AI-Rails-Token: {client.token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+        )
+        stack.enter_context(trickling(other.port, 1, half.encode()))
         before = time.monotonic()
     assert time.monotonic() - before < 30
     assert not other._http._thread.is_alive(), "a stream that is followed keeps nothing running"
