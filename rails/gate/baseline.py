@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
@@ -25,6 +25,10 @@ _LINE_END: Final = lazy(r"\r\n|\r|\n")
 #: A number, or a name between quotes: another name is another finding, whatever digits it has.
 _NUMBER: Final = lazy(r"(`[^`]*`|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)|\d+")
 _HELP_TAIL: Final = lazy(r"\s*\bhelp: .*", re.S)
+#: What a line gives its name to; renaming it makes no other finding of one that speaks of it.
+_DEFINES: Final = lazy(r"\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:def|class|function)\s+(\w+)")
+#: So many characters of a line say which one it was a part of.
+_PART: Final = 8
 #: Below this share of equal characters a changed line is another line, not a touched one.
 _TOUCHED: Final = 0.6
 #: Pairs of lines compared in one file, and characters of a line compared: a rewrite has thousands of both.
@@ -60,12 +64,13 @@ class TextFindings:
 
 
 def mark_new(
-    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
 ) -> list[Finding]:
     """Return the findings of ``new``, each with ``new`` set to whether the change introduced it.
 
     ``old_is_broken``: the old text did not parse, so nothing is known of it; unchanged lines are then
-    taken as they were. ``moved``: identities of findings that left other files of the change.
+    taken as they were. ``moved``: identities of findings that left other files of the change; what explains one
+    is taken out of a Counter.
     """
     verdicts = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
     return [with_new(finding, is_new) for finding, is_new in zip(new.findings, verdicts, strict=True)]
@@ -77,7 +82,7 @@ def with_new(finding: Finding, is_new: bool) -> Finding:
 
 
 def which_are_new(
-    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
 ) -> list[bool]:
     """For each finding of ``new``, in order, whether the change introduced it; parameters as in :func:`mark_new`."""
     return _Comparison(old, new, old_is_broken, moved).run()
@@ -88,6 +93,13 @@ def identity(finding: Finding, lines: Sequence[str]) -> tuple[str, str, str]:
     return finding.rule, without_numbers(finding.message), "".join(_line(lines, finding.line - 1).split())
 
 
+def nameless(finding: Finding, lines: Sequence[str]) -> tuple[str, str]:
+    """Return what a finding keeps when its line is edited: rule and message, without the name that the line gives."""
+    named = _DEFINES.match(_line(lines, finding.line - 1))
+    message = re.sub(rf"\b{named[1]}\b", "…", finding.message) if named else finding.message
+    return finding.rule, without_numbers(message)
+
+
 def _line(lines: Sequence[str], index: int) -> str:
     return lines[index] if 0 <= index < len(lines) else ""
 
@@ -96,7 +108,7 @@ class _Comparison:
     """One comparison: each old finding can explain at most one new finding."""
 
     def __init__(
-        self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Sequence[tuple[str, str, str]]
+        self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Iterable[tuple[str, str, str]]
     ) -> None:
         from rails.core.diff import line_map
 
@@ -104,7 +116,7 @@ class _Comparison:
         self.map = line_map(old.lines, new.lines)
         self.kept = frozenset(self.map)
         self.by_line: Counter[tuple[str, str, int]] = Counter(map(_placed, old.findings))
-        self.elsewhere = Counter(moved)
+        self.elsewhere = moved if isinstance(moved, Counter) else Counter(moved)
         self.tries = _TRIES
 
     def run(self) -> list[bool]:
@@ -119,7 +131,7 @@ class _Comparison:
                 verdicts[index] = not (self.old_is_broken or self._take(finding, old_line))
         moved = self._left_over()
         pending = [index for index in pending if not moved.pop_one(identity(self.new.findings[index], self.new.lines))]
-        left = moved.by_rule(self.kept)
+        left = moved.by_rule(self.kept, self.old.lines)
         pending = [index for index in pending if not self._touched(self.new.findings[index], left)]
         for index in pending:
             verdicts[index] = not self._came_from_elsewhere(self.new.findings[index])
@@ -127,8 +139,8 @@ class _Comparison:
 
     def _old_line(self, finding: Finding) -> int:
         index = finding.line - 1
-        if index < 0:
-            return 0
+        if index < 0 or (index == 0 and (finding.end_line, finding.end_column) == (1, finding.column)):
+            return 0  # what has no extent at the beginning is about the file
         # A position after the last line (end of file) belongs to the last line.
         return self.map[min(index, len(self.map) - 1)] if self.map else -1
 
@@ -152,7 +164,7 @@ class _Comparison:
 
     def _touched(self, finding: Finding, left: dict[tuple[str, str], _OfRule]) -> bool:
         """Whether a finding is an old one on a line that was edited: in the same changed block, similar text."""
-        candidates = left.get((finding.rule, without_numbers(finding.message)))
+        candidates = left.get(nameless(finding, self.new.lines))
         if candidates is None:
             return False
         above, below = self._block(finding.line - 1)
@@ -161,7 +173,8 @@ class _Comparison:
             if self.tries == 0:
                 break
             self.tries -= 1
-            if likeness(_line(self.old.lines, line).strip()[:_COMPARED], after) >= _TOUCHED:
+            before = _line(self.old.lines, line).strip()[:_COMPARED]
+            if likeness(before, after) >= _TOUCHED or _is_part(before, after):
                 candidates.take(line)
                 return True
         return False
@@ -197,11 +210,12 @@ class _LeftOver:
         """Take one finding with this identity away; return whether there was one."""
         return bool(self.found.get(key)) and bool(self.found[key].popleft())
 
-    def by_rule(self, kept: frozenset[int]) -> dict[tuple[str, str], _OfRule]:
-        """Return what is left, by rule and message, on lines that are not ``kept``."""
+    def by_rule(self, kept: frozenset[int], text: Sequence[str]) -> dict[tuple[str, str], _OfRule]:
+        """Return what is left on lines of ``text`` that are not ``kept``, by what an edit of the line leaves."""
         lines: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for key, findings in self.found.items():
-            lines[key[:2]] += (found.line - 1 for found in findings if found.line - 1 not in kept)
+        for found in chain.from_iterable(self.found.values()):
+            if found.line - 1 not in kept:
+                lines[nameless(found, text)].append(found.line - 1)
         return {key: _OfRule(sorted(some)) for key, some in lines.items()}
 
 
@@ -219,6 +233,12 @@ class _OfRule:
     def take(self, line: int) -> None:
         """Take the first on ``line`` away."""
         del self._lines[bisect_left(self._lines, line)]
+
+
+def _is_part(before: str, after: str) -> bool:
+    """Whether a line, spaces aside, is a part of what it was, as a formatter leaves it that breaks lines."""
+    part = "".join(after.split())
+    return len(part) >= _PART and part in "".join(before.split())
 
 
 def _placed(finding: Finding) -> tuple[str, str, int]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import dataclass, field, replace
+from rails.core.dataclass import NamedTuple, dataclass, field, replace
 from rails.core.errors import FAULT
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import TextFindings, count_in, identity, lines_of, which_are_new, with_new
+from rails.gate.baseline import TextFindings, count_in, identity, lines_of, nameless, which_are_new, with_new
 from rails.gate.support.check import CheckJob, CheckResult
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
+#: From so many lines on, one that is nearly all in a deleted file is a part of it.
+_PART: Final = 10
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
 #: Rules that count: how complex, how deep, how long, how many. More than before is worse than before.
@@ -59,20 +61,20 @@ class File:
         written = self.change.after
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
-    def judged(self, moved: Sequence[tuple[str, str, str]], *, keep_old: bool) -> list[Finding]:
+    def judged(self, moved: Moved, *, keep_old: bool) -> list[Finding]:
         """Return the findings that the change introduced, and the others marked as such if so, with their lines."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
         lines = lines_of(self.after)
-        if self.before is not None:
+        if self.before is not None or (self.compared and moved.findings):
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
-            fresh = which_are_new(self.old, TextFindings(lines, findings), old_is_broken=broken, moved=moved)
+            fresh = which_are_new(self.old, TextFindings(lines, findings), old_is_broken=broken, moved=moved.findings)
             judged = [with_new(found, new) for found, new in zip(findings, fresh, strict=True)]
-            findings = [found for found in _grown(judged, lines, self.old) if found.new or keep_old]
+            findings = [found for found in _grown(judged, lines, self.old, moved.counted) if found.new or keep_old]
         if self.compared:
             from rails.gate import weakened_config
             from rails.gate.support import suppressions
 
-            findings += suppressions.new_ones(self.path, self.before, self.after)
+            findings += suppressions.new_ones(self.path, self.before, self.after, moved.comments)
             findings += weakened_config.findings(self.path, self.before, self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
@@ -83,14 +85,23 @@ class File:
         return TextFindings(lines_of(self.before or b""), before)
 
 
-def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings) -> Iterator[Finding]:
-    """Yield findings; one that was there before and whose count has grown is worse than before, and counts."""
-    counts: defaultdict[tuple[str, str, str], deque[int]] = defaultdict(deque)
+_Counts = defaultdict[tuple[str, str, str], deque[Finding]]
+
+
+def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings, moved: _Counts) -> Iterator[Finding]:
+    """Yield findings; one that was there before and whose count has grown is worse than before, and counts.
+
+    What it was stands on the same line, one that came from another file, or else an edited one: the most of these.
+    """
+    counts: _Counts = defaultdict(deque)
     for found in old.findings:
         if _COUNTED.search(found.rule):
-            counts[identity(found, old.lines)].append(count_in(found.message))
-    for found in findings:
-        was = _count_before(identity(found, lines), counts) if counts and not found.new else None
+            counts[identity(found, old.lines)].append(found)
+    known = [(found, None if found.new else _popped(identity(found, lines), counts, moved)) for found in findings]
+    for found, same in known:
+        kind = nameless(found, lines) if not found.new and same is None and _COUNTED.search(found.rule) else None
+        edited = (count_in(one.message) for some in counts.values() for one in some if nameless(one, old.lines) == kind)
+        was = same if same is not None else max(edited, default=None)
         if was is not None and count_in(found.message) > was:
             words, remedy = f"worse than before ({was}): {found.message}", f"Bring it back to {was} or below."
             yield replace(found, new=True, worse_than=was, message=words, remedy=remedy)
@@ -98,11 +109,8 @@ def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings)
             yield found
 
 
-def _count_before(key: tuple[str, str, str], counts: Mapping[tuple[str, str, str], deque[int]]) -> int | None:
-    """Return what the finding on the same line counted before; where that line was edited, the most of its kind."""
-    if same := counts.get(key):
-        return same.popleft()
-    return max((count for other, left in counts.items() if other[:2] == key[:2] for count in left), default=None)
+def _popped(key: tuple[str, str, str], *places: _Counts) -> int | None:
+    return next((count_in(counts[key].popleft().message) for counts in places if counts.get(key)), None)
 
 
 def taken_away(gone: Sequence[FileChange]) -> list[Finding]:
@@ -114,18 +122,33 @@ def taken_away(gone: Sequence[FileChange]) -> list[Finding]:
     return [found for change in gone for found in weakened_config.findings(str(change.path), change.before, None)]
 
 
-def left_elsewhere(files: Sequence[File]) -> list[tuple[str, str, str]]:
-    """Return identities of old findings whose lines left their file: code that may have moved to another."""
-    left: list[tuple[str, str, str]] = []
-    if sum(file.before is not None for file in files) == 0 or len(files) < 2:
-        return left
-    from rails.core.diff import line_map
+class Moved(NamedTuple):
+    """What left the files of a change where it stood: code that may have moved to another, new ones included."""
 
-    for file in files:
+    findings: Counter[tuple[str, str, str]]
+    comments: Counter[tuple[str, str]]
+    counted: _Counts
+
+
+def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
+    """Return the identities of old findings, and the suppressions, whose lines left their file."""
+    moved = Moved(Counter(), Counter(), defaultdict(deque))
+    if len(files) + len(gone) < 2:
+        return moved
+    from rails.core.diff import line_map
+    from rails.gate.support import suppressions
+
+    sides = [(file.path, file.before, file.after) for file in files if file.before]
+    for path, before, after in (*sides, *((str(change.path), change.before, b"") for change in gone)):
+        moved.comments.update(suppressions.left_out(path, before or b"", after or b""))
+    for file in (file for file in files if file.before and file.old.findings):
         old = file.old
         kept = set(line_map(old.lines, lines_of(file.after)))
-        left += [identity(finding, old.lines) for finding in old.findings if finding.line - 1 not in kept]
-    return left
+        for found in (found for found in old.findings if found.line - 1 not in kept):
+            moved.findings[key := identity(found, old.lines)] += 1
+            if _COUNTED.search(found.rule):
+                moved.counted[key].append(found)
+    return moved
 
 
 def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
@@ -141,15 +164,18 @@ def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
 
 
 def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
-    """Return the content of the deleted file that a new one is, moved; ``None`` where it is no such file."""
-    return next((old for old in gone if _alike(old, data)), None)
+    """Return the content of the deleted file that a new one is, or a part of; ``None`` where it is none."""
+    found = [(share, old) for old in gone if (share := _shared(old, data))]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
-def _alike(old: bytes, new: bytes) -> bool:
-    if old == new:
-        return True
+def _shared(old: bytes, new: bytes) -> float:
+    """Return the share of lines that two files have in common; 0 where neither is the other, nor a part of it."""
     ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
-    return (ours & theirs).total() >= _MOVED * max(ours.total(), theirs.total(), 1)
+    shared = (ours & theirs).total()
+    is_moved = old == new or shared >= _MOVED * max(ours.total(), theirs.total(), 1)
+    is_part = theirs.total() >= _PART and shared >= _MOVED * theirs.total()
+    return shared / max(ours.total(), 1) + is_moved if is_moved or is_part else 0
 
 
 if TYPE_CHECKING:

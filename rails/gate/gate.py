@@ -306,7 +306,7 @@ class Gate:
             jobs = [file.job for file in files if name in checks_for(file.path, file.after)]
             if jobs:
                 runs += self._run(name, jobs, by_path)
-        left = left_elsewhere(files)
+        left = left_elsewhere(files, gone)
         findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
         findings += [*taken_away(gone), *self._of_the_change(files, gone, author), *self._newly_hidden(files)]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]

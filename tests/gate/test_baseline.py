@@ -3,11 +3,13 @@
 import random
 import time
 import tracemalloc
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rails.core.dataclass import replace
 from rails.core.diff import line_map
 from rails.core.verdict import Finding
 from rails.gate import baseline
@@ -290,3 +292,39 @@ def test_the_lines_of_bytes_are_kept_for_small_files_only():
         assert (baseline.lines_of(data) is lines) is (len(data) < 5_000)
     for edge in (b"x" * 100_000, b"\n" * 5_000):
         assert baseline.lines_of(edge) is baseline.lines_of(edge)
+
+
+def test_what_stands_at_the_beginning_without_extent_is_about_the_file_whatever_the_first_line_is():
+    missing = finding(1, "D100", "Missing docstring in public module")
+    whole = replace(missing, end_line=1, end_column=1)
+    assert new_of(["x = 1"], ["# why", "x = 1"], [whole], [whole]) == [False]
+    assert new_of(["x = 1"], ["# why", "x = 1"], [], [whole]) == [True]
+    assert new_of(["x = 1"], ["# why", "x = 1"], [missing], [missing]) == [True], "one with an extent is of its line"
+    second = replace(whole, line=2, end_line=2)
+    assert new_of(["a = 1", "x = 1"], ["a = 1", "# why", "x = 1"], [second], [second]) == [True]
+
+
+def test_a_line_that_is_a_part_of_what_it_was_keeps_its_finding_and_one_that_holds_more_does_not():
+    long, broken = "def make_bindings(first, second, third, fourth, fifth):", ["def make_bindings(", "    first,", "):"]
+    found = [finding(1, "C901", "`make_bindings` is too complex (7 > 5)")]
+    assert new_of([long], broken, found, found) == [False]
+    assert new_of(["raise ValueError(first, second, third, fourth)"], ["    raise Va("], found, found) == [True]
+    assert new_of(["make("], [long.replace("_bindings", "")], *[[finding(1, "E501", "long")]] * 2) == [True]
+    assert new_of(["abcdefg" + "x" * 30], ["abcdefg"], found, found) == [True], "so little says nothing"
+
+
+@pytest.mark.parametrize("start", ["def ", "class ", "async def ", "    def ", "export function "])
+def test_a_definition_that_gets_another_name_keeps_its_findings(start):
+    def told(name):
+        return [finding(1, "C901", f"`{name}` is too complex (7 > 5)")]
+
+    old, new = f"{start}one_name(a, b):", f"{start}two_name(a, b):"
+    assert new_of([old], [new], told("one_name"), told("two_name")) == [False]
+    assert new_of([old], [new], told("other"), told("two_name")) == [True]
+    assert new_of([old.replace(start, "")], [new.replace(start, "")], told("one_name"), told("two_name")) == [True]
+
+
+def test_what_left_one_file_explains_one_finding_of_all_others():
+    moved = Counter({("F401", "`os` imported but unused", "importos"): 1})
+    assert new_of(["a"], ["a", "import os"], [], [finding(2)], moved=moved) == [False]
+    assert new_of(["a"], ["a", "import os"], [], [finding(2)], moved=moved) == [True]

@@ -21,9 +21,9 @@ def suite(world, project, pool):
     """Return a function that judges files with the project's tests as a gate; ``settings`` are of the command."""
     gates = []
 
-    def judge(*files, settings=""):
+    def judge(*files, settings="", wait=False):
         world.put(".rails.toml", f'[[gate.command]]\nname = "pytest"\n{settings}\n')
-        gates.append(Gate(project, pool=pool, keep_old=True))
+        gates.append(Gate(project, pool=pool, keep_old=True, wait=wait))
         world.gate = gates[-1]
         executed_config.agree(project, (project / ".rails.toml").read_bytes())
         return world.judge(*files)
@@ -77,7 +77,10 @@ def test_a_change_does_not_lower_the_threshold_that_judges_it(world, suite):
     pytest.importorskip("coverage")
     strict = '[tool.coverage.report]\nfail_under = 95\nomit = ["test_*"]\n'
     files = ("a.py", CODE), ("test_a.py", HALF), ("pyproject.toml", strict, strict.replace("95", "5"))
-    assert ("coverage", ".", 0) in told(suite(*files))
+    verdict = suite(*files, wait=True)
+    assert ("coverage", ".", 0) in told(verdict)
+    weaker = [found.message for found in verdict.findings if found.rule == "gate-config-weakened"]
+    assert weaker == ["coverage.report.fail_under asks for less: 5 instead of 95"]
 
 
 def test_of_a_change_its_lines_count_and_no_other(world, suite):

@@ -67,13 +67,32 @@ def uncovered(path: str, data: bytes) -> Uncovered:
     return Uncovered("".join(pieces).encode(), excused)
 
 
-def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:
-    """Return a finding for each suppression of ``after`` that ``before`` has not, moved ones excepted."""
+def left_out(path: str, before: bytes, after: bytes) -> Counter[tuple[str, str]]:
+    """Return the suppressions that ``after`` has no more, each with the whole of its line."""
+    return _with_lines(path, before) - _with_lines(path, after)
+
+
+def _with_lines(path: str, data: bytes) -> Counter[tuple[str, str]]:
+    lines = split_lines(_text(path, data) or "")
+    return Counter((_key(comment), _key(lines[line - 1])) for line, _, comment in _all(path, data))
+
+
+def new_ones(
+    path: str, before: bytes | None, after: bytes, moved: Counter[tuple[str, str]] | None = None
+) -> list[Finding]:
+    """Return a finding for each suppression of ``after`` that ``before`` has not, moved ones excepted.
+
+    ``moved`` are those that left other files with their lines; each is taken out where it explains one.
+    """
+    lines = split_lines(_text(path, after) or "") if moved else []
     known = Counter(_key(comment) for _, _, comment in _all(path, before or b""))
     findings = []
     for line, column, comment in _all(path, after):
         if known[_key(comment)]:
             known[_key(comment)] -= 1
+            continue
+        if moved and moved[place := (_key(comment), _key(lines[line - 1]))]:
+            moved[place] -= 1
             continue
         findings.append(
             Finding(
