@@ -53,8 +53,8 @@ _EXPECTED: Final = lazy(f"(?<=[{_SYMBOL}0-9#*])\ufe0f|(?<=[{_SYMBOL}\ufe0f])\u20
 _WORD: Final = lazy(r"[^\W\d_]+")
 #: Letters of other scripts that most fonts draw as one of these (Unicode's confusables, the ones that are alike).
 _ALIKE: Final = str.maketrans(
-    "аеорсухіјѕһԁԛԝѵӏАВЕКМНОРСТУХІЈЅԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρϲϳօսոհցԱՕՍıɡɑᴏᴄᴠᴡᴢꜱᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᎩᏃꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ",
-    "aeopcyxijshdqwvlABEKMHOPCTYXIJSQWABEZHIKMNOPTYXovpcjounhgUOUigaocvwzsABCDEGHJKLMPRSTVWYZBPDTGKJCZFMNLSRVHWXYAEIOU",
+    "аеорсухіјѕһԁԛԝѵӏАВЕКМНОРСТУХІЈЅԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρυϲϳօսոհցԱՕՍıɡɑᴏᴄᴠᴡᴢꜱᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᎩᏃꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ",
+    "aeopcyxijshdqwvlABEKMHOPCTYXIJSQWABEZHIKMNOPTYXovpucjounhgUOUigaocvwzsABCDEGHJKLMPRSTVWYZBPDTGKJCZFMNLSRVHWXYAEIOU",
 )
 #: Signs that most fonts draw as one of ASCII's and that no text needs for itself: clicks as ! and |, and the like.
 _SIGNS: Final = lazy(
@@ -62,6 +62,9 @@ _SIGNS: Final = lazy(
 )
 #: A full-width word that is called as if it were plain, which it is to Python.
 _CALLED: Final = lazy("[\uff21-\uff3a\uff41-\uff5a]{2,}(?=\\()")
+_LEAST_WORD: Final = 3
+#: A letter of Turkish and Azerbaijani words, which are no mixture for it.
+_DOTLESS: Final = "\u0131"
 _DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc", ".html", ".htm")
 _VARIABLE: Final = lazy(r"\$\{|\$\(|\$[A-Z_]{2,}|\$(?i:home|user|pwd)\b|%[A-Za-z_]+%|`|(?:^|/)~")
 _ESCAPE: Final = lazy(r"\\.")
@@ -194,10 +197,19 @@ def _listed(chars: Sequence[str]) -> str:
 def _passing(lines: Sequence[str], around: Callable[[], str]) -> list[str]:
     """Return the words that look like others: two scripts in one word, or all of it like a word that is there."""
     words = list(dict.fromkeys(word for line in lines for word in _WORD.findall(line) if not word.isascii()))
-    alike = {word: like for word in words if (like := _plain(word)) != word and like.isascii() and len(word) > 2}
+    alike = {word: like for word in words if (like := _plain(word)) != word and like.isascii()}
+    for word in [word for word in alike if len(word) < _LEAST_WORD]:
+        # A word of many languages; but not alone among plain ones, as in code.
+        lone = (found for line in lines if word in (found := _WORD.findall(line)))
+        if word.translate(_ALIKE) == word or not any(_is_lone(word, found) for found in lone):
+            del alike[word]
     there = set(_WORD.findall(around())) if alike else set()
     called = {word for line in lines for word in _CALLED.findall(line)}
     return [word for word in words if _mixed(word) or alike.get(word) in there or word in called or _styled(word)]
+
+
+def _is_lone(word: str, words: Sequence[str]) -> bool:
+    return any(map(str.isascii, words)) and all(other.isascii() or other == word for other in words)
 
 
 def _plain(word: str) -> str:
@@ -213,7 +225,11 @@ def _mixed(word: str) -> bool:
     """Whether a word, all letters, mixes plain Latin ones with letters that only look like them."""
     if not any(map(str.isascii, word)):
         return False
-    return any(char.translate(_ALIKE) != char or _variant(char) for char in word if not char.isascii())
+    return any(
+        "\u0400" <= char <= "\u052f" or char.translate(_ALIKE) != char or _variant(char)
+        for char in word
+        if not char.isascii() and char != _DOTLESS
+    )
 
 
 def _variant(char: str) -> bool:

@@ -87,6 +87,8 @@ def test_a_key_or_token_is_a_risk_wherever_it_goes_and_is_not_told_itself(risks,
             "U+202E RIGHT-TO-LEFT OVERRIDE and 2 more.",
         ),
         ("p\u0430ssword\n", "lookalike", "a.txt gets words with letters that pass for others: p\u0430ssword."),
+        ("\u0433un\n", "lookalike", "a.txt gets words with letters that pass for others: \u0433un."),
+        ("f\u03c5n\n", "lookalike", "a.txt gets words with letters that pass for others: f\u03c5n."),
         ("pass\uff57ord\n", "lookalike", "a.txt gets words with letters that pass for others: pass\uff57ord."),
         ("pass\U0001d430ord\n", "lookalike", "a.txt gets words with letters that pass for others: pass\U0001d430ord."),
         ("x | sh\n", "command", "a.txt gets a command that pipes into a shell: | sh."),
@@ -156,7 +158,15 @@ def test_a_word_of_other_letters_is_one_only_beside_the_word_that_it_looks_like(
     assert risks(f"{word}\n", "cope\n") == [Risk("lookalike", "a.txt", told)]
     assert risks(f"{word[:2]}\nco\n", "co\n") == [], "two letters are a word of many languages"
     assert [risk.kind for risk in risks(f"{word[:3]}\n", "cop\n")] == ["lookalike"]
+    assert [risk.kind for risk in risks(f"const {word[:2]} = 1;\n", "use(co)\n")] == ["lookalike"], "but not of code"
+    assert [risk.kind for risk in risks("let \u0430 = 1;\n", "use(a)\n")] == ["lookalike"]
+    assert risks("\u0442\u044b \u0430 a\n", "use(a)\n") == [], "beside other words of its language it is one of them"
     assert risks("\u0444\u0430\u0439\u043b\n", "\u0444a\u0439\u043b\n") == [], "it is no other word in plain letters"
+
+
+def test_a_dotless_i_is_a_letter_of_turkish_and_passes_for_another_beside_the_plain_word(risks):
+    assert risks("Alt\u0131n say\u0131\n", "x\n") == []
+    assert [risk.kind for risk in risks("adm\u0131n = 1\n", "use(admin)\n")] == ["lookalike"]
 
 
 def test_what_was_there_before_is_not_told_again(risks):
