@@ -48,6 +48,7 @@ from rails.models.http import (
     ending,
     error_text,
     fault,
+    is_here,
     native_call,
     request_text,
     status_error,
@@ -203,7 +204,10 @@ def _client(key: str, url: str, silence_s: float) -> anthropic.Anthropic:
         max_retries=0,
         timeout=anthropic.Timeout(silence_s, connect=limits.MODEL_CONNECT_SECONDS),
         http_client=anthropic.DefaultHttpxClient(
-            verify=_authorities(), limits=httpx2.Limits(max_keepalive_connections=0), follow_redirects=False
+            verify=_authorities(),
+            limits=httpx2.Limits(max_keepalive_connections=0),
+            follow_redirects=False,
+            trust_env=not is_here(url),
         ),
     )
 

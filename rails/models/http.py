@@ -94,7 +94,7 @@ class ModelServer:
     def _open(self, path: str, body: bytes | None, seconds: float) -> http.client.HTTPResponse:
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream", **self.headers}
         request = urllib.request.Request(f"{self.url}{path}", body, headers)  # noqa: S310 - the scheme was checked
-        response: http.client.HTTPResponse = _opener().open(request, timeout=seconds)
+        response: http.client.HTTPResponse = _opener(proxied=not is_here(self.url)).open(request, timeout=seconds)
         return response
 
     @contextmanager
@@ -138,13 +138,26 @@ def steadied(answer: Iterator[Delta], without: Callable[[], Iterator[Delta]]) ->
 
 def unreached(url: str, reason: object) -> ModelError:
     """Return the error for a server that could not be reached; one of this machine that is not there stays so."""
-    said = f"The model server {url} could not be reached: {fault(reason)}."
-    here = urllib.parse.urlsplit(url).hostname in _LOOPBACK
-    if here and (isinstance(reason, ConnectionRefusedError) or "refused" in str(reason)):
+    said = f"The model server {url} could not be reached{_through(url)}: {fault(reason)}."
+    if is_here(url) and (isinstance(reason, ConnectionRefusedError) or "refused" in str(reason)):
         return ModelError(f"{said} Nothing listens there: start the server, or correct the base URL.")
     if isinstance(reason, socket.gaierror) or "Errno -" in str(reason):
         return ModelRetryable(f"{said} Check the base URL and the network.")
     return ModelRetryable(said)
+
+
+def is_here(url: str) -> bool:
+    """Return whether a server is one of this machine; no proxy stands in between, whatever the environment says."""
+    return urllib.parse.urlsplit(url).hostname in _LOOPBACK
+
+
+def _through(url: str) -> str:
+    """Say which proxy of the environment stands in between, without its password."""
+    parts = urllib.parse.urlsplit(url)
+    proxy = urllib.request.getproxies().get(parts.scheme, "")
+    if not proxy or is_here(url) or urllib.request.proxy_bypass(parts.hostname or ""):
+        return ""
+    return f" through the proxy {one_line(proxy.rpartition('@')[2].rpartition('//')[2], 100)}"
 
 
 def fault(error: object) -> str:
@@ -158,7 +171,7 @@ def fault(error: object) -> str:
 
 
 @cache
-def _opener() -> urllib.request.OpenerDirector:
+def _opener(*, proxied: bool) -> urllib.request.OpenerDirector:
     """Return what opens an address: soon or not at all, though an answer may take long; redirects are errors."""
 
     class Soon(http.client.HTTPConnection):
@@ -182,7 +195,8 @@ def _opener() -> urllib.request.OpenerDirector:
         def redirect_request(self, *_: object, **__: object) -> None:
             """Let the redirect become an HTTPError."""
 
-    return urllib.request.build_opener(Plain, Secure, NoRedirect)
+    direct = () if proxied else (urllib.request.ProxyHandler({}),)
+    return urllib.request.build_opener(Plain, Secure, NoRedirect, *direct)
 
 
 class Reading(Protocol):

@@ -320,3 +320,23 @@ def test_a_call_with_an_endless_name_or_id_is_cut_to_what_can_be_sent_again(prov
         first, second = heard(provider, server.url).message.calls
     assert (first.name, second) == ("n" * 200, long[1])
     assert 0 < len(first.id) < 20
+
+
+@pytest.mark.parametrize("provider", WIRES)
+def test_a_server_of_this_machine_is_asked_without_a_proxy(stub, monkeypatch, provider):
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    stub.requests.clear()
+    stub._replies = [Reply(tuple(PARTS), "tool_use")]
+    assert isinstance(heard(provider, stub.url), ModelAnswer)
+
+
+@pytest.mark.parametrize("provider", WIRES)
+def test_a_proxy_that_cannot_be_reached_is_named_and_its_password_is_not(monkeypatch, provider):
+    monkeypatch.setenv("http_proxy", "http://me:sesame@127.0.0.1:9")
+    monkeypatch.setenv("HTTP_PROXY", "http://me:sesame@127.0.0.1:9")
+    said = heard(provider, "http://models.invalid")
+    assert "could not be reached through the proxy 127.0.0.1:9: Connection refused" in said
+    assert "sesame" not in said
