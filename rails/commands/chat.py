@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -346,7 +346,7 @@ def _prompt(project: Path) -> PromptSession[str]:
     """Return the line with history, completion and several lines by Esc Enter."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
-    from prompt_toolkit.history import FileHistory, InMemoryHistory
+    from prompt_toolkit.history import FileHistory
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
     from rails.core.app_dirs import config_folder
@@ -356,11 +356,16 @@ def _prompt(project: Path) -> PromptSession[str]:
     masker = Masker(b"", (*of_environment(os.environ), *env_secrets(project)))
 
     class Masked(FileHistory):
-        """A history without secrets that only its user can read."""
+        """A history without secrets that only its user can read; where the disk does not take it, there is none."""
+
+        def load_history_strings(self) -> Iterable[str]:
+            with suppress(OSError):
+                yield from super().load_history_strings()
 
         def store_string(self, string: str) -> None:
-            super().store_string(masker.text(string))
-            file.chmod(0o600)
+            with suppress(OSError):
+                super().store_string(masker.text(string))
+                file.chmod(0o600)
 
     class Words(Completer):
         """Completes commands at the beginning of a line and files of the project behind ``@``."""
@@ -383,12 +388,9 @@ def _prompt(project: Path) -> PromptSession[str]:
         event.current_buffer.insert_text("\n")
 
     file = config_folder() / _HISTORY
-    try:
+    with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        history: FileHistory | InMemoryHistory = Masked(str(file))
-    except OSError:
-        history = InMemoryHistory()
-    return PromptSession(history=history, completer=Words(), key_bindings=keys, complete_while_typing=True)
+    return PromptSession(history=Masked(str(file)), completer=Words(), key_bindings=keys, complete_while_typing=True)
 
 
 def _files(project: Path) -> list[str]:

@@ -212,7 +212,10 @@ def test_no_words_at_all_start_nothing(chat, project):
     assert not (project / ".rails").exists()
 
 
-def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_path):
+@pytest.mark.parametrize("history", ["kept", "a folder"])
+def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_path, history):
+    if history == "a folder":
+        (tmp_path / "config/ai-rails/chat_history").mkdir()
     assert subprocess.run([PROGRAM], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 2
     theirs, ours = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
@@ -232,6 +235,7 @@ def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_pat
                 typed = True
         assert b"Say what to do" in shown
         assert process.wait(10) == 0
+        assert b"Traceback" not in shown
     finally:
         process.kill()
         process.wait()
