@@ -54,6 +54,25 @@ def parses(text: str, language: str) -> bool | None:
         return None
 
 
+def pairs_up(text: str, language: str) -> bool | None:
+    """Return whether the quotation marks of a fragment pair up, line by line; None where that cannot be told."""
+    line_pattern = _LINES.get(language)
+    if line_pattern is None or len(text) > _CHARS:
+        return None
+    marked = [line for line in text.split("\n") if _MARKED.search(line)]
+    found = [_line_pairs_up(line, line_pattern) for line in marked]
+    return None if None in found else all(found)
+
+
+def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
+    """Return whether a line is ``pattern``; None if it may begin or end within something that runs over lines."""
+    match = pattern.match(line)
+    rest = line[match.end() :] if match else line
+    if match and match[1] and rest:
+        return None  # marks in a comment need no partners
+    return None if rest[:1] in ("/", "`", "#") or '"""' in rest or "'''" in rest else not rest
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """Something that a text defines: its name with what it is in (``Class.method``), its lines, and the first line."""
@@ -306,6 +325,19 @@ def _torn_string(root: Node) -> bool:
     return False
 
 
+#: A line with marks that begins and ends outside of strings; words and strings stand apart.
+_PLAIN_STRINGS: Final = r"\"(?:[^\"\\]|\\.)*+\"(?![\w\"'])|'(?:[^'\\]|\\.)*+'(?![\w\"'])"
+_PYTHON_LINE: Final = lazy(
+    rf"(?:[rRbBuUfF]{{0,2}}(?:{_PLAIN_STRINGS})|\w++(?![\"'])|[^\w\"'\\`#])*+(#[^\"'\\]*|\\(?=\Z))?", re.S
+)
+_JAVASCRIPT_LINE: Final = lazy(rf"(?:{_PLAIN_STRINGS}|\w++(?![\"'])|[^\w\"'\\`/])*+(//[^\"'\\`]*)?", re.S)
+_LINES: Final = {
+    "python": _PYTHON_LINE,
+    "toml": _PYTHON_LINE,
+    "json": lazy(r"(?:\"(?:[^\"\\]|\\.)*+\"(?=\s*(?:[:,}\]]|\Z))|[\w\s{}\[\]:,.+-])*+()"),
+    **dict.fromkeys(("javascript", "typescript", "tsx"), _JAVASCRIPT_LINE),
+}
+_MARKED: Final = lazy(r"[\"'\\`]")
 #: Nodes whose line ends are part of a text.
 _STRING_NODE: Final = lazy(r"string|template|comment|regex|jsx_text")
 _TOML_STRING: Final = lazy(r"\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}.*?'{3}|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*", re.S)

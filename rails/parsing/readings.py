@@ -2,16 +2,17 @@
 
 A block whose strings hold raw line ends or escapes that JSON does not know was not written by a JSON writer, so
 backslashes in it may mean themselves. Every consistent way to read them is tried (``lenient_tokens.Escapes``). Where
-they give different texts, each is parsed in the language of the file that it would be written to. The one that parses
-is taken when exactly one does; otherwise the block is refused. So it is where that one rests on line ends that were
-written as escapes *inside* a string of that language, because there the same writer may have meant the escape.
+they give different texts, each is parsed in the language of the file that it would be written to, and of a fragment
+each line is looked at (``source.pairs_up``). The one that passes is taken when exactly one does; otherwise the block is
+refused. So it is where that one rests on line ends that were written as escapes *inside* a string of that language,
+because there the same writer may have meant the escape.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, combinations
 from typing import Final
 
@@ -45,6 +46,8 @@ _BEFORE_ESCAPE: Final = lazy(r"\\(?=\\[nrt])")
 _SLASH: Final = "\uf8f5"
 _MARKS: Final = {ord(mark): {"n": "\n", "r": "\r", "t": "\t"}[name] for name, mark in WRITTEN.items()}
 _WRITTEN: Final = lazy(f"[{''.join(WRITTEN.values())}]")
+#: A tab or a carriage return that was written as an escape, behind text of its line.
+_WITHIN_LINE: Final = lazy(rf"[^\s{''.join(WRITTEN.values())}][^\n{WRITTEN['n']}]*[{WRITTEN['t']}{WRITTEN['r']}]")
 
 
 #: What stands between two strings that an expression joins, in one language or another.
@@ -128,29 +131,44 @@ def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
 
 def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     """Return the one text of a string that its language accepts."""
-    language = source.language_of(path) if key in WHOLE_TEXTS else ""
+    language = source.language_of(path) if key in _OF_FILES else ""
+    whole = key in WHOLE_TEXTS
     readings = [*_texts(one)]
     if _WRITTEN.search(one.raw) or _SLASH in one.raw or not readings:
         raise Undecided(one)
-    if key not in _OF_FILES or (not language and _all_escaped(text for way, text in readings if "s" not in way)):
+    judged = whole and language
+    if key not in _OF_FILES or (not judged and _all_escaped(text for way, text in readings if "s" not in way)):
         readings = [reading for reading in readings if "s" in reading[0]] or readings
     texts = {plain(text): text for _, text in reversed(readings)}
-    if len(texts) == 1 and not (language and _WRITTEN.search(next(iter(texts.values())))):
-        return next(iter(texts))
-    good: list[str] = []
+    if len(texts) == 1 and not (judged and _WRITTEN.search(next(iter(texts.values())))):
+        return _vouched_for(next(iter(texts)), one, language, whole)
+    judge, good = source.parses if whole else source.pairs_up, list[str]()
     for text in texts:
-        verdict = source.parses(text, language)
+        verdict = judge(text, language)
         if verdict is None and len(texts) == 1:
-            return text  # as where no language judges
+            return _vouched_for(text, one, language, whole)  # as where no language judges
         good += [text] if verdict else []
         if verdict is None or len(good) > 1:
             raise Undecided(one)
     if not good:
         raise Undecided(one)
-    written = [mark.start() for mark in _WRITTEN.finditer(texts[good[0]])]
-    if written and source.within_strings(good[0], language, written, layout=layout):
+    marked = texts[good[0]]
+    written = [mark.start() for mark in _WRITTEN.finditer(marked)]
+    if written and (
+        source.within_strings(good[0], language, written, layout=layout) if whole else _WITHIN_LINE.search(marked)
+    ):
         raise Undecided(one)
-    return good[0]
+    return _vouched_for(good[0], one, language, whole)
+
+
+def _vouched_for(text: str, one: DoubtfulText, language: str, whole: bool) -> str:
+    """Return ``text`` if its language does for it what it needs."""
+    judge = source.parses if whole else source.pairs_up
+    if one.needs == "judge" and not (judge(text, language) if not whole else judge(text, language) is not None):
+        raise Undecided(one)
+    if one.needs == "vouch" and not _vouches(language, text, {one.mark}, judge):
+        raise Undecided(one)
+    return text
 
 
 def _all_escaped(texts: Iterable[str]) -> bool:
@@ -171,22 +189,11 @@ def language_of_call(parameters: Mapping[str, Json]) -> str:
     return language if any(source.parses(text, language) is not None for text in texts) else ""
 
 
-def whole_texts_parse(value: Json, path: str = "", marks: Set[str] = frozenset()) -> bool:
-    """Return whether a call writes whole texts, and all of them parse in their languages (``marks``: `_vouches`)."""
-    if not isinstance(value, dict):
-        return False
-    own = next((found for name in PATH_KEYS if isinstance(found := value.get(name), str)), path)
-    texts = [text for key, text in value.items() if key in WHOLE_TEXTS and isinstance(text, str)]
-    inner = [one for one in value.values() if isinstance(one, dict)]
-    if not texts:
-        return any(whole_texts_parse(one, own, marks) for one in inner)
-    return all(_vouches(source.language_of(own), text, marks) for text in texts)
-
-
-def _vouches(language: str, text: str, marks: Set[str]) -> bool:
+def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, str], bool | None]) -> bool:
     """Return whether a language accepts a text, and not what it would be if it were a string, or several in a row.
 
-    ``marks``: nor what it would be if those stood doubled for one each, or one too many or tripled around it.
+    ``marks``: nor what it would be if those stood doubled for one each, or one too many or tripled around it, or, in
+    a fragment, one too many anywhere.
     """
     bare = text.strip()
     quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')
@@ -197,5 +204,8 @@ def _vouches(language: str, text: str, marks: Set[str]) -> bool:
         doubled = all(run % 2 == 0 for run in runs)
         others += [bare.removeprefix(mark), bare.removesuffix(mark), bare[2:-2] if tripled else bare]
         others.append(text.replace(mark * 2, mark) if doubled else bare)
+        if judge is source.pairs_up:
+            lines = [line for line in text.split("\n") if mark in line]
+            others += [line[:at] + line[at + 1 :] for line in lines for at in range(len(line)) if line[at] == mark]
     others = [one for one in others if one not in ("", bare, text)]
-    return bool(source.parses(text, language)) and all(source.parses(one, language) is False for one in others)
+    return bool(judge(text, language)) and all(judge(one, language) is False for one in others)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Final
 
 from rails.core.dataclass import dataclass
@@ -20,8 +20,8 @@ from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
-from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Stop, decode_string
-from rails.parsing.readings import JOINED, WHOLE_TEXTS, Undecided, language_of_call, plain, settled, whole_texts_parse
+from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Needs, Stop, decode_string
+from rails.parsing.readings import JOINED, Undecided, language_of_call, plain, settled
 from rails.parsing.repairs import WIDE, repair
 from rails.parsing.results import ToolSchemas
 from rails.parsing.text_values import coerced
@@ -130,6 +130,12 @@ def _swallows(raw: str, mark: str, keys: Set[str]) -> bool:
     return any((key[1] in keys or key[2] in keys) and not _enclosed(raw, key.start()) for key in found)
 
 
+def _holds_item(raw: str, mark: str, keys: Set[str]) -> bool:
+    """Return whether the end of an object and the beginning of the next stand in a string, as they do in a list."""
+    found = re.finditer(rf"{mark}\s*\}}\s*,\s*\{{\s*{mark}([\w$-]{{1,100}}){mark}\s*:", raw)
+    return any(key[1] in keys and not _enclosed(raw, key.start(1)) for key in found)
+
+
 def _enclosed(raw: str, at: int) -> bool:
     """Return whether all braces of ``raw`` pair up, and one pair of them encloses ``at``."""
     depth = around = 0
@@ -154,7 +160,6 @@ _APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*('?)")
 #: A back-tick of inline code; three of them are a fence.
 _TICK: Final = lazy(r"(?<!`)`(?!`)")
 _WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
-_WHOLE_TEXT: Final = lazy(rf"[\"'](?:{'|'.join(WHOLE_TEXTS)})[\"']\s*:\s*\Z")
 _KEY: Final = lazy(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
 #: A text that holds JSON.
 _HOLDS_JSON: Final = lazy(r"[\"']\s*[{\[]")
@@ -196,6 +201,8 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     search = _Search(text, _root(named[2], tools))
     found: list[tuple[ParsedJson, _Ends]] = []
     for ends in search.readings(start.end()):
+        if any(_holds_item(text[begin + 1 : end], text[begin], keys) for begin, end, _ in ends):
+            continue  # the next items of a list, which another reading has for its own
         reading = _rewritten(text, ends, keys)
         if isinstance(reading, ParsedJson) and _fits(reading.value, tools):
             found.append((reading, ends))
@@ -209,13 +216,23 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     if any(doubtful(text[begin + 1 : end], text[begin], keys, item=item) for begin, end, item in ends):
         return _TORN
     sure = sure and not any(_joins(text[begin + 1 : end], text[begin]) for begin, end, _ in ends)
-    chosen = _chosen(text, ends, keys, reading, tools)
+    language = _language(reading.value, tools)
+
+    def needs(raw: str, mark: str) -> Needs:
+        if not sure or partnerless(raw, mark):
+            return "vouch"
+        return "judge" if not language and _unsure(raw, mark) else ""
+
     at = next((begin for begin, end, _ in ends if marks(text[begin + 1 : end], text[begin])), -1)
-    if at < 0 or chosen is None or not (sure or whole_texts_parse(chosen)):
+    chosen = _rewritten(text, ends, keys, needs)
+    if at < 0 or isinstance(chosen, JsonFault):
         return _TORN
-    reading = reading._replace(value=chosen)
+    try:
+        value = settled(chosen.value, layout=True)
+    except Undecided:
+        return _TORN
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
-    return ParsedJson(reading.value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
+    return ParsedJson(value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
 
 
 def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
@@ -235,26 +252,6 @@ def _fits(value: Json, tools: ToolSchemas) -> bool:
     return quick_check.fits(tools[read.tool], coerced(dict(read.parameters), tools[read.tool]).value)
 
 
-def _chosen(text: str, ends: _Ends, keys: frozenset[str], first: ParsedJson, tools: ToolSchemas) -> Json:
-    """Return the one value of a block whose strings end at ``ends``, as its target's language has it; None for none."""
-    language = _language(first.value, tools)
-    torn = [one for one in ends if marks(text[one[0] + 1 : one[1]], text[one[0]])]
-    if not language and any(_unsure(text[begin + 1 : end], text[begin]) for begin, end, _ in torn):
-        return None
-    reading = _rewritten(text, ends, keys, doubts=True)
-    if isinstance(reading, JsonFault):
-        return None
-    try:
-        value = settled(reading.value, layout=True)
-    except Undecided:
-        return None
-    alone = [begin for begin, end, _ in torn if partnerless(text[begin + 1 : end], text[begin])]
-    if alone and not all(_WHOLE_TEXT.search(text[max(begin - 60, 0) : begin]) for begin in alone):
-        return None  # a language vouches for no path
-    doubted = frozenset(text[begin] for begin in alone)
-    return value if not alone or (language and whole_texts_parse(value, marks=doubted)) else None
-
-
 def _language(value: Json, tools: ToolSchemas) -> str:
     read = read_value(value, tools)
     return language_of_call(read.parameters) if isinstance(read, Call) else ""
@@ -270,8 +267,13 @@ def _unsure(raw: str, mark: str) -> bool:
     )
 
 
-def _rewritten(text: str, ends: _Ends, keys: frozenset[str], *, doubts: bool = False) -> ParsedJson | JsonFault:
-    """Read the text with the strings of ``ends`` escaped properly; ``doubts``: as doubtful texts where they can be."""
+def _rewritten(
+    text: str, ends: _Ends, keys: frozenset[str], needs: Callable[[str, str], Needs] | None = None
+) -> ParsedJson | JsonFault:
+    """Read the text with the strings of ``ends`` escaped properly; ``needs``: as doubtful texts where they can be.
+
+    It says what a string with its own marks needs of a language (`DoubtfulText`).
+    """
     parts, pos, doubtful = [], 0, dict[str, DoubtfulText]()
     for begin, end, _ in ends:
         raw, mark = text[begin + 1 : end], text[begin]
@@ -280,9 +282,10 @@ def _rewritten(text: str, ends: _Ends, keys: frozenset[str], *, doubts: bool = F
             decoded = decode_string(raw, mark, 0, ALL_ESCAPES, doubt)[0]
         except Stop as stop:
             return stop.fault
-        if doubts and "\\" in raw:
+        if needs and ("\\" in raw or doubt == "torn"):
             name = f"{_PLACE}{len(doubtful)}"
-            doubtful[name] = DoubtfulText.of(decoded, raw, mark, doubt, begin)
+            doubtful[name] = one = DoubtfulText.of(decoded, raw, mark, doubt, begin)
+            one.needs = needs(raw, mark) if doubt == "torn" else ""
             decoded = name
         parts += [text[pos:begin], json.dumps(plain(decoded), ensure_ascii=False)]
         pos = end + 1
