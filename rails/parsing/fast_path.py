@@ -19,7 +19,7 @@ from rails.json_schema import quick_check
 from rails.parsing import classify
 from rails.parsing.blocks import closing_line
 from rails.parsing.classify import JsonBlock
-from rails.parsing.frame_hints import ENDS_FRAME, SENTENCES, announces
+from rails.parsing.frame_hints import ENDS_FRAME, SENTENCES, announces, may_be_spoken_of
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
@@ -46,6 +46,11 @@ def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | Non
     if found is None:
         return None
     started, completed, end = found
+    if may_be_spoken_of(text, notable, end):
+        from rails.parsing.lead_ins import asked_last, said_above, said_below
+
+        if said_above(text[:notable]) or said_below(text[end:]) or asked_last(text[end:]):
+            return None
     if not SENTENCES.match(text, end) and ENDS_FRAME.search(text, end):
         from rails.parsing.frames import hides
 

@@ -13,17 +13,19 @@ Nobody can know that such a request was meant or shown; it is held, and its auth
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rails.core.dataclass import NamedTuple
+from rails.core.dataclass import NamedTuple, replace
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
-from rails.core.text import one_line
 from rails.core.tool_request import RawRequest
-from rails.parsing.frame_hints import OTHERS, SHOWN, bare_label
+from rails.parsing.frame_hints import ASKING, OTHERS, SHOWN, bare_label
+from rails.parsing.lead_ins import asked_last, said_above, said_below
 from rails.parsing.quoted import INDENTED, OPEN, find_indented
+from rails.parsing.uncertain_blocks import only_shown
 
 #: How many pairs of lines are compared; beyond, everything is framed.
 _PAIRS: Final = 50_000
@@ -78,7 +80,7 @@ _MIRRORS: Final = str.maketrans("()[]{}<>«»‹›“”‘’„‚┌└╔�
 _SIDES: Final = (("TOP LEFT", "BOTTOM RIGHT"), ("LEFT", "RIGHT"), ("LESS-THAN", "GREATER-THAN"), ("DOWN", "UP"))
 _SAME_TWICE: Final = frozenset("{[%$@\\+~^=!:&")
 #: Names of oneself, behind which one speaks again.
-_OWN: Final = frozenset({"action", "ai", "answer", "assistant", "final answer", "response", "thought"})
+_OWN: Final = frozenset({"a", "action", "ai", "answer", "assistant", "final answer", "response", "thought"})
 #: What two lines of markup next to a request may begin with; tags and comments begin alike for some characters more.
 _SAME_NEXT: Final = lazy(r"[.@%$;{}^~+&:【]|<[/!]|\[//\]:|\\\w|!(?!\[)|#(?!\d|#+[ \t])|=(?!=+[ \t])")
 #: Two of these without an empty line around a request are no rules between paragraphs.
@@ -96,13 +98,6 @@ _OWNS: Final = lazy(
     r"(?:\.\.(?:\s|\Z)|!!!|\?\?\?|///|:::|===[ \t]|[<@%\\{:]|\[\^)|.*(?:::|:[ \t]*[|>][-+]?|[{(\[])[ \t]*\Z", re.S
 )
 _LISTED: Final = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
-#: What may stand before a request of another model's form on its line: a sentence.
-_SENTENCE: Final = lazy(
-    r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:[^\W\d_][^\n]*[ ][^\n]*|[^\W\d_]+)[.!?:…。！？：][ \t]*"
-    r"|<{1,2}|[<|｜]{1,3}[\w▁:]{1,40}[|｜]?>{0,2}(?:assistant)?"  # another token, or what is left of one
-)
-#: With what the forms begin that may follow other text on a line.
-_INLINE: Final = ("<|", "<｜", "<start_", "assistant")
 #: Tokens around the turn of the one who answers, which frame nothing.
 _OWN_TURN: Final = lazy(r"(?<!to=)assistant|model\b|final|python_tag|im_start\|>[ \t]*\Z", re.IGNORECASE)
 _TOKEN: Final = lazy(
@@ -117,6 +112,7 @@ _WORDS_SHOWN: Final = 40
 
 #: A delimited block of AsciiDoc below the line of its attributes, whose delimiters look like rules; and such a rule.
 _DELIMITED: Final = lazy(r"^(\[[A-Za-z][^\]\n]{0,100}\])[ \t]*\r?\n([-=*_]{2,40})[ \t]*\r?\n", re.M)
+_HEADING: Final = lazy(r"^#{1,6}[ \t][^\n]*", re.M)
 _RULE: Final = lazy(r"^(?:--|[-=*_#~+]{4,40})[ \t]*\r?$", re.M)
 
 
@@ -141,10 +137,13 @@ def hides(text: str, start: int) -> bool:
     return any(mark.search(text, start) for mark in (_CLOSER, _CLOSED, _RULE))
 
 
-def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[tuple[int, int]]) -> list[Frame]:
+def find_frames(
+    text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[tuple[int, int]], *, said: bool = True
+) -> list[Frame]:
     """Return the frames around ``blocks``, the offsets of the requests in the answer ``text``, in order.
 
-    ``hidden`` are the offsets of what else is no prose: fences, containers.
+    ``hidden`` are the offsets of what else is no prose: fences, containers. ``said``: sentences are read, too; whoever
+    proposes a change in a chat says that it "would look like this".
     """
     prose = _masked(text, [*blocks, *hidden])
     frames = [frame for block in blocks if (frame := _above(text, prose, *block)) is not None]
@@ -153,7 +152,7 @@ def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[t
         if last:
             what = f"between two lines {_cut(found[2])} below {_cut(found[1])}"
             frames.append(Frame(found.start(), found.end() + last.end(), what))
-    frames += _next_to(prose)
+    frames += [*_next_to(prose), *_spoken_of(prose, blocks, said=said)]
     opened: list[_Line] = []
     pos = pairs = 0
     for number, whole in enumerate(prose.splitlines(keepends=True), 1):
@@ -182,28 +181,54 @@ def find_frames(text: str, blocks: Sequence[tuple[int, int]], hidden: Iterable[t
 
 def _next_to(prose: str) -> Iterator[Frame]:
     """Yield what the lines next to requests show, and the names behind which they stand."""
-    above, made_up = _Line(0, 1, ""), None
+    above, made_up, first, answered = _Line(0, 1, ""), None, None, False
     between, spaced, pos = False, False, 0
     for number, whole in enumerate(prose.splitlines(keepends=True), 1):
         start, pos, raw = pos, pos + len(whole), whole.replace(_HIDDEN, "").strip()
         if not raw:
             is_hidden = _HIDDEN in whole
             between, spaced = between or is_hidden, spaced or not is_hidden
-            if is_hidden and bare_label(above.text) in SHOWN:
-                yield _behind(above, pos)
             continue
         ruled = not spaced and raw == above.text and _TIGHT_RULE.fullmatch(raw)
         last, above = above, _Line(start, number, raw)
         if between and (ruled or (_alike(last.text, raw) and _CLOSER.match(raw))):
             yield _between(last, above, pos)
         between = spaced = False
-        if made_up and bare_label(raw.partition(":")[0] + ":") in _OWN:
-            yield _behind(made_up, start)
+        name = bare_label(raw.partition(":")[0] + ":")
+        if name in _OWN:
+            answered = first is not None
+            if made_up:
+                yield _behind(made_up, start)
             made_up = None
-        elif bare_label(raw) in OTHERS:
-            made_up = above
+        elif bare_label(raw) in OTHERS or name in ASKING:
+            if first and answered:  # a conversation: what is said in it before this line is shown
+                yield _behind(first, start)
+            first = first or above
+            made_up = above if bare_label(raw) in OTHERS else made_up
     if made_up:
         yield _behind(made_up, pos)
+
+
+def _spoken_of(prose: str, blocks: Sequence[tuple[int, int]], *, said: bool) -> Iterator[Frame]:
+    """Yield what the sentences next to requests, and the headings and questions over all of them, say of them."""
+    headings = [(one.start(), one[0]) for one in _HEADING.finditer(prose)] if said else []
+    start = -1
+    for n, block in enumerate(blocks):
+        start = block[0] if start < 0 else start
+        below = prose[block[1] : block[1] + _BEFORE].partition(_HIDDEN)[0]
+        if n + 1 < len(blocks) and not prose[block[1] : blocks[n + 1][0]].strip():
+            continue  # what is said above and below is said of all that follow one another
+        first, start = start, -1
+        above = prose[max(0, first - _BEFORE) : first].rpartition(_HIDDEN)[2].rstrip()
+        line = above[above.rfind("\n") + 1 :]
+        heading = headings[at - 1][1] if (at := bisect(headings, (first, ""))) else ""
+        if words := (line if bare_label(line) in SHOWN else said and said_above(above, heading)):
+            number = prose.count("\n", 0, len(prose[:first].rstrip())) + 1
+            yield Frame(first, block[1], f"behind {_cut(words)} (line {number})")
+        elif said and (words := said_below(below)):
+            yield Frame(first, block[1], f"above {_cut(words)} (line {prose.count(chr(10), 0, block[1]) + 1})")
+    if said and (words := asked_last(prose[blocks[-1][1] :].replace(_HIDDEN, ""))):
+        yield Frame(0, len(prose), f"above {_cut(words)}, the answer's last words")
 
 
 def _behind(line: _Line, end: int) -> Frame:
@@ -216,7 +241,7 @@ def _between(first: _Line, last: _Line, end: int) -> Frame:
 
 
 def _cut(text: str) -> str:
-    return repr(text.strip()[:_WORDS_SHOWN])
+    return repr(" ".join(text.split())[:_WORDS_SHOWN])
 
 
 def unless_framed(one: RawRequest | Refusal, frames: Sequence[Frame]) -> RawRequest | Refusal:
@@ -224,12 +249,7 @@ def unless_framed(one: RawRequest | Refusal, frames: Sequence[Frame]) -> RawRequ
     around = next((frame for frame in frames if frame.start <= one.start < frame.end), None)
     if around is None or isinstance(one, Refusal):
         return one
-    message = f"The call stands {one_line(around.what, 200)}, so it may only be shown; it was not carried out."
-    hint = (
-        "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
-        "another language, such as ```text."
-    )
-    return Refusal("unread", message, hint, one.start, one.end, request_id=one.id)
+    return replace(only_shown(around.what, one.start, one.end), request_id=one.id)
 
 
 def _masked(text: str, stretches: Iterable[tuple[int, int]]) -> str:
@@ -244,12 +264,9 @@ def _masked(text: str, stretches: Iterable[tuple[int, int]]) -> str:
 
 
 def _above(text: str, prose: str, start: int, end: int) -> Frame | None:
-    """Return what the line above a block, or the text before it on its line, shows."""
+    """Return what the line above a block shows that is indented below it."""
     first = prose.rfind("\n", 0, start) + 1
-    lead = prose[first:start].rpartition(_HIDDEN)[2]
     number = prose.count("\n", 0, start) + 1
-    if lead.strip() and text.startswith(_INLINE, start) and not _SENTENCE.fullmatch(lead):
-        return Frame(start, end, f"behind {_cut(lead)} on line {number}")
     opening = text[first:end]
     indent = len(opening) - len(opening.lstrip(" \t")) if not prose[first:start].strip() else 0
     if not indent:

@@ -6,6 +6,7 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 from typing import Final
 
 from rails.core import limits
@@ -25,7 +26,7 @@ from rails.parsing.call_formats.native import judge_native
 from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
 from rails.parsing.fast_path import read_plain
-from rails.parsing.frame_hints import ENDS_FRAME, announces
+from rails.parsing.frame_hints import ENDS_FRAME, announces, may_be_spoken_of
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.results import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 from rails.parsing.scanner import Scanner
@@ -85,6 +86,7 @@ class AnswerParser:
         self._actions = False
         self._lines: list[tuple[int, int, int]] = [(0, 1, 1)]  # where blocks begin and end: offset, line and column
         self._bare = 0  # how many pieces of prose stand before the end of the last thought
+        self._lead = ""  # the prose before this place on its line, where dialects are read
         self._done = False
 
     def feed(self, chunk: str | bytes) -> list[ParseEvent]:
@@ -194,7 +196,10 @@ class AnswerParser:
         places = [self._places.get(one.id, (0, one.raw)) for one in self._requests]
         rest = "".join(self._prose[places[0][0] :])
         indented = any(raw[:1] in " \t" or (place and self._prose[place - 1][-1:] not in "\n") for place, raw in places)
-        announced = announces(prose := "".join(self._prose), len(prose))
+        ends = [0, *accumulate(map(len, self._prose))]
+        announced = announces(prose := "".join(self._prose), len(prose)) or any(
+            may_be_spoken_of(prose, ends[place], ends[place]) for place in {place for place, _ in places}
+        )
         if not (indented or announced or ENDS_FRAME.search(rest)):
             return  # as at the end of nearly every answer
         from rails.parsing.frames import find_frames, hides, unless_framed
@@ -252,6 +257,8 @@ class AnswerParser:
             self._lines[-1] = after
         else:
             self._lines += [after, after]  # the last of which goes on with the prose
+        if self._dialects and isinstance(item, str):
+            self._lead = (self._lead + item).rpartition("\n")[2]
         if isinstance(item, str):
             self._prose.append(item)
             self._torn_detector.text(item)
@@ -263,12 +270,14 @@ class AnswerParser:
         if not item.closed and item.start >= self._doubt:
             self._remnant = True
         self._take_span(item, signals, whole)
+        self._lead = ""
 
     def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
         whole = whole or item.closed
         form = forms.reader_of(item.label, self._dialects) if self._dialects else None
         if form is not None and whole:  # a stop sequence may have taken the last closing mark
-            self._settle(item, self._in_form(item, *form), signals)
+            shown = uncertain_blocks.led(item, self._lead)
+            self._settle(item, shown or self._in_form(item, *form), signals)
         elif item.kind == "quote":
             self._torn_detector.quote(item)
             if not item.label:  # a fence line of ours may have been taken for its opening

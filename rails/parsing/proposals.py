@@ -80,7 +80,9 @@ def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refus
     blocks = [*_blocks(text, tools)]
     found = [_judged(text, block, outcome, tools) for block in blocks for outcome in block.outcomes]
     if places := [(block.start, block.end) for block in blocks if block.outcomes]:
-        around = find_frames(text, places, [(block.start, block.end) for block in blocks if not block.outcomes])
+        around = find_frames(
+            text, places, [(block.start, block.end) for block in blocks if not block.outcomes], said=False
+        )
         found = [unless_framed(one, around) for one in found]
     refused = [one for one in found if isinstance(one, Refusal)]
     yield from refused or found

@@ -89,7 +89,7 @@ _HARMONY_END: Final = r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|as
 
 COMMENT: Final = "a comment"
 #: Who else speaks in a conversation: a model that goes on for them makes up what they say.
-_OTHERS: Final = r"(?:user|human|system|developer|tool|observation)"
+_OTHERS: Final = r"(?:user|human|system|developer|tool|observation|functions)"
 
 
 class _Token(NamedTuple):

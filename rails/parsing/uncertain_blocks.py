@@ -126,6 +126,35 @@ def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     return [Refusal("unterminated", message, "Close the block, then send the call again.", span.start, span.end)]
 
 
+def only_shown(place: str, start: int, end: int) -> Refusal:
+    """Return the refusal of a call that stands at a ``place`` (words) where calls are shown."""
+    message = f"The call stands {one_line(place, 200)}, so it may only be shown; it was not carried out."
+    hint = (
+        "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
+        "another language, such as ```text."
+    )
+    return Refusal("unread", message, hint, start, end)
+
+
+#: What may stand before a call in another model's form on its line: nothing, a sentence, another token or what is left
+#: of one, or the end of a thought.
+_LEAD: Final = lazy(
+    r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?"
+    r"(?:[*_]{0,3}(?:(?:[^\W\d_]|[^\x00-\x7f\u2500-\u257f])[^\n]*[ ][^\n]*|[^\W\d_]+)[.!?:…。！？：][*_]{0,3}[ \t]*)?"
+    r"|<{1,2}|[<|｜]{1,3}[\w▁:]{1,40}[|｜]?>{0,2}(?:assistant)?"
+    r"|[^\n]*(?:</[^<>\n]{1,60}>|\[/\w{1,20}\]|▷|[|｜]>(?:assistant)?)[ \t]*"
+)
+_LEAD_CHARS: Final = 200
+
+
+def led(span: BlockSpan, lead: str) -> list[BlockResult]:
+    """Return what a call in another model's form is behind the text ``lead`` on its line; nothing where it is meant."""
+    half = _LEAD_CHARS // 2
+    if _LEAD.fullmatch(lead if len(lead) < _LEAD_CHARS else lead[:half] + lead[-half:]):
+        return []
+    return [only_shown(f"behind {lead.strip()[:40]!r}", span.start, span.end)]
+
+
 def quoted_inside(name: str) -> str:
     """Return why a block is left alone that stands inside a container."""
     return f"quoted inside {name}"

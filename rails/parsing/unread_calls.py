@@ -202,6 +202,8 @@ def _in_span(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]
 def _in_container(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]:
     """A call in another model's format; one that is shown; or one in a thought that nothing follows: the answer."""
     tool = foreign_calls.wanted_tool(span.raw)
+    if span.closed and _is_quoted(text, span.start):
+        return
     if span.container == "call" and not (span.closed and _SPOKEN.fullmatch(span.body.partition("</")[0])):
         yield _Found(span.start, span.end, tool, f"in the form of another model ({span.label})")
     elif span.container == "thought" and not text[span.end :].strip() and _TOOL_KEY.search(span.raw):
