@@ -181,7 +181,7 @@ _CHILD: Final = lazy(r"\s*<([A-Za-z_][\w.-]{0,99})[ >]")
 _VERB: Final = lazy(
     r"(?:\w{1,20}[:-])?(?:add|append|apply|ask|attempt|bash|call|cmd|command|create|delete|edit|exec|execute|fetch|find"
     r"|get|git|glob|grep|insert|install|list|ls|modify|move|npm|open|patch|read|remove|rename|replace|run|search|shell"
-    r"|sql|terminal|tool|undo|update|use|write)(?:[_.:-].*)?",
+    r"|sql|terminal|tool|undo|update|use|write)(?:[_.:-].*)?|\w{1,20}_(?:function|tool)_calls?",
     re.IGNORECASE,
 )
 _LIMIT: Final = 50

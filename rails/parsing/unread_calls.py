@@ -13,6 +13,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from textwrap import dedent
 from typing import Final
 
 from rails.core import limits, not_offered
@@ -54,8 +55,13 @@ _SHOWING: Final = frozenset({"console", "diff", "example", "html", "markdown", "
 #: Fences of requests to a server, which a tool is none of, and how one begins.
 _WEB_FENCES: Final = frozenset({"gql", "graphql", "http"})
 _WEB_CALL: Final = lazy(
-    r"(?:^[ \t]*(?:POST|PUT|PATCH)[ \t]+\S*/|[{:]\s*)(\w{1,100})(?=\s*[(?]|[ \t]+HTTP|[ \t]*\r?$)", re.M
+    r"(?:^[ \t]*(?:curl\b[^\n]*|(?:POST|PUT|PATCH)[ \t]+\S*)/|[{:]\s*)(\w{1,100})"
+    r"(?=\s*[(?]|[ \t]+(?:HTTP|-)|[ \t]*[\\\r]?$)",
+    re.M,
 )
+#: Fences of commands, where a tool is none, and how one begins.
+_SHELL_FENCES: Final = frozenset({"bash", "cmd", "console", "powershell", "sh", "shell", "zsh"})
+_SHELL_CALL: Final = lazy(r"^[ \t]*(?:[$>%] )?([a-z]\w*_\w+)(?=[ \t]+[^\s=|&;])", re.M)
 _PYTHON_FENCES: Final = frozenset({"python", "py", "tool_code"})
 #: The path of a file behind the language of a fence, or instead of it.
 _FENCE_PATH: Final = lazy(
@@ -69,7 +75,7 @@ _BROKEN_CALL: Final = lazy(
 _NAMED_ABOVE: Final = lazy(r"^\W{0,20}(?:function(?:<[^<>\n]{1,20}>|\W{1,10})?)?([A-Za-z_]\w{0,99})\W{0,20}\Z", re.M)
 _INK: Final = lazy(r"[^\n]")
 _BEGINS: Final = lazy(
-    r"(?:(?:const|let|var)[ \t]+\w{1,60}[ \t]*=[ \t]*)?(?:await[ \t]+)?[($ \[]{0,9}"
+    r"[ \t]*(?:(?:const|let|var)[ \t]+\w{1,60}[ \t]*=[ \t]*)?(?:await[ \t]+)?[($ \[]{0,9}"
     r"(?:(?:tools|functions|default_api|api)\.)?"
 )
 #: What stands between the marks of a call that are only spoken of.
@@ -165,7 +171,7 @@ def _named(text: str, broken: Sequence[Ignored], tools: ToolSchemas) -> Iterator
         elif item.container is None and word not in _SHOWING:  # code: a call that it begins with
             start = item.body_start
             begins = _BEGINS.match(text, start)
-            open_to += [(start, start + 1)] if begins and text.startswith(tuple(tools), begins.end()) else []
+            open_to += [(start, begins.end() + 1)] if begins and text.startswith(tuple(tools), begins.end()) else []
     for call in calls:
         if any(start <= call.start < end for start, end in open_to):
             yield _Found(call.start, call.end, call.tool, "in a form that is not known")
@@ -246,12 +252,14 @@ def _in_fence(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found
         yield from _json_calls(text, span.body_start, end, where, tools)
         yield from _xml_calls(text, span.body_start, end, where, tools)
         yield from _lines(text, span.body_start, end, tools)
-    if word in _WEB_FENCES:
-        named = islice(_WEB_CALL.finditer(span.body), _TRIES)
+    for words, pattern in ((_WEB_FENCES | _SHELL_FENCES, _WEB_CALL), (_SHELL_FENCES, _SHELL_CALL)):
+        named = islice(pattern.finditer(span.body), _TRIES) if word in words else ()
         yield from (_Found(span.start, span.end, one[1], where) for one in named if one[1] in tools)
-    if word in _PYTHON_FENCES and _is_python_call(span, tools):
-        calls = foreign_calls.python_calls(text, span.body_start, end, tools)
-        yield from (_Found(call.start, call.end, call.tool, where) for call in calls)
+    if word in _PYTHON_FENCES and (tool := _python_call(span, tools)):
+        calls = [*foreign_calls.python_calls(text, span.body_start, end, tools)]
+        yield from [_Found(call.start, call.end, call.tool, where) for call in calls] or [
+            _Found(span.start, span.end, tool, where)
+        ]
     elif word == "tool_code":
         yield _Found(span.start, span.end, "", where)
     path = _FENCE_PATH.search(span.label)
@@ -259,23 +267,35 @@ def _in_fence(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found
         yield _Found(span.start, span.end, "", f"the file '{path[1]}' {where}")
 
 
-def _is_python_call(span: BlockSpan, tools: ToolSchemas) -> bool:
-    """Return whether all that a fence holds is calls of tools, printed or not."""
+def _python_call(span: BlockSpan, tools: ToolSchemas) -> str:
+    """Return the first tool that a fence calls, if all that it holds is calls of tools; else "".
+
+    What is printed is one, too; what is kept in a name only with parameters of the tool by their names.
+    """
     body = span.body.rpartition("```")[0] if span.closed else span.body
     try:
-        tree = parse_tree(body[:20_000].strip())
+        tree = parse_tree(dedent(body[:20_000]).strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return bool(tree.body) and all(isinstance(one, ast.Expr) and _called(one.value) in tools for one in tree.body)
+        return ""
+    called = [_called(one, tools) for one in tree.body]
+    named = [name for name in called if name != "print"]
+    return named[0] if named and all(named) else ""
 
 
-def _called(node: ast.expr) -> str:
-    while isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name != "print" or not node.args:
-            return str(name)
-        node = node.args[0]
-    return ""
+def _called(line: ast.stmt, tools: ToolSchemas) -> str:
+    node = line.value if isinstance(line, ast.Expr | ast.Assign) else None
+    while isinstance(node, ast.Call | ast.Await):
+        if isinstance(node, ast.Await):
+            node = node.value
+            continue
+        name = str(node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", ""))
+        if name == "print" and node.args:
+            node = node.args[0]
+            continue
+        keys = {one.arg for one in node.keywords}
+        kept = isinstance(line, ast.Expr) or (keys and keys <= quick_check.properties(tools.get(name, False)).keys())
+        return name if kept and name in tools else ""
+    return "print" if isinstance(line, ast.Expr) and isinstance(node, ast.Name) else ""
 
 
 def _in_prose(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[_Found]:

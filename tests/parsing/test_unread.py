@@ -226,3 +226,51 @@ def test_many_calls_and_long_texts_are_bounded(cpu_seconds):
     assert list(find_unread_calls(CALL + " " * 2_000_000, TOOLS)) == []
     for hostile in ('{"a": "', "<write_file>", "<tool x", "<write_file></write_file>", "```\n<", '<thinking>{"a": 1}'):
         assert cpu_seconds(lambda text=hostile * 40_000: list(find_unread_calls(text, TOOLS)), rounds=1) < 5
+
+
+FILES = {"delete_file": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}
+
+
+@pytest.mark.parametrize("indent", ["", "   "])
+@pytest.mark.parametrize(
+    ("fence", "body"),
+    [
+        ("bash", "delete_file a.py"),
+        ("sh", "$ delete_file a.py"),
+        ("bash", "cd src\ndelete_file --path a.py"),
+        ("bash", "curl -X POST http://localhost/tools/delete_file -d '{}'"),
+        ("bash", "curl http://localhost/tools/delete_file \\\n  -d '{}'"),
+        ("python", "result = delete_file(path='a.py')"),
+        ("python", "found = delete_file(path='a.py')\nprint(found)"),
+        ("python", "await delete_file('a.py')"),
+        ("javascript", "await delete_file({path: 'a.py'});"),
+    ],
+)
+def test_a_tool_in_a_fence_of_commands_or_of_code_that_only_calls_it_is_told(fence, body, indent):
+    lines = "".join(f"{indent}{line}\n" for line in f"```{fence}\n{body}\n```".split("\n"))
+    (refusal,) = parse(f"1. Remove it:\n\n{lines}", FILES, report_unread_calls=True).refusals
+    assert (refusal.code, "'delete_file'" in refusal.message) == ("unread", True)
+
+
+@pytest.mark.parametrize(
+    ("fence", "body"),
+    [
+        ("bash", "rm a.py\necho delete_file"),
+        ("bash", "delete_file=1"),
+        ("bash", "ls delete_file a.py"),
+        ("bash", "delete_file"),
+        ("bash", "curl http://localhost/delete_files -d x"),
+        ("python", "text = delete_file('a.py')"),
+        ("python", "text = delete_file(name='a.py')"),
+        ("python", "text = delete_file(path='a.py')\nsave(text)"),
+        ("python", "print(text)"),
+    ],
+)
+def test_code_and_commands_that_only_use_such_a_name_are_not_told(fence, body):
+    assert not parse(f"Use it so:\n\n```{fence}\n{body}\n```\n", FILES, report_unread_calls=True).refusals
+
+
+def test_a_call_in_a_form_that_is_named_as_one_is_told():
+    text = "<new_tool_call>delete_file\n<new_key>path</new_key>\n<new_value>a.py</new_value>\n</new_tool_call>\n"
+    (refusal,) = parse(text, FILES, report_unread_calls=True).refusals
+    assert refusal.code == "unread"
