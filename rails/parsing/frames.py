@@ -112,6 +112,8 @@ _WORDS_SHOWN: Final = 40
 
 #: A delimited block of AsciiDoc below the line of its attributes, whose delimiters look like rules; and such a rule.
 _DELIMITED: Final = lazy(r"^(\[[A-Za-z][^\]\n]{0,100}\])[ \t]*\r?\n([-=*_]{2,40})[ \t]*\r?\n", re.M)
+#: The name of a file on a line of its own, above its block.
+_PATH_LINE: Final = lazy(r"(?:\A|\n)[#*`\s]*[\w@\\/-]*[./\\][\w.@\\/-]*[\w`*:]+[ \t]*\Z")
 _HEADING: Final = lazy(r"^#{1,6}[ \t][^\n]*", re.M)
 _RULE: Final = lazy(r"^(?:--|[-=*_#~+]{4,40})[ \t]*\r?$", re.M)
 
@@ -220,14 +222,14 @@ def _spoken_of(prose: str, blocks: Sequence[tuple[int, int]], *, said: bool) -> 
             continue  # what is said above and below is said of all that follow one another
         first, start = start, -1
         above = prose[max(0, first - _BEFORE) : first].rpartition(_HIDDEN)[2].rstrip()
-        line = above[above.rfind("\n") + 1 :]
+        line = _PATH_LINE.sub("", above).rstrip().rpartition("\n")[2]
         heading = headings[at - 1][1] if (at := bisect(headings, (first, ""))) else ""
         if words := (line if bare_label(line) in SHOWN else said and said_above(above, heading)):
             number = prose.count("\n", 0, len(prose[:first].rstrip())) + 1
             yield Frame(first, block[1], f"behind {_cut(words)} (line {number})")
         elif said and (words := said_below(below)):
             yield Frame(first, block[1], f"above {_cut(words)} (line {prose.count(chr(10), 0, block[1]) + 1})")
-    if said and (words := asked_last(prose[blocks[-1][1] :].replace(_HIDDEN, ""))):
+    if words := asked_last(prose[blocks[-1][1] :].replace(_HIDDEN, "")):
         yield Frame(0, len(prose), f"above {_cut(words)}, the answer's last words")
 
 

@@ -25,7 +25,7 @@ from rails.data_formats.proposed import NotRead, Outcome, Proposed, name_in_comm
 from rails.data_formats.search_replace import OPENING, block_changes, name_above
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.data_formats.unified_diff import diff_changes
-from rails.parsing.blocks import BlockSpan
+from rails.parsing.blocks import FENCE, BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import named_file
 from rails.parsing.call_formats.provider_json import provider_calls
@@ -51,6 +51,8 @@ _APPLIES: Final = re.compile(r"(?<![\w./-])(?:apply_patch|git apply|patch)(?:[ \
 _HERE: Final = re.compile(
     r"\A((?:[^\n]*\n){0,2}[^\n<]{0,200}<<-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n.*?^)\2(?=[ \t\r]*$)", re.M | re.S
 )
+#: What a patch starts with.
+_START: Final = re.compile(rf"{_SEARCH.pattern}|{_DIFF.pattern}|^{re.escape(BEGIN)}[ \t\r]*$", re.M | re.I)
 #: A fence of one of these is a patch or nothing.
 _PATCH_FENCES: Final = frozenset({"diff", "patch", "udiff"})
 _BESIDE: Final = "If you want it, send it as a tool request, or in an answer that holds no tool request."
@@ -195,12 +197,14 @@ def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
     if span.kind == "xml" or not span.closed:
         return block
     body, block = _body(span), block._replace(first=1)
+    inner = next((n for n, line in enumerate(body) if FENCE.match(line) or _shows(line)), len(body))
     whole = "\n".join(body)
     parsed = parse_strict(whole) if span.kind == "json" else None
     value = parsed.value if isinstance(parsed, ParsedJson) else None
     if calls := list(provider_calls(value, whole)):
         return block._replace(form="provider JSON", outcomes=calls)
-    patch = _patch(block, whole, above, "", span.label)
+    starts = _START.search("\n".join(body[:inner]))
+    patch = _patch(block, whole, above, "", span.label) if starts else block
     if patch.outcomes or span.label.split(" ")[0].lower() in _PATCH_FENCES:
         return patch
     last = above[-1] if above and not prose[prose.rindex(above[-1]) :].strip().startswith(">") else ""
@@ -233,6 +237,13 @@ def _header(prose: str) -> str:
     """Return the lines of a diff that stand above its first hunk, which are prose to the scanner."""
     found = _DIFF_HEAD.search(prose)
     return found[1] if found else ""
+
+
+def _shows(line: str) -> bool:
+    """Return whether what stands below a line of a fence is only shown or written to a file there."""
+    command, here, _ = line.partition("<<")
+    written = here and ">" in command and not _APPLIES.search(command.partition(">")[0].rstrip())
+    return bool(written) or (line.rstrip().endswith(":") and " " in line.strip())
 
 
 def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:

@@ -176,3 +176,32 @@ def test_a_call_of_a_dialect_in_indented_code_is_held(dialect):
     shown = "".join(f"    {line}" for line in call.splitlines(True))
     assert not parse(f"Such a call:\n\n{shown}", corpus.TOOLS, dialects=[dialect]).requests
     assert len(parse(f"Now:\n\n{call}", corpus.TOOLS, dialects=[dialect]).requests) == 1
+
+
+EDITOR = {"write_file": corpus.TOOLS["write_file"], "edit_file": corpus.TOOLS["write_file"]}
+ADDED = {
+    "a diff": f"{F}diff\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n{F}\n",
+    "*** Begin Patch": "*** Begin Patch\n*** Add File: new.py\n+x = 1\n*** End Patch\n",
+    "SEARCH/REPLACE": f"new.py\n{F}\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n{F}\n",
+    "a named block": f"new.py\n{F}python\nx = 1\n{F}\n",
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_a_change_that_a_fence_only_shows_is_not_proposed(name):
+    def found(text):
+        return parse(text, EDITOR, report_unread_calls=True).requests
+
+    assert len(found(ADDED[name])) == 1
+    for language in ("", "markdown", "text", "python"):
+        assert not found(f"{F}``{language}\n# Changes\n\nSend this:\n\n{ADDED[name]}\nDone.\n{F}``\n")
+        assert not found(f"{F}``{language}\nSee.\n{F}text\nan inner one\n{F}\n{ADDED[name]}{F}``\n")
+    assert not found(f"{F}``bash\ncat > notes.md <<'EOF'\n{ADDED[name]}EOF\n{F}``\n")
+    assert not found(f"Example:\n\n{ADDED[name]}")
+    assert not found(f"Two ways.\n\n{ADDED[name]}\nOr leave it.\n\nWhich one do you prefer?\n")
+
+
+@pytest.mark.parametrize("command", ["apply_patch", "git apply", "patch -p1"])
+def test_a_patch_that_a_command_in_a_fence_is_given_is_proposed(command):
+    text = f"{F}bash\n{command} <<'EOF'\n{ADDED['*** Begin Patch']}EOF\n{F}\n"
+    assert [one.tool_name for one in parse(text, EDITOR, report_unread_calls=True).requests] == ["write_file"]
