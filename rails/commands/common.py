@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import sys
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from rails.commands.leave import code_after
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
-from rails.core.text import one_line
+from rails.core.text import decode_text, one_line
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
@@ -252,7 +253,10 @@ def typed(word: str, what: str) -> bool:
 
 
 def read_input(name: str) -> str:
-    """Read a file or standard input (``-``) as text. Bytes that are not UTF-8 become U+FFFD, visibly."""
+    """Read a file or standard input (``-``) as text: UTF-8, or UTF-16 with its mark, as PowerShell writes it.
+
+    Other bytes become U+FFFD, visibly.
+    """
     if name == "-":
         data = sys.stdin.buffer.read(ANSWER_CHARS * 4 + 1)
     else:
@@ -262,7 +266,8 @@ def read_input(name: str) -> str:
                 f"{one_line(name) or repr(name)} is not a file. Name a saved answer, or - for standard input."
             )
         data = path.read_bytes()
-    return data.decode("utf-8", "replace")
+    marked = decode_text(data) if data.startswith((BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)) else None
+    return marked.text if marked else data.decode("utf-8", "replace")
 
 
 def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:

@@ -35,8 +35,10 @@ class NotRead(NamedTuple):
 Outcome: TypeAlias = Proposed | NotRead
 #: The forms of patches: what their edits search for is whole lines, never a piece of one.
 PATCHES: Final = ("*** Begin Patch", "SEARCH/REPLACE", "unified diff")
+#: Whole files in fences with a name.
+NAMED: Final = "named block"
 
-_PATH: Final = r"(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@.+-]+"
+_PATH: Final = r"(?:[A-Za-z]:)?(?:\.{0,2}[/\\])?(?:[\w@.+-]+[/\\])*[\w@.+-]+"
 #: Names without an ending that are surely files.
 _BARE: Final = "Makefile|Dockerfile|Containerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|LICENSE"
 _FILE: Final = lazy(rf"(?:{_PATH}/)?(?:{_BARE}|\.\w[\w.-]*)|{_PATH}\.[A-Za-z]\w{{0,11}}|(?:[\w@.+-]+/)+[\w@.+-]+")
@@ -55,11 +57,13 @@ _SURE: Final = lazy(
 )
 #: A line that is nothing but the name of a file.
 _HEADING: Final = lazy(
-    r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+)?(?:(?:step[ \t]*)?\d{1,3}[.):][ \t]*)?(?:\*\*|__)?"
+    r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+)?(?:[^\x00-\x7f\w]{1,3}[ \t]+)?"
+    r"(?:(?:step[ \t]*)?\d{1,3}[.):][ \t]*)?(?:\*\*|__)?"
     r"(?:(?:an? |the |here(?:'s| is) |new |full |complete |entire |created? |updated? |modify |modified |edit )*"
-    r"(?:file ?(?:name|path)?|path)?[ \t]*:?[ \t]*)?"
-    r"(?:\*\*|__)?[ \t]*[`\"']?(?P<path>[^\s`\"'*]+?)[`\"']?(?:\*\*|__)?[ \t]*"
-    r"(?:\((?:new|updated?|modified|changed|created?|full|complete)[^()]*\))?[ \t]*:?(?:\*\*|__)?[ \t]*",
+    r"(?:file ?(?:name|path|\d+)?(?: called| named)?|path)?[ \t]*:?[ \t]*)?"
+    r"(?:\*\*|__)?[ \t]*(?:`(?P<code>[^`]+)`|[`\"']?(?P<path>[^\s`\"'*]+?)[`\"']?)(?:\*\*|__)?[ \t]*"
+    r"(?:\((?:new|updated?|modified|changed|created?|full|complete)[^()]*\)|(?:with|containing)[ \t]+(?:(?:the|this|"
+    r"following|full|complete|new|updated)[ \t]+)*(?:contents?|code|text|lines))?[ \t]*:?(?:\*\*|__)?[ \t]*",
     re.IGNORECASE,
 )
 _COMMENT: Final = lazy(
@@ -71,7 +75,10 @@ _KEYED: Final = lazy(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t
 
 
 def is_file(text: str) -> bool:
-    """Whether ``text`` looks like the path of a file."""
+    """Whether ``text`` looks like the path of a file. A blank may follow a folder, else the first word is a command."""
+    first = text.partition(" ")[0]
+    if first != text and "/" in first[1:] and not _SURE.fullmatch(first):
+        text = text.replace(" ", "_")
     return len(text) <= 300 and _FILE.fullmatch(text) is not None
 
 
@@ -83,7 +90,8 @@ def is_surely_file(text: str) -> bool:
 def name_in_heading(line: str) -> str:
     """Return the file that a line of prose names and nothing else, or ``""``."""
     found = _HEADING.fullmatch(line[:400].rstrip())
-    return found["path"] if found and is_file(found["path"]) else ""
+    name = (found["code"] or found["path"]) if found else ""
+    return name if name and is_file(name) else ""
 
 
 def name_in_comment(line: str) -> str:
@@ -96,7 +104,9 @@ def name_in_info(info: str) -> str:
     """Return the file that the info string of a fence names, or ``""``."""
     if keyed := _KEYED.search(info):
         return keyed[1] if is_file(keyed[1]) else ""
-    words = re.split(r"[\s:{}]+", info.strip())
+    if re.match(r"\d*:\d+:", info):
+        return ""  # 12:20:src/app.py shows lines that are there
+    words = re.split(r"[\s{}]+|:(?![/\\])", info.strip())
     return next((word for word in words if is_file(word)), "")
 
 

@@ -41,12 +41,14 @@ def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts
 
 
 def name_above(above: Sequence[str], name: str = "") -> str:
-    """Return the file that the nearest lines name, else ``name``; ``""`` where they speak of another file."""
+    """Return the file that the nearest line names, or all near lines speak of, else ``name``; ``""`` for several."""
     full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
+    spoken = {name} - {""}
     for line in islice(full, _ABOVE):
-        if (found := name_in_heading(line)) or any(is_surely_file(word.strip("`'\"*_,.:;()")) for word in line.split()):
-            return found
-    return name
+        if found := name_in_heading(line) or (line.strip() if is_surely_file(line.strip()) else ""):
+            return found if spoken <= {name, found} else ""
+        spoken |= {*filter(is_surely_file, (word.strip("`'\"*_,.:;()") for word in line.split()))}
+    return spoken.pop() if len(spoken) == 1 else ""
 
 
 def _block(lines: list[str], name: str, at: int) -> Outcome:

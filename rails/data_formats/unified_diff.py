@@ -7,6 +7,7 @@ hunk without any context goes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,7 +18,10 @@ from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new
 
 _NUMBERS: Final = lazy(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _GIT: Final = lazy(r"diff --git \"?[a-z]/(?P<old>.*?)\"? \"?[a-z]/(?P<new>.*?)\"?\r?\Z")
-_DATE: Final = lazy(r"(?:\t| +\d{4}-\d\d-\d\d \d\d:\d\d).*")
+#: What follows a name: a date, or which side it is.
+_BEHIND: Final = lazy(r"(?:\t| +\d{4}-\d\d-\d\d \d\d:\d\d| +\((?:original|old|modified|updated|new)\)[ \r]*\Z).*", re.I)
+#: Folders that stand for the two sides of a change.
+_SIDES: Final = {"a": "b", "old": "new", "orig": "new", "original": "modified", "before": "after"}
 _NO_FILE: Final = "/dev/null"
 _NO_NEWLINE: Final = "\\"
 
@@ -93,9 +97,12 @@ def _files(lines: Sequence[str]) -> list[_File]:
 
 
 def _names(*sides: str) -> tuple[str, str]:
-    old, new = (_DATE.sub("", side).rstrip("\r ").strip('"') for side in sides)
-    if old[1:2] == "/" and old[1:] == new[1:] and old[0] != new[0]:  # i/ and w/, c/ and i/: what was compared
-        return old[2:], new[2:]
+    old, new = (_BEHIND.sub("", side).rstrip("\r ").strip('"') for side in sides)
+    old, new = (side.replace("\\", "/") if re.match(r"(?:\w+|\.)\\", side) else side for side in (old, new))
+    (before, _, one), (after, _, other) = old.partition("/"), new.partition("/")
+    single = len(before) == len(after) == 1 and before != after  # i/ and w/, c/ and i/: what was compared
+    if one and one == other and (single or _SIDES.get(before) == after):
+        return one, other
     if old.startswith("a/") and new == _NO_FILE:
         return old[2:], new
     if new.startswith("b/") and (old == _NO_FILE or old.startswith("a/")):
@@ -126,9 +133,12 @@ def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
     numbers = tuple(1 if part is None else int(part) for part in found.groups()) if found else None
     hunk = _Hunk(at, numbers)  # type: ignore[arg-type]
     file.hunks.append(hunk)
+    if lines[at].startswith("@@@"):
+        file.line, file.fault = at, file.fault or "is one of a merge, with several old sides (@@@), which is not read"
     at += 1
     while at < len(lines) and not _begins(lines, at):
         row = lines[at].removesuffix("\r")
+        row = f" {row[1:]}" if row[:1] == "\u00a0" else row
         if row and row[0] not in " +-\\":
             if hunk.fits() or not row.strip():
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
@@ -10,7 +11,11 @@ from rails.core.lazy_pattern import lazy
 from rails.edits.text_view import flatten
 
 _FENCE: Final = lazy(r"\A(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1[ \t]*\n?\Z", re.S)
-_NUMBERED: Final = lazy(r"[ \t]*(\d{1,7})(?:\t|[ \t]*[|→│:] ?|[ \t]*[|→│:]$)")
+_NUMBERED: Final = lazy(r"[ \t]*(\d{1,7})(?:\t|[ \t]*[|→│:])")
+#: How line numbers are shown; numbers before a tab and no blank may be a table's own.
+_SHOWN: Final = lazy(r"(?=[ \t]+\d+\t|[ \t]*\d+[ \t]*[|→│])[ \t]*(\d{1,7})")
+_CHARACTERS: Final = {"lt;": "<", "gt;": ">", "amp;": "&", "quot;": '"', "#39;": "'", "#x27;": "'"}
+_ENTITY: Final = "|".join(_CHARACTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,21 @@ class EditRequest:
         return self.replace_all or bool(self.handle) or any(number is not None for number in numbers)
 
 
+def is_numbered(text: str) -> bool:
+    """Whether every line of a whole file begins with its number and a mark, as editors and tools show them."""
+    lines = text.removesuffix("\n").split("\n")
+    return len(lines) > 2 and all((n := _SHOWN.match(line)) and int(n[1]) == at for at, line in enumerate(lines, 1))
+
+
+def without_entities(wanted: EditRequest) -> EditRequest | None:
+    """Return the edit with the characters that HTML escapes, where all of them are escaped in it; else ``None``."""
+    texts = wanted.old, wanted.new
+    if "&" not in wanted.old or any(re.search(f"[<>]|&(?!{_ENTITY})", text) for text in texts):
+        return None
+    old, new = (re.sub(f"&({_ENTITY})", lambda found: _CHARACTERS[found[1]], text) for text in texts)
+    return replace(wanted, old=old, new=new)
+
+
 def without_fence(wanted: EditRequest) -> EditRequest | None:
     """Return the edit without a code fence around its search text, or ``None`` if there is none."""
     old = _FENCE.match(flatten(wanted.old))
@@ -56,23 +76,21 @@ def without_fence(wanted: EditRequest) -> EditRequest | None:
     return replace(wanted, old=f"{old[2]}{end}", new=new[2] if new else wanted.new)
 
 
-def unnumbered(wanted: EditRequest) -> tuple[EditRequest, int] | None:
-    """Return the edit without copied line numbers and the first number, or ``None``.
+def unnumbered(wanted: EditRequest) -> Iterator[tuple[EditRequest, int]]:
+    """Yield the edit without copied line numbers, and the first number; also with the blank behind each mark left out.
 
     Only when every line of the search text has one and they count up by one.
     """
     flat = flatten(wanted.old)
     lines = flat.removesuffix("\n").split("\n")
-    found = [_NUMBERED.match(line) for line in lines]
-    numbers = [int(match[1]) for match in found if match]
+    numbers = [int(match[1]) for match in map(_NUMBERED.match, lines) if match]
     if len(numbers) < len(lines) or numbers != list(range(numbers[0], numbers[0] + len(lines))):
-        return None
-    old = "\n".join(_NUMBERED.sub("", line, count=1) for line in lines)
-    return replace(wanted, old=old + "\n" * flat.endswith("\n"), new=_without_numbers(flatten(wanted.new))), numbers[0]
-
-
-def _without_numbers(text: str) -> str:
-    lines = text.split("\n")
-    if all(_NUMBERED.match(line) for line in lines if line.strip()):
-        return "\n".join(_NUMBERED.sub("", line, count=1) for line in lines)
-    return text
+        return
+    new = flatten(wanted.new)
+    is_numbered = all(_NUMBERED.match(line) for line in new.split("\n") if line.strip())
+    for blank in ("", " "):
+        old, bare = (
+            "\n".join(_NUMBERED.sub("", line, count=1).removeprefix(blank) for line in text.split("\n"))
+            for text in (flat, new)
+        )
+        yield replace(wanted, old=old, new=bare if is_numbered else new), numbers[0]

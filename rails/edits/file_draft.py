@@ -12,14 +12,14 @@ from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
 from rails.core.text import Decoded, control_in, counted, decode_text, one_line, sha256, why_not_text
 from rails.edits import placeholders
-from rails.edits.edit_request import EditRequest
+from rails.edits.edit_request import EditRequest, is_numbered
 from rails.edits.plan_result import EditError
 from rails.edits.safe_files import Snapshot
 from rails.edits.stale import KnownFiles, as_it_is_now, can_merge, put_together
 from rails.edits.text_view import View, flatten, line_places
 
 if TYPE_CHECKING:  # a file that is written as a whole needs none of these
-    from rails.edits.match import Match
+    from rails.edits.match import Match, Miss
     from rails.edits.replace import Replacement, Stage
 
 _NEW_MODE: Final = 0o644
@@ -63,6 +63,7 @@ class Draft:
             chained = locate(stage.view, wanted)
             found = chained if isinstance(chained, Match) or chained.code == "ambiguous" else found
         if isinstance(found, Miss):
+            self._check_whole_search(found, wanted.old)
             raise EditError(found.code, found.message, found.hint, found)
         self._check(stage, wanted, found)
         if len(found.spans) > 1:
@@ -77,6 +78,14 @@ class Draft:
                 "Correct the edit, or the text that is expected after it.",
             )
         return replace(found, notes=(*found.notes, *self._changed_note(base)))
+
+    def _check_whole_search(self, miss: Miss, old: str) -> None:
+        """Say it where a text is not found because a line of it stands for others."""
+        dots = ((n, line.strip()) for n, line in enumerate(old.splitlines(), 1) if line.strip() in ("...", "…"))
+        if line := placeholders.placeholder(old, "", str(self.path)) or next(dots, None):
+            said = f"Line {line[0]} of old_string stands for lines that were left out: {one_line(line[1])!r}."
+            hint = "Copy all lines from the file, or only the few that change."
+            raise EditError(miss.code, said, hint, miss)
 
     def chain(self) -> None:
         """Let the next edits see the result of those so far."""
@@ -119,7 +128,8 @@ class Draft:
             hint = "To change it, send an edit; to replace it, send write_file without create_only."
             raise EditError("exists", "The file exists already, and it was to be created.", hint)
         if self._fate in ("edited", "written", "moved away"):
-            raise EditError("overlap", f"The file is {self._fate} and written in one answer.", _ONE_WRITE)
+            how = "written twice" if self._fate == "written" else f"{self._fate} and written"
+            raise EditError("overlap", f"The file is {how} in one answer.", _ONE_WRITE)
         self._check_writable()
         self._check_base(base)
         data, notes = self._encode_whole(content, keep=keep)
@@ -173,7 +183,7 @@ class Draft:
         source._merge()
         self._data, self.mode, self._fate = source._data, source.mode, "written"
         source._data, source._stage, source._fate = None, None, "moved away"
-        return (f"moved from {source.path}",)
+        return (f"moved to {self.path}",)
 
     def put_back(self, change: FileChange) -> Sequence[str]:
         """Become what ``change``, which takes an earlier one back, makes of the file."""
@@ -334,6 +344,7 @@ class Draft:
         before = "" if self._fate == "deleted" else old.text
         hint = "Send the complete file, or change only the lines concerned with edit_file."
         self._check_complete("content", content, before, hint, keep=keep)
+        _check_copied(self.path.name, content)
         _check_omission(before, content)
         notes = []
         view = View(old.text)
@@ -342,6 +353,7 @@ class Draft:
         return old.encode(content.removeprefix("\ufeff") if old.mark else content), notes
 
 
+_MARKUP: Final = (".html", ".htm", ".xhtml", ".xml", ".svg", ".vue", ".jsx", ".tsx")
 _ONE_WRITE: Final = "Send either the whole file or the edits, once."
 
 
@@ -367,6 +379,14 @@ def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
             f"Line {line} of {what} has {wrong!r}, which the file's encoding, {coded.label}, does not have.",
             "Use an escape, or send delete_file for it right before write_file: what is made anew is UTF-8.",
         ) from None
+
+
+def _check_copied(name: str, content: str) -> None:
+    """Refuse what a chat window or a tool has made of a file when it was copied."""
+    if is_numbered(flatten(content)):
+        raise EditError("format", "Every line of content begins with its line number.", "Send the text without them.")
+    if name.endswith(_MARKUP) and "&lt;" in content and "<" not in content:
+        raise EditError("format", "The content has &lt; in place of every <: it is escaped.", "Send the text itself.")
 
 
 def _check_omission(old: str, new: str) -> None:

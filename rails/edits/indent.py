@@ -45,6 +45,9 @@ class IndentMap:
 
         ``first``: it is the first line of the replacement.
         """
+        slipped, meant = self.slips
+        if slipped != meant and blanks == slipped:
+            return meant if blanks and blanks not in self.known else None  # the slip once more, or that depth itself?
         even = bool(self.spelled) and self._is_even()
         there = blanks if even else self._translated(blanks, first=first)
         if blanks in self.known or there is None or not (even or (self.spelled and len(set(there)) > 1)):
@@ -57,8 +60,6 @@ class IndentMap:
             return self.bare
         if blanks in self.known:
             return self.known[blanks]
-        if blanks and blanks == self.slips[0]:
-            return self.slips[1]
         if self.bare is not None and not blanks.startswith((self.bare, *self.known)):
             return None  # as deep as the first line, or where it stands?
         if shorter := [known for known in self.known if blanks.startswith(known)]:

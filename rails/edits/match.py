@@ -19,7 +19,7 @@ from typing import Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.text import counted
-from rails.edits.edit_request import EditRequest, unnumbered, without_fence
+from rails.edits.edit_request import EditRequest, unnumbered, without_entities, without_fence
 from rails.edits.nearest import Candidate, handle_for, nearest_places
 from rails.edits.regex_search import SearchPatternError, pattern_matches
 from rails.edits.replace import Replacement, line_at, lines_at, replacement_at
@@ -105,8 +105,9 @@ def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, st
         yield unmarked, "a byte-order mark copied into the search text was left out"
     if bare := without_fence(wanted):
         yield bare, "a code fence around the search text was left out"
-    if numbered := unnumbered(wanted):
-        plain, first = numbered
+    if (escaped := without_entities(wanted)) and flatten(escaped.old) in view.flat:
+        yield escaped, "characters escaped for HTML were read as what they stand for"
+    for plain, first in unnumbered(wanted):
         if first - 1 in line_places(plain.old.removesuffix("\n").split("\n"), view.lines, str.rstrip, PLACES):
             yield plain, "line numbers copied into the search text were left out"
 

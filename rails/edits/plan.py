@@ -42,7 +42,7 @@ from rails.core.paths import WorkspacePath
 from rails.core.restrictions import Restrictions
 from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest
-from rails.data_formats.proposed import PATCHES
+from rails.data_formats.proposed import NAMED, PATCHES
 from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
 from rails.edits.placeholders import lost_lines
@@ -146,8 +146,14 @@ class _Planner:
 
     def refuse(self, request: ToolRequest, problem: EditError, where: str) -> None:
         """Keep a refusal of ``request``."""
-        message = f"{where}: {problem.message}" if where else problem.message
-        self.refusals.append(Refusal(problem.code, message, problem.hint, path=where, request_id=request.id))
+        words, hint = problem.message, problem.hint
+        if request.raw is not None and request.raw.dialect in (*PATCHES, NAMED):
+            from rails.edits.chat_words import in_chat_words
+
+            words, hint = in_chat_words(problem.code, words, hint)
+        message = f"{where}: {words}" if where else words
+        refusal = Refusal(problem.code, message, hint, path=where, request_id=request.id)
+        self.refusals.append(refusal)
         if problem.miss is not None:
             self.misses.append(replace(problem.miss, request_id=request.id, path=where))
 

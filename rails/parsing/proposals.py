@@ -21,13 +21,13 @@ from rails.core.dataclass import NamedTuple, replace
 from rails.core.errors import Refusal
 from rails.core.text import line_column
 from rails.core.tool_request import PATH_KEYS, Json, RawRequest
-from rails.data_formats.proposed import NotRead, Outcome, Proposed, name_in_comment, name_in_info, new_file
+from rails.data_formats.proposed import NAMED, NotRead, Outcome, Proposed, name_in_comment, name_in_info, new_file
 from rails.data_formats.search_replace import OPENING, block_changes, name_above
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.data_formats.unified_diff import diff_changes
 from rails.parsing.blocks import FENCE, BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
-from rails.parsing.call_formats.named_files import named_file
+from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.call_formats.provider_json import provider_calls
 from rails.parsing.frames import find_frames, unless_framed
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
@@ -55,6 +55,11 @@ _HERE: Final = re.compile(
 _START: Final = re.compile(rf"{_SEARCH.pattern}|{_DIFF.pattern}|^{re.escape(BEGIN)}[ \t\r]*$", re.M | re.I)
 #: A fence of one of these is a patch or nothing.
 _PATCH_FENCES: Final = frozenset({"diff", "patch", "udiff"})
+#: Fences without a name that are told.
+_TOLD: Final = 5
+_CUT: Final = "its fence has no end, so it may be cut off"
+_GOES_ON: Final = "this line may end the file, or begin a fence within it"
+_LONGER: Final = "Put a file that has fences into a longer fence, of four back-ticks."
 _BESIDE: Final = "If you want it, send it as a tool request, or in an answer that holds no tool request."
 #: Where a list of what is read is asked for.
 FORMS: Final = (
@@ -177,6 +182,8 @@ def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
             continue
         behind = next(iter(items[n + 1 : n + 2]), "")
         block = _of_span(item, prose, behind.partition("\n")[0] if isinstance(behind, str) else "")
+        if block.form == NAMED and isinstance(behind, str) and _may_go_on(block, behind, items[n + 2 :]):
+            block = block._replace(outcomes=[NotRead(item.raw.rstrip("\n").count("\n") - 1, _GOES_ON, _LONGER)])
         if scanner.strays.around(item.start) is None:
             yield block
         # Blocks that follow each other may share the name above the first.
@@ -194,8 +201,11 @@ def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
         if span.container == "patch" or (span.label == "a here-document" and _APPLIES.search(prose[-_NAME:])):
             return _patch(block, span.raw + behind, above, _header(prose))
         return block
-    if span.kind == "xml" or not span.closed:
+    if span.kind == "xml":
         return block
+    if not span.closed:
+        cut = _of_span(replace(span, closed=True, raw=f"{span.raw.rstrip()}\n\n"), prose, behind)
+        return cut._replace(first=0, outcomes=[NotRead(0, _CUT, "Send it again.")]) if cut.outcomes else block
     body, block = _body(span), block._replace(first=1)
     inner = next((n for n, line in enumerate(body) if FENCE.match(line) or _shows(line)), len(body))
     whole = "\n".join(body)
@@ -203,15 +213,35 @@ def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
     value = parsed.value if isinstance(parsed, ParsedJson) else None
     if calls := list(provider_calls(value, whole)):
         return block._replace(form="provider JSON", outcomes=calls)
-    starts = _START.search("\n".join(body[:inner]))
-    patch = _patch(block, whole, above, "", span.label) if starts else block
-    if patch.outcomes or span.label.split(" ")[0].lower() in _PATCH_FENCES:
+    is_patch = _is_patch_fence(span.label)
+    begins = _START.search("\n".join(body[:inner])) or (is_patch and inner == len(body))
+    patch = _patch(block, whole, above, "", span.label) if begins else block
+    if patch.outcomes or is_patch:
         return patch
     last = above[-1] if above and not prose[prose.rindex(above[-1]) :].strip().startswith(">") else ""
     named = list(named_file(_info(span), body, last))
     if not named and isinstance(value, dict) and isinstance(value.get("nodes"), list) and "connections" in value:
         return block._replace(form="n8n workflow", outcomes=[_workflow(value.get("name"), body)])
-    return block._replace(form="named block", outcomes=named)
+    return block._replace(form=NAMED, outcomes=named)
+
+
+def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> bool:
+    """Whether the fence that ends a Markdown file may open one within it: text follows at once, and bare fences."""
+    paths = (str(one.parameters.get("file_path")) for one in block.outcomes if isinstance(one, Proposed))
+    is_prose = any(path.endswith((".md", ".markdown", ".mdx", ".rst")) for path in paths)
+    bare = (not isinstance(item, str) and item.container is None and not _info(item) for item in rest)
+    return is_prose and bool(behind.partition("\n")[0].strip()) and any(bare)
+
+
+def unnamed_fences(text: str) -> str:
+    """Return a sentence about the fences that were passed over since nothing names their file, "" where none is."""
+    spans = [item for item in Scanner({}).feed(text[:_CHARS], whole=True) if not isinstance(item, str)]
+    fences = [one for one in spans if one.container is None and one.kind != "xml" and not is_talk(_info(one))]
+    lines = [str(line_column(text, one.start)[0]) for one in fences[:_TOLD]]
+    if not lines:
+        return ""
+    where = f"Lines {', '.join(lines)}: these fences name" if len(lines) > 1 else f"Line {lines[0]}: the fence names"
+    return f"{where} no file. Write its path alone on the line above it, in back-ticks. "
 
 
 def _workflow(name: Json, body: Sequence[str]) -> Outcome:
@@ -231,6 +261,10 @@ def _body(span: BlockSpan) -> list[str]:
     first, *lines = span.raw.removesuffix("\n").split("\n")
     blanks = first[: len(first) - len(first.lstrip(" \t"))]
     return [line.removeprefix(blanks) for line in lines[:-1]]
+
+
+def _is_patch_fence(info: str) -> bool:
+    return info.partition(" ")[0].lower() in _PATCH_FENCES
 
 
 def _header(prose: str) -> str:
@@ -254,6 +288,8 @@ def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: st
     if _SEARCH.search(text):
         name = name or name_in_comment(text.lstrip("\n").partition("\n")[0])
         return block._replace(form="SEARCH/REPLACE", outcomes=list(block_changes(text, above, name)))
+    if name and _is_patch_fence(info) and not header and not _DIFF.search(text):
+        block, text = block._replace(first=block.first - 1), f"@@\n{text}"
     if header or _DIFF.search(text):
         first = block.first - header.count("\n")
         return block._replace(form="unified diff", outcomes=list(diff_changes(header + text, name)), first=first)

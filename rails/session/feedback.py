@@ -68,6 +68,9 @@ def syntax(refusal: Refusal, raw: str) -> RequestResult:
     """A block that looks like a request and cannot be read."""
     words = f"{refusal.message} {refusal.hint}".strip()
     shown, _ = head_and_tail(raw, 600)
+    if refusal.code == "patch":
+        text = f"Human/System Feedback: {words} {say('nothing_written', 'en')}\n{shown}"
+        return RequestResult((refusal.request_id,), "syntax", text)
     return RequestResult((refusal.request_id,), "syntax", say("model_retry", error=words, json=shown))
 
 
@@ -105,10 +108,9 @@ def edit(
     if len(ids) > 1:
         lines.append(f"All {len(ids)} edits of your answer are one unit: send them all again, corrected.")
     if len(edits) > 1:
-        sound = ", ".join(dict.fromkeys(one.path for one in edits if one.success))
-        lines.append(
-            f"0 of {len(edits)} edits were made{f'; those of {sound} would have gone by themselves' if sound else ''}."
-        )
+        sound = [one.path for one in edits if one.success]
+        alone = f"; {len(sound)} would have gone alone, in {', '.join(dict.fromkeys(sound))}" if sound else ""
+        lines.append(f"0 of {len(edits)} edits were made{alone}.")
     return RequestResult(ids, "edit", "\n".join(lines))
 
 

@@ -400,9 +400,9 @@ def applied_answer(turn: Turn, collected: Collector, approver: Approver, session
     return AppliedAnswer(
         status,
         collected.planned if dry and status == "applied" else collected.written,
-        collected.refusals if turn.outcomes else (_nothing_found(),),
+        collected.refusals if turn.outcomes else (_nothing_found(turn.answer.message.text),),
         collected.verdict,
-        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. What is read: {_forms()}."),
+        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. {_what_is_read(turn.answer.message.text)}"),
         session_id,
         collected.edits if collected.written or status == "applied" else tuple(map(_unwritten, collected.edits)),
     )
@@ -420,14 +420,14 @@ def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
     return "error" if collected.verdict and collected.verdict.status == "error" else "refused"
 
 
-def _forms() -> str:
-    from rails.parsing.proposals import FORMS
+def _what_is_read(text: str) -> str:
+    from rails.parsing.proposals import FORMS, unnamed_fences
 
-    return FORMS
+    return f"{unnamed_fences(text)}What is read: {FORMS}."
 
 
-def _nothing_found() -> Refusal:
-    hint = f"What is read: {_forms()}. ai-rails prompt prints what to tell a chat first."
+def _nothing_found(text: str) -> Refusal:
+    hint = f"{_what_is_read(text)} ai-rails prompt prints what to tell a chat first."
     return Refusal("no_request", NOTHING_FOUND, hint)
 
 

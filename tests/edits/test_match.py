@@ -302,6 +302,10 @@ def test_large_and_hostile_files_stay_within_seconds(text, old):
         ("  {\n        listen 80;\n  }\n", "    listen 80;", "    listen 80;\n    listen 443;",
          "  {\n        listen 80;\n        listen 443;\n  }\n"),
         ("a = ‘x’\nb\n  a = 'x'\n", "  a = 'x'", "  a = 'y'", "a = ‘x’\nb\n  a = 'y'\n"),
+        ("if a:\n    b()\n    c()\n", "    2→    b()\n    3→    c()", "    2→    b()\n    3→    d()",
+         "if a:\n    b()\n    d()\n"),
+        ("if a:\n    b()\n    c()\n", "2:    b()\n3:    c()", "    b()\n    d()", "if a:\n    b()\n    d()\n"),
+        ("<p>\n  A &amp; B\n</p>\n", "&lt;p&gt;\n  A &amp;amp; B", "&lt;p&gt;\n  A &amp;amp; C", "<p>\n  A &amp; C\n</p>\n"),
     ],
 )  # fmt: skip
 def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, right):
@@ -318,6 +322,11 @@ def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, rig
         ("\tif a:\n\t\tb()\n", "if a:\n\tb()", "if a:\n\tb(\n\t    c)"),  # blanks in a file of tabs
         ("x()\n\tput(k)\ndel k\n\n#\n", "    put(k)\ndel k\n\n#",
          "    if a:\n    b()\n        put(k)\ndel k\n\n#"),  # one line alone says that blanks are tabs there
+        ("if a:\n    b()\n    c()\n    d()\n", "if a:\n    b()\nc()\n    d()",
+         "if a:\n    b()\ne()\n    d()"),  # the slip once more, or meant at the left
+        ("x(\n    {\n        b\n    }\n    c\n    d\n)\n", "    {\n        b\n    }\n        c\n    d",
+         "    {\n        b\n    }\n        e\n    d"),  # the slip once more, or as deep as b
+        ("<p>\n  A\n</p>\n", "&lt;p&gt;\n  A", "<p>\n  B"),  # one of both is escaped
     ],
 )  # fmt: skip
 def test_an_indentation_that_neither_side_shows_is_refused(text, old, new):

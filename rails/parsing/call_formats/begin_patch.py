@@ -47,6 +47,8 @@ def _section(lines: Sequence[str], start: int, end: int) -> Iterator[Outcome]:
     target = ""
     if body and body[0].startswith("*** Move to:"):
         target, body, start = body[0].partition(":")[2].strip(), body[1:], start + 1
+    if len(body) > 1 and body[0].startswith("--- ") and body[1].startswith("+++ ") and body[0].endswith(path):
+        body, start = body[2:], start + 2
     yield from _hunks(path, body, start + 1)
     if target:
         yield Proposed(MOVE_FILE.name, {"file_path": path, "new_path": target})

@@ -25,10 +25,15 @@ _SCRIPT: Final = re.compile(r"(?:\.(?:sh|bash|zsh|fish|ps1|bat|cmd|log|txt)|/[^.
 #: Words beside which any name is that of a file, in an info string also a slash within it.
 _SAID: Final = re.compile(r"\bfile|\w+[:= ]\S+/", re.I)
 #: What stands around the sides of a change or of a merge conflict.
-_MARK: Final = re.compile(r"(?:<{5,9}|>{5,9}|-{5,9} SEARCH|\+{5,9} REPLACE)(?: |$)", re.I)
+_MARK: Final = re.compile(r"(?:(?:<|&lt;){5,9}|(?:>|&gt;){5,9}|-{5,9} SEARCH|\+{5,9} REPLACE)(?: |$)", re.I)
 _MARKED: Final = "Write a change as <<<<<<< SEARCH, =======, >>>>>>> REPLACE below the file's name."
 #: What must be the first thing in its file, so that a comment above it is only a label.
 _FIRST: Final = re.compile(r"#!|<\?(?:xml|php)|<!doctype|\s*[{\[]", re.I)
+
+
+def is_talk(info: str) -> bool:
+    """Whether a fence holds commands or what they print."""
+    return _TALK.match(info) is not None
 
 
 def named_file(info: str, body: Sequence[str], above: str) -> Iterator[Outcome]:
@@ -38,7 +43,7 @@ def named_file(info: str, body: Sequence[str], above: str) -> Iterator[Outcome]:
     places = (name_in_info(info), info), (name_in_heading(above), above), (name_in_comment(label), label)
     sure = [name for name, text in places if name and (is_surely_file(name) or _SAID.search(text))]
     names = list(dict.fromkeys(name.removeprefix("./") for name in sure))
-    if not names or (_TALK.match(info) and not _SCRIPT.search(names[0])):
+    if not names or (is_talk(info) and not _SCRIPT.search(names[0])):
         return
     mark = next((n for n, line in enumerate(body) if _MARK.match(line)), -1)
     if mark >= 0 and not names[0].endswith((".md", ".rst", ".txt")):
@@ -47,7 +52,8 @@ def named_file(info: str, body: Sequence[str], above: str) -> Iterator[Outcome]:
     if len(names) > 1:
         yield NotRead(-1, f"a fence has two names, {names[0]} and {names[1]}", "Name its file once.")
         return
-    if places[2][0] in sure and len(body) > 1 and _FIRST.match(body[1]) and not label.lstrip().startswith('"'):
+    is_label = re.match(r"\W*filepath:", label) or (_FIRST.match("".join(body[1:2])) and label.lstrip()[:1] != '"')
+    if places[2][0] in sure and len(body) > 1 and is_label:
         body = body[1:]
     content = "\n".join(body) + "\n" if any(line.strip() for line in body) else ""
     if content:
