@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from rails.approval.decision import NO_HUMAN
 from rails.commands import common
 from rails.commands.options import add_approval, add_correction, add_dialects, add_project
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError
+from rails.core.messages import say
 from rails.core.text import printable
 from rails.session.project import agents_of, registry_of, state_of
 
@@ -130,7 +132,10 @@ def _show(result: AppliedAnswer, screen: ProgressScreen, *, dry_run: bool) -> No
     dry = " (dry run: nothing was written)" if dry_run else ""
     screen.line()
     screen.line(f"{words}{dry}", "green" if applied else "red")
-    if told := result.previous_tool_output:
+    told = result.previous_tool_output
+    if f"Human Feedback: {NO_HUMAN}" in told:
+        screen.line(say("nothing_written", "en"))  # the model has nothing to correct
+    elif told:
         screen.line()
         screen.line("Give this back to the model:", "bold")
         screen.line(printable(told))

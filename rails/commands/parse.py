@@ -12,7 +12,7 @@ from rails.core.json_text import json_object
 from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import SELDOM, Json, Repair
 from rails.parsing.parse import AnswerParser
-from rails.parsing.proposals import FORMS, with_proposals
+from rails.parsing.proposals import what_is_read, with_proposals
 from rails.parsing.results import ParsedAnswer, ToolSchemas
 from rails.session.project import registry_of
 
@@ -91,7 +91,7 @@ def parsed_as_text(found: ParsedAnswer, text: str) -> str:
         (block.start, [f"{_place(text, block.start)} ignored: {printable(block.reason)}"]) for block in found.ignored
     ]
     if not blocks:
-        return f"No tool request found. What is read: {FORMS}. ai-rails prompt prints what to tell a chat first."
+        return f"No tool request found. {what_is_read(text)} ai-rails prompt prints what to tell a chat first."
     return "\n\n".join("\n".join(lines) for _, lines in sorted(blocks, key=lambda block: block[0]))
 
 

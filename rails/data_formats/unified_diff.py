@@ -163,10 +163,12 @@ def _begins(lines: Sequence[str], at: int) -> bool:
 
 def _changes(file: _File) -> Iterator[Outcome]:
     path = file.old if file.new == _NO_FILE else file.new
-    fault = file.fault or ("names no file" if not path else "")
+    fault = file.fault
     if not fault and file.old != file.new and _NO_FILE not in (file.old, file.new) and not file.moved:
         fault = f"names two files, {file.old} and {file.new}"
-    if fault:
+    if not path and not file.fault:
+        yield NotRead(file.line, "the diff names no file", "Put the path of its file alone on the line above it.")
+    elif fault:
         yield NotRead(file.line, f"the diff {fault}")
     elif file.new == _NO_FILE:
         yield _deletion(path, file)

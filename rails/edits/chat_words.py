@@ -17,7 +17,7 @@ _WORDS: Final = (
     (r', or send "occurrence".*|,? Send "occurrence".*', "."),
     ("old_string", "the text to replace"),
     ("new_string", "the new text"),
-    ("The new content", "The new text"),
+    ("The (?:new )?content", "The new text"),
     ("of content", "of the new text"),
 )
 

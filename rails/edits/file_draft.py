@@ -12,7 +12,7 @@ from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
 from rails.core.text import Decoded, control_in, counted, decode_text, one_line, sha256, why_not_text
 from rails.edits import placeholders
-from rails.edits.edit_request import EditRequest, is_numbered
+from rails.edits.edit_request import EditRequest, is_numbered, without_entities
 from rails.edits.plan_result import EditError
 from rails.edits.safe_files import Snapshot
 from rails.edits.stale import KnownFiles, as_it_is_now, can_merge, put_together
@@ -344,7 +344,7 @@ class Draft:
         before = "" if self._fate == "deleted" else old.text
         hint = "Send the complete file, or change only the lines concerned with edit_file."
         self._check_complete("content", content, before, hint, keep=keep)
-        _check_copied(self.path.name, content)
+        _check_copied(self.path.name, content, before)
         _check_omission(before, content)
         notes = []
         view = View(old.text)
@@ -381,12 +381,17 @@ def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
         ) from None
 
 
-def _check_copied(name: str, content: str) -> None:
+def _check_copied(name: str, content: str, before: str) -> None:
     """Refuse what a chat window or a tool has made of a file when it was copied."""
     if is_numbered(flatten(content)):
         raise EditError("format", "Every line of content begins with its line number.", "Send the text without them.")
-    if name.endswith(_MARKUP) and "&lt;" in content and "<" not in content:
-        raise EditError("format", "The content has &lt; in place of every <: it is escaped.", "Send the text itself.")
+    plain = without_entities(EditRequest(content, ""))
+    if plain is not None:
+        known = {*before.splitlines()}
+        pairs = zip(content.splitlines(), plain.old.splitlines(), strict=True)
+        if name.endswith(_MARKUP) or any(sent != meant and meant in known for sent, meant in pairs):
+            said = "The content has &lt; and &gt; in place of every < and >: it is escaped."
+            raise EditError("format", said, "Send the text itself.")
 
 
 def _check_omission(old: str, new: str) -> None:

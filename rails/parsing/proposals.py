@@ -233,15 +233,16 @@ def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> b
     return is_prose and bool(behind.partition("\n")[0].strip()) and any(bare)
 
 
-def unnamed_fences(text: str) -> str:
-    """Return a sentence about the fences that were passed over since nothing names their file, "" where none is."""
+def what_is_read(text: str) -> str:
+    """Return what to tell whose answer holds nothing: which fences were passed over, and which forms are read."""
     spans = [item for item in Scanner({}).feed(text[:_CHARS], whole=True) if not isinstance(item, str)]
     fences = [one for one in spans if one.container is None and one.kind != "xml" and not is_talk(_info(one))]
     lines = [str(line_column(text, one.start)[0]) for one in fences[:_TOLD]]
-    if not lines:
-        return ""
-    where = f"Lines {', '.join(lines)}: these fences name" if len(lines) > 1 else f"Line {lines[0]}: the fence names"
-    return f"{where} no file. Write its path alone on the line above it, in back-ticks. "
+    seen = "" if text.strip() else "The answer is empty. "
+    if lines:
+        who = f"Lines {', '.join(lines)}: these fences name" if len(lines) > 1 else f"Line {lines[0]}: the fence names"
+        seen = f"{who} no file. Write its path alone on the line above it, in back-ticks. "
+    return f"{seen}What is read: {FORMS}."
 
 
 def _workflow(name: Json, body: Sequence[str]) -> Outcome:

@@ -421,9 +421,9 @@ def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
 
 
 def _what_is_read(text: str) -> str:
-    from rails.parsing.proposals import FORMS, unnamed_fences
+    from rails.parsing.proposals import what_is_read
 
-    return f"{unnamed_fences(text)}What is read: {FORMS}."
+    return what_is_read(text)
 
 
 def _nothing_found(text: str) -> Refusal:

@@ -305,7 +305,8 @@ def test_large_and_hostile_files_stay_within_seconds(text, old):
         ("if a:\n    b()\n    c()\n", "    2→    b()\n    3→    c()", "    2→    b()\n    3→    d()",
          "if a:\n    b()\n    d()\n"),
         ("if a:\n    b()\n    c()\n", "2:    b()\n3:    c()", "    b()\n    d()", "if a:\n    b()\n    d()\n"),
-        ("<p>\n  A &amp; B\n</p>\n", "&lt;p&gt;\n  A &amp;amp; B", "&lt;p&gt;\n  A &amp;amp; C", "<p>\n  A &amp; C\n</p>\n"),
+        ("<p>\n  A &amp; B\n</p>\n", "&lt;p&gt;\n  A &amp;amp; B", "&lt;p&gt;\n  A &amp;amp; C",
+         "<p>\n  A &amp; C\n</p>\n"),
     ],
 )  # fmt: skip
 def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, right):

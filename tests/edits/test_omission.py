@@ -251,3 +251,21 @@ def test_left_out_code_is_seen_in_other_languages(line):
 )
 def test_a_comment_in_another_language_that_speaks_of_a_rest_is_a_comment(line):
     assert placeholder(f"import os\n{line}\nx = 1\n", "", "a.py") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("page.html", "&lt;p&gt;A &amp;amp; B&lt;/p&gt;\n", "escaped"),
+        ("a.sql", "SELECT a\nFROM b\nWHERE a &lt; 3;\n", "escaped"),
+        ("a.sql", "1 | SELECT a\n2 | FROM b\n3 | WHERE a < 4;\n", "line number"),
+        ("a.sql", "     1\tSELECT a\n     2\tFROM b\n     3\tWHERE a < 4;\n", "line number"),
+        ("new.tsv", "1\ta\n2\tb\n3\tc\n", ""),
+        ("new.md", "Write &lt; and &amp; in HTML.\n", ""),
+    ],
+)
+def test_a_whole_file_that_was_changed_by_copying_is_refused(tmp_path, name, content, why):
+    save(tmp_path, "a.sql", "SELECT a\nFROM b\nWHERE a < 3;\n")
+    planned = plan([request("write_file", file_path=name, content=content)], tmp_path)
+    assert why in " ".join(one.message for one in planned.refusals)
+    assert bool(planned.refusals) == bool(why)
