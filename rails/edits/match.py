@@ -110,6 +110,10 @@ def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, st
     for plain, first in unnumbered(wanted):
         if first - 1 in line_places(plain.old.removesuffix("\n").split("\n"), view.lines, str.rstrip, PLACES):
             yield plain, "line numbers copied into the search text were left out"
+    from rails.edits.blank_lines import with_blank_lines_of_file  # which few edits need
+
+    if spaced := with_blank_lines_of_file(view, wanted):
+        yield spaced, "blank lines within the search text were read as the file has them"
 
 
 def _by_pattern(view: View, wanted: EditRequest) -> Match | Miss:

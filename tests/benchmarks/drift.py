@@ -649,8 +649,11 @@ def last_line_cut(rng):
     raise AssertionError
 
 
-def context(change):
-    """One inner line, which the edit leaves alone, is not as in the file: ``change`` says what was sent for it."""
+def context(change, *, fair=False):
+    """One inner line, which the edit leaves alone, is not as in the file: ``change`` says what was sent for it.
+
+    ``fair``: to read it as it was meant is fair, too.
+    """
 
     def make(rng):
         for block in blocks(rng, least=4):
@@ -661,7 +664,7 @@ def context(change):
                 continue
             texts = [[x for one in part for x in (sent if one == line else [one])] for part in (block.old, block.new)]
             if "\n".join(texts[0]) not in "\n".join(block.lines) and count(block.lines, texts[0]) == 0:
-                return join(block.lines), *texts, ()
+                return join(block.lines), *texts, join(block.result()) if fair else ()
         raise AssertionError
 
     return make
@@ -707,14 +710,6 @@ def comment_wrapped_anew(rng):
     raise AssertionError
 
 
-def blank_line_dropped(rng):
-    for block in blocks(rng, least=6):
-        old, new = ([line for line in part if line.strip()] for part in (block.old, block.new))
-        if len(old) < len(block.old) and old != new:
-            return join(block.lines), old, new, ()
-    raise AssertionError
-
-
 def structure_lost(rng):
     """All blanks are gone, though the block has several depths: where a new line stands is not known."""
     block = next(
@@ -736,8 +731,23 @@ def diff_signs_copied(rng):
 
 
 Maker = Callable[[random.Random], tuple]
+
+
 #: Right or refused, both are fair; anything else is silently wrong.
-EITHER: dict[str, Maker] = {"tabs of eight columns": tabs_of_eight}
+def blank_line_dropped(rng):
+    """All blank lines are gone from both texts; beside a changed line it is not known where they shall be."""
+    for block in blocks(rng, least=6):
+        old, new = ([line for line in part if line.strip()] for part in (block.old, block.new))
+        if len(old) < len(block.old) and old != new:
+            return join(block.lines), old, new, join(block.result())
+    raise AssertionError
+
+
+EITHER: dict[str, Maker] = {
+    "tabs of eight columns": tabs_of_eight,
+    "blank line dropped": blank_line_dropped,
+    "entities sent": context(only("[<>]", "&lt;"), fair=True),
+}
 RECOVERABLE: dict[str, Maker] = {
     "exact": exact,
     "de-indented": de_indented,
@@ -809,12 +819,10 @@ REFUSABLE: dict[str, Maker] = {
     "quotes changed": context(lambda x: [x.replace("'", '"')] if "'" in x and '"' not in x else None),
     "number changed": context(only(r"\b[0-8]\b", "9")),
     "negation dropped": context(only(" not ", " ")),
-    "entities sent": context(only("[<>]", "&lt;")),
     "long line split": context(split_at_comma),
     "lines joined": lines_joined,
     "lines swapped": lines_swapped,
     "comment wrapped anew": comment_wrapped_anew,
-    "blank line dropped": blank_line_dropped,
     "all indentation lost": structure_lost,
     "middle left out": middle_left_out,
     "diff signs copied": diff_signs_copied,

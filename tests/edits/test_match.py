@@ -307,6 +307,8 @@ def test_large_and_hostile_files_stay_within_seconds(text, old):
         ("if a:\n    b()\n    c()\n", "2:    b()\n3:    c()", "    b()\n    d()", "if a:\n    b()\n    d()\n"),
         ("<p>\n  A &amp; B\n</p>\n", "&lt;p&gt;\n  A &amp;amp; B", "&lt;p&gt;\n  A &amp;amp; C",
          "<p>\n  A &amp; C\n</p>\n"),
+        ("a = 1\n\n\nb = 2\nc = 3\n", "a = 1\nb = 2\nc = 3", "a = 1\nb = 2\nc = 4", "a = 1\n\n\nb = 2\nc = 4\n"),
+        ("a = 1\nb = 2\nc = 3\n", "a = 1\n\nb = 2\nc = 3\n", "a = 1\n\nb = 2\nc = 4\n", "a = 1\nb = 2\nc = 4\n"),
     ],
 )  # fmt: skip
 def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, right):
@@ -328,6 +330,11 @@ def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, rig
         ("x(\n    {\n        b\n    }\n    c\n    d\n)\n", "    {\n        b\n    }\n        c\n    d",
          "    {\n        b\n    }\n        e\n    d"),  # the slip once more, or as deep as b
         ("<p>\n  A\n</p>\n", "&lt;p&gt;\n  A", "<p>\n  B"),  # one of both is escaped
+        ("a = 1\n\nb = 2\nc = 3\n", "a = 1\nb = 2\nc = 3", "a = 1\nd = 2\nc = 3"),  # above d, or not?
+        ("a = 1\n\nb = 2\nc = 3\n", "a = 1\nb = 2\nc = 3", "a = 1\nd = 1\nb = 2\nc = 3"),  # above d, or below?
+        ("a = 1\nb = 2\nc = 3\n", "a = 1\n\nb = 2\nc = 3", "a = 1\nd = 1\nb = 2\nc = 3"),  # in place of the blank
+        ("a = 1\n\nb = 2\n#\na = 1\n\nb = 2\n", "a = 1\nb = 2", "a = 1\nb = 2\nc = 3"),  # twice
+        ("a = 1\n\nb = 2\nc = 3\n", "a = 1\nb = 2\n\nc = 3", "a = 1\nb = 2\n\nc = 3\nd"),  # moved
     ],
 )  # fmt: skip
 def test_an_indentation_that_neither_side_shows_is_refused(text, old, new):
