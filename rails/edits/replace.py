@@ -88,13 +88,14 @@ class _UnclearError(Exception):
 
 def _translator(view: View, found: LinePlaces, start: int) -> Callable[[str, bool], str]:
     known = map_at(view, start, found)
+    shown = all(line.startswith(" ") for line in found.old if line.strip())  # as the context of a diff is
 
     def translate(line: str, first: bool) -> str:
         if not line.strip():
             return ""
         blanks = indent(line)
         there = known.translate(blanks, first=first) if known else None
-        if there is None:
+        if there is None or (shown and line.startswith("+")):
             raise _UnclearError
         return there + line[len(blanks) :]
 

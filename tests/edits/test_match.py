@@ -330,6 +330,7 @@ def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, rig
         ("x(\n    {\n        b\n    }\n    c\n    d\n)\n", "    {\n        b\n    }\n        c\n    d",
          "    {\n        b\n    }\n        e\n    d"),  # the slip once more, or as deep as b
         ("<p>\n  A\n</p>\n", "&lt;p&gt;\n  A", "<p>\n  B"),  # one of both is escaped
+        ("\tif a:\n\t\tb()\n", " \tif a:\n \t\tb()", " \tif a:\n+\t\tc()\n \t\tb()"),  # the signs of a diff
         ("a = 1\n\nb = 2\nc = 3\n", "a = 1\nb = 2\nc = 3", "a = 1\nd = 2\nc = 3"),  # above d, or not?
         ("a = 1\n\nb = 2\nc = 3\n", "a = 1\nb = 2\nc = 3", "a = 1\nd = 1\nb = 2\nc = 3"),  # above d, or below?
         ("a = 1\nb = 2\nc = 3\n", "a = 1\n\nb = 2\nc = 3", "a = 1\nd = 1\nb = 2\nc = 3"),  # in place of the blank
