@@ -86,14 +86,13 @@ ABOVE: Final = frozenset(
 BELOW: Final = frozenset(
     re.findall(
         r"\S+",
-        "above agree agreed anti-pattern antipattern approval approve cannot comes confirm confirmation copy data "
-        "demo disregard docs example examples execute executed failed from held holding how hypothetical ignore "
-        "illustration illustrations illustrative instance know merely my never not ok okay old only permission "
-        "quote quoted readme reference refuse refused rejected reply request returned run sample samples say send "
-        "sent shown sketch syntax tell template what",
+        "above agree agreed anti-pattern antipattern approval approve call comes confirm confirmation copy demo "
+        "disregard docs example examples executed failed held holding how hypothetical ignore illustration "
+        "illustrations illustrative instance know last log merely mine never not ok okay old permission quote "
+        "quoted readme reference refuse refused rejected reply request returned sample samples say sent shown "
+        "sketch syntax tell template what",
     )
 )
-_NEGATED: Final = ("n't", "'d ")
 #: What nearly every sentence above a call that is meant begins with.
 _MEANS: Final = lazy(
     r"(?:(?:and|first|good|great|next|now|ok|okay|so|sure|then)[,.!]? )?"
@@ -105,6 +104,8 @@ _HEADING: Final = lazy(
     re.M | re.IGNORECASE,
 )
 _WORD: Final = lazy(r"[a-z][a-z.-]*[a-z]")
+#: Characters of the shortest sentence below a call that says so.
+_SHORTEST: Final = 12
 #: Characters of the text above and below a call that are looked at.
 _BESIDE: Final = 400
 
@@ -125,31 +126,38 @@ def announces(text: str, end: int) -> bool:
     """Return whether a line of ``text`` before ``end`` is a name behind which a call is not one's own, or shown."""
     if text.find("-----", 0, end) >= 0:
         return True
-    if all(text.find(mark, 0, end) < 0 for mark in ":：#["):
+    headed = text.find("#", 0, end) >= 0
+    if not (headed or text.find(":", 0, end) >= 0 or text.find("：", 0, end) >= 0 or text.find("[", 0, end) >= 0):
         return False
     if any(
         bare_label(text[text.rfind("\n", 0, found.end() - 1) + 1 : found.end()]) in _LABELS
         for found in _LABEL_ENDS.finditer(text, 0, end)
     ):
         return True
-    return bool(_ASKED.search(text, 0, end) or _HEADING.search(text, 0, end))
+    if headed and _HEADING.search(text, 0, end):
+        return True
+    lower = text[:end].lower()
+    return ("user" in lower or "human" in lower or "q:" in lower or "q*" in lower) and _ASKED.search(
+        text, 0, end
+    ) is not None
 
 
 def may_be_spoken_of(text: str, start: int, end: int) -> bool:
     """Return whether the sentences of ``text`` around a call could say that it is not meant. Quick; yes too often."""
     above = text[max(0, start - _BESIDE) : start].rstrip()
     line = above[above.rfind("\n") + 1 :].lstrip()
-    if line and (line[-1] in ":：?" or line[0] in "#*_[" or line.lower().startswith("e.g")):
-        above = above[above.rfind("\n\n") + 2 if "\n\n" in above else 0 :].replace("’", "'").lower()
-        sentence = max(above.rfind(". "), above.rfind("\n"), above.rfind("! "), above.rfind("? "))
-        if not _MEANS.match(above[sentence + 1 :].lstrip()) and not ABOVE.isdisjoint(_WORD.findall(above)):
+    if line and (line[-1] in ":：?" or line[0] in "#*_[eE"):
+        above = above.rpartition("\n\n")[2].replace("’", "'").lower()
+        if (stop := max(above.rfind(". "), above.rfind("! "), above.rfind("? "))) >= 0:
+            above = above[stop + 2 :]
+        if not _MEANS.match(above) and not ABOVE.isdisjoint(_WORD.findall(above)):
             return True
-        if any(mark in above for mark in _NEGATED):
+        if "n't" in above or "'d " in above:
             return True
     below = text[end : end + _BESIDE].lstrip()
-    if not below:
+    if len(below) < _SHORTEST and "?" not in below:  # as in nearly every answer
         return False
     below = below.partition("\n\n")[0].replace("’", "'").lower()
-    if "hich" in text[-_BESIDE:] and text.rstrip().endswith("?"):
+    if "?" in below or "n't" in below or "'d " in below or not BELOW.isdisjoint(_WORD.findall(below)):
         return True
-    return "?" in below or not BELOW.isdisjoint(_WORD.findall(below)) or any(mark in below for mark in _NEGATED)
+    return "hich" in text[-_BESIDE:] and text.rstrip().endswith("?")
