@@ -330,7 +330,9 @@ _PLAIN_STRINGS: Final = r"\"(?:[^\"\\]|\\.)*+\"(?![\w\"'])|'(?:[^'\\]|\\.)*+'(?!
 _PYTHON_LINE: Final = lazy(
     rf"(?:[rRbBuUfF]{{0,2}}(?:{_PLAIN_STRINGS})|\w++(?![\"'])|[^\w\"'\\`#])*+(#[^\"'\\]*|\\(?=\Z))?", re.S
 )
-_JAVASCRIPT_LINE: Final = lazy(rf"(?:{_PLAIN_STRINGS}|\w++(?![\"'])|[^\w\"'\\`/])*+(//[^\"'\\`]*)?", re.S)
+_JAVASCRIPT_LINE: Final = lazy(
+    rf"(?:{_PLAIN_STRINGS}|\w++(?![\"'])|[^\w\"'\\`/]|(?<=[\w)\].])/(?![/*]))*+(//[^\"'\\`]*)?", re.S
+)
 _LINES: Final = {
     "python": _PYTHON_LINE,
     "toml": _PYTHON_LINE,

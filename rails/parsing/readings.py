@@ -192,8 +192,8 @@ def language_of_call(parameters: Mapping[str, Json]) -> str:
 def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, str], bool | None]) -> bool:
     """Return whether a language accepts a text, and not what it would be if it were a string, or several in a row.
 
-    ``marks``: nor what it would be if those stood doubled for one each, or one too many or tripled around it, or, in
-    a fragment, one too many anywhere.
+    ``marks``: nor what it would be if those stood doubled for one each, or one too many or tripled around it, or two
+    for three, or, in a fragment, one too many anywhere.
     """
     bare = text.strip()
     quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')
@@ -204,6 +204,7 @@ def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, st
         doubled = all(run % 2 == 0 for run in runs)
         others += [bare.removeprefix(mark), bare.removesuffix(mark), bare[2:-2] if tripled else bare]
         others.append(text.replace(mark * 2, mark) if doubled else bare)
+        others.append(re.sub(rf"(?<!{mark}){mark}{mark}(?!{mark})", mark * 3, text))
         if judge is source.pairs_up:
             lines = [line for line in text.split("\n") if mark in line]
             others += [line[:at] + line[at + 1 :] for line in lines for at in range(len(line)) if line[at] == mark]

@@ -57,13 +57,15 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
 
 
 def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
-    """Doubled for each one meant, tripled around the string, or the whole string quoted twice."""
+    """Doubled for each one meant, two for three, tripled around the string, or the whole string quoted twice."""
     runs = re.findall(f"{mark}+", raw)
     doubled = all(len(run) % 2 == 0 for run in runs)
     long = [run for run in runs if len(run) >= 3]
     tripled = raw.endswith(mark * 2) or len(long) % 2 == 1 or (raw.startswith(mark * 2) and not long)
     edges = raw.strip()
-    return doubled or tripled or (len(inner) == 2 and edges.startswith(mark) and edges.endswith(mark))
+    lost = re.search(rf"(?:\A|\n|\\n)(?:\\t|[ \t])*{mark}{mark}(?!{mark})", raw)
+    twice = len(inner) == 2 and edges.startswith(mark) and edges.endswith(mark)
+    return doubled or tripled or twice or lost is not None
 
 
 def partnerless(raw: str, mark: str, *, item: bool = False) -> bool:
@@ -130,12 +132,6 @@ def _swallows(raw: str, mark: str, keys: Set[str]) -> bool:
     return any((key[1] in keys or key[2] in keys) and not _enclosed(raw, key.start()) for key in found)
 
 
-def _holds_item(raw: str, mark: str, keys: Set[str]) -> bool:
-    """Return whether the end of an object and the beginning of the next stand in a string, as they do in a list."""
-    found = re.finditer(rf"{mark}\s*\}}\s*,\s*\{{\s*{mark}([\w$-]{{1,100}}){mark}\s*:", raw)
-    return any(key[1] in keys and not _enclosed(raw, key.start(1)) for key in found)
-
-
 def _enclosed(raw: str, at: int) -> bool:
     """Return whether all braces of ``raw`` pair up, and one pair of them encloses ``at``."""
     depth = around = 0
@@ -156,13 +152,15 @@ _READINGS: Final = 32
 _NAMED: Final = lazy(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
 _SPACE: Final = lazy(r"\s*")
 #: A quotation between apostrophes, with the closing one if its line has it.
-_APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*('?)")
+_APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])[bBfFrRuU]{0,2}'(?=[^\s']|\Z)[^']*('?)")
 #: A back-tick of inline code; three of them are a fence.
 _TICK: Final = lazy(r"(?<!`)`(?!`)")
 _WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
 _KEY: Final = lazy(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
 #: A text that holds JSON.
 _HOLDS_JSON: Final = lazy(r"[\"']\s*[{\[]")
+#: The end of an object whose last value is a string, and the next object with its first key.
+_NEXT_ITEM: Final = lazy(r"[\"']\s*\}\s*,\s*\{\s*[\"']([\w$-]{1,100})[\"']\s*:")
 _SCALAR: Final = lazy(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
 _FRAME_KEYS: Final = ("arguments", "args", "params", "parameters")
 _OWN_KEYS: Final = frozenset({"tool", "tool_name", "explanation", *_FRAME_KEYS})
@@ -177,6 +175,10 @@ class _Frame:
 
     schema: quick_check.SchemaValue
     seen: frozenset[str] | None
+
+    def is_whole(self) -> bool:
+        """Return whether no required key is missing."""
+        return self.seen is None or self.seen.issuperset(quick_check.required(self.schema))
 
 
 _Stack = tuple[_Frame, ...]
@@ -198,11 +200,9 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     if not named or named[2] not in tools or not start or text[start.end() : start.end() + 1] != "{":
         return _TORN
     keys = quick_check.names(tools[named[2]]) | _OWN_KEYS
-    search = _Search(text, _root(named[2], tools))
+    search = _Search(text, _root(named[2], tools), keys)
     found: list[tuple[ParsedJson, _Ends]] = []
     for ends in search.readings(start.end()):
-        if any(_holds_item(text[begin + 1 : end], text[begin], keys) for begin, end, _ in ends):
-            continue  # the next items of a list, which another reading has for its own
         reading = _rewritten(text, ends, keys)
         if isinstance(reading, ParsedJson) and _fits(reading.value, tools):
             found.append((reading, ends))
@@ -312,8 +312,8 @@ def _state(pos: int, stack: _Stack) -> _State:
 class _Search:
     """Depth first over the places where strings can end; dead ends are remembered, so nothing is tried twice."""
 
-    def __init__(self, text: str, root: Mapping[str, Json]) -> None:
-        self.text, self.root = text, root
+    def __init__(self, text: str, root: Mapping[str, Json], keys: Set[str]) -> None:
+        self.text, self.root, self.keys = text, root, keys
         self.dead: set[_State] = set()
         self.steps = 0
         self.exhausted = False
@@ -354,7 +354,10 @@ class _Search:
                 alive.append(False)
 
     def ends(self, begin: int, schema: quick_check.SchemaValue) -> Iterator[int]:
-        """Yield where the string that begins at ``begin`` could end: marks that something structural follows."""
+        """Yield where the string that begins at ``begin`` could end: marks that something structural follows.
+
+        None of them is behind the end of an item of a list and the beginning of the next, if its braces are its own.
+        """
         text = self.text
         choices = schema.get("enum") if isinstance(schema, Mapping) else None
         for end in self.marks[text[begin]]:
@@ -366,6 +369,9 @@ class _Search:
                 continue
             if not isinstance(choices, list) or text[begin + 1 : end] in choices:
                 yield end
+            item = _NEXT_ITEM.match(text, end)
+            if item and item[1] in self.keys and text.count("{", begin, end) <= text.count("}", begin, end):
+                return
 
     def walk(
         self, pos: int, stack: _Stack, *, first: bool = False
@@ -380,7 +386,7 @@ class _Search:
             char = text[pos : pos + 1]
             top = stack[-1]
             if char in ("}", "]"):
-                if (char == "}") != (top.seen is not None):
+                if (char == "}") != (top.seen is not None) or not top.is_whole():
                     return None
                 pos, stack, first = pos + 1, stack[:-1], False
                 if not stack:
