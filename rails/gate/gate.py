@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -21,15 +20,15 @@ from rails.core.dataclass import replace
 from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
-from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Severity, Status, Verdict
-from rails.gate import scratch_files
+from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Verdict
+from rails.gate.change_findings import of_the_change
 from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, taken_away, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob
-from rails.gate.support.diagnostics import MORE
 from rails.gate.support.read_file import Overlay, read_from_disk
+from rails.gate.verdicts import cut_short, importance, status_of, weight
 
 if TYPE_CHECKING:
     from rails.gate.languages.python.ruff_client import Ruff
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
 _UNPARSED: Final = "a file does not parse"
 _GOES_BACK: Final = "it was not run, because the change goes back to the agent anyway"
-#: Endings of the files that tests are written in.
-_CODE: Final = (".py", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
 
 
@@ -195,7 +192,7 @@ class Gate:
         for start in range(0, len(paths), limits.FILES_PER_STEP):
             part = paths[start : start + limits.FILES_PER_STEP]
             verdict = self.check_files(part, fix=True, unsafe_fixes=unsafe_fixes, executing=False)
-            parsed = parsed and not any(_weight(finding) == 0 for finding in verdict.findings)
+            parsed = parsed and not any(weight(finding) == 0 for finding in verdict.findings)
             yield verdict
             self._context.known.clear()
         with self._turn:
@@ -204,7 +201,7 @@ class Gate:
             findings, missed = self._modes.applied(findings, [*missed, *unable], self._context.options, "")
             if self.strict:
                 missed = [replace(miss, required=True) for miss in missed]
-        yield Verdict(_status(findings, missed), ChangeSet(()), tuple(findings), (), tuple(missed), tuple(runs))
+        yield Verdict(status_of(findings, missed), ChangeSet(()), tuple(findings), (), tuple(missed), tuple(runs))
 
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
@@ -308,11 +305,18 @@ class Gate:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files, gone)
         findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
-        findings += [*taken_away(gone), *self._of_the_change(files, gone, author), *self._newly_hidden(files)]
+        findings += [
+            *taken_away(gone),
+            *of_the_change(self.project, self._context.home or self.project, files, gone, author),
+            *self._newly_hidden(files),
+        ]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         if executing:
-            held = _UNPARSED if any(found.new and _weight(found) == 0 for found in findings) else ""
-            if goes_back and _status(self._modes.applied(findings, (), self._context.options, agent)[0], ()) == "fail":
+            held = _UNPARSED if any(found.new and weight(found) == 0 for found in findings) else ""
+            if (
+                goes_back
+                and status_of(self._modes.applied(findings, (), self._context.options, agent)[0], ()) == "fail"
+            ):
                 held = held or _GOES_BACK
             executed, unable, more = self._execute(files, gone, held)
             findings += executed
@@ -321,10 +325,10 @@ class Gate:
         findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
-        shown = tuple(_listed(sorted((f for f in findings if f.new or self.keep_old), key=_importance)))
+        shown = tuple(cut_short(sorted((f for f in findings if f.new or self.keep_old), key=importance)))
         proposal = ChangeSet((*(file.proposal() for file in files), *gone))
         return Verdict(
-            _status(shown, missed),
+            status_of(shown, missed),
             proposal,
             shown,
             tuple(fixed for file in files for fixed in file.fixed),
@@ -332,33 +336,6 @@ class Gate:
             tuple(runs),
             evidence=tuple(Evidence(file.path, tuple(file.looked)) for file in files),
         )
-
-    def _of_the_change(
-        self, files: Sequence[File], gone: Sequence[FileChange], author: Author | None
-    ) -> Iterator[Finding]:
-        """Yield what is wrong with the change as such, whatever its files hold."""
-        sides: list[tuple[str, bytes | None, bytes | None]]
-        sides = [(file.path, file.before, file.after) for file in files if file.compared]
-        home, created = self._context.home or self.project, [path for path, before, _ in sides if before is None]
-        sides += [(str(change.path), change.before, None) for change in gone]
-        after = {path: data is not None for path, _, data in sides}
-        yield from scratch_files.misplaced(created, lambda path: after.get(path, (home / path).exists()))
-        if any(path.endswith(_CODE) for path, _, _ in sides):
-            from rails.gate import weakened_tests
-
-            yield from weakened_tests.findings(home, sides, author or Author())
-        if any(path.endswith((".toml", ".json", ".jsonc", ".yaml", ".yml")) for path, _, _ in sides):
-            from rails.gate import approved_state, weakened_config
-
-            extended = approved_state.extended_by(self.project, home, [path for path, _, _ in sides])
-            for path, was, now in sides:
-                yield from weakened_config.of_extended(path, was, now) if path in extended else ()
-        if named := [path for path, _, _ in sides if path.endswith((".py", ".cfg", ".ini"))]:
-            from rails.gate import approved_state, weakened_config
-
-            loaded = approved_state.loaded_by(self.project, named)
-            for path, was, now in sides:
-                yield from weakened_config.of_extended(path, was, now) if path in loaded else ()
 
     def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
         """Yield what comments hide now that were there before, and did not hide such a thing then."""
@@ -382,7 +359,7 @@ class Gate:
         for path, (old, new) in looks.items():
             known = {(old.excused.get(found.line), found.rule) for one in bare[path].outcomes for found in one.before}
             for found in (found for one in bare[path].outcomes for found in one.found if found.line in new.excused):
-                if (new.excused[found.line], found.rule) not in known and _weight(found) < 3 and found.rule != "format":
+                if (new.excused[found.line], found.rule) not in known and weight(found) < 3 and found.rule != "format":
                     yield replace(found, message=f"A comment that was there hides it: {found.message}", fixable=False)
 
     def _settings(self) -> list[NotChecked]:
@@ -468,46 +445,3 @@ def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], rea
     for job in jobs:
         files[job.path].not_checked.append(NotChecked(job.path, name, reason))
     return ()
-
-
-def _status(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Status:
-    if any(finding.new and finding.severity == "error" for finding in findings):
-        return "fail"
-    return "error" if any(miss.required for miss in missed) else "pass"
-
-
-_ORDER: Final = {"error": 0, "warning": 1, "info": 2}
-
-
-def _listed(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return as many findings of one file and tool as are listed, and how many more of each rule there are."""
-    if len(findings) <= limits.FINDINGS_LISTED:
-        return findings
-    listed: list[Finding] = []
-    count: Counter[tuple[str, str]] = Counter()
-    more: Counter[tuple[str, str, str, Severity, bool]] = Counter()
-    for one in findings:
-        count[one.path, one.tool] += one.rule != MORE
-        if one.rule == MORE or count[one.path, one.tool] <= limits.FINDINGS_LISTED:
-            listed.append(one)
-        else:
-            more[one.path, one.tool, one.rule, one.severity, one.new] += 1
-    for (path, tool, rule, severity, new), many in more.items():
-        words = f"{many} more findings of `{rule}` in this file; they are not listed"
-        listed.append(Finding(path, 1, 1, MORE, words, tool, severity, new=new))
-    return listed
-
-
-def _importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
-    """Sort: new first, errors first, what breaks the program before what is only untidy, then by place."""
-    order = _ORDER[finding.severity]
-    return not finding.new, order, _weight(finding), finding.path, finding.line, finding.column, finding.rule
-
-
-def _weight(finding: Finding) -> int:
-    rule = finding.rule
-    if rule.endswith("syntax") or rule in ("syntax-error", "conflict-marker", "markdown-fence"):
-        return 0
-    if rule.startswith(("F", "E9")):
-        return 1
-    return 3 if rule.startswith(("E", "W", "I", "D")) else 2

@@ -1,0 +1,44 @@
+"""What is wrong with a change as such, whatever its files hold: its tests, its configuration, its temporary files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from rails.core.changes import FileChange
+from rails.core.verdict import Author, Finding
+from rails.gate import scratch_files
+from rails.gate.files import File
+
+#: Endings of the files that tests are written in.
+_CODE: Final = (".py", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+_DATA: Final = (".toml", ".json", ".jsonc", ".yaml", ".yml")
+_LOADED: Final = (".py", ".cfg", ".ini")
+
+
+def of_the_change(
+    project: Path, home: Path, files: Sequence[File], gone: Sequence[FileChange], author: Author | None
+) -> Iterator[Finding]:
+    """Yield them. ``project`` holds the configuration in force, ``home`` is the project itself."""
+    sides: list[tuple[str, bytes | None, bytes | None]]
+    sides = [(file.path, file.before, file.after) for file in files if file.compared]
+    created = [path for path, before, _ in sides if before is None]
+    sides += [(str(change.path), change.before, None) for change in gone]
+    after = {path: data is not None for path, _, data in sides}
+    yield from scratch_files.misplaced(created, lambda path: after.get(path, (home / path).exists()))
+    paths = [path for path, _, _ in sides]
+    if any(path.endswith(_CODE) for path in paths):
+        from rails.gate import weakened_tests
+
+        yield from weakened_tests.findings(home, sides, author or Author())
+    named = [path for path in paths if path.endswith(_LOADED)]
+    configures: set[str] = set()
+    if named or any(path.endswith(_DATA) for path in paths):
+        from rails.gate import approved_state, weakened_config
+
+        if any(path.endswith(_DATA) for path in paths):
+            configures = approved_state.extended_by(project, home, paths)
+        configures |= approved_state.loaded_by(project, named)
+        for path, was, now in sides:
+            yield from weakened_config.of_extended(path, was, now) if path in configures else ()

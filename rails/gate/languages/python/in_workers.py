@@ -1,0 +1,130 @@
+"""black and flake8, asked in the warm Python workers: each answer is kept, and a flake8 that sees nothing is told."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from rails.core import limits
+from rails.core.errors import CheckError
+from rails.core.text import Decoded, decode_text
+from rails.core.verdict import Finding
+from rails.gate.languages.python.canary import LINT_CANARY
+from rails.gate.languages.python.config import PythonSettings
+from rails.gate.support import diagnostics
+from rails.gate.support.advice import REMEDIES
+from rails.gate.support.check import CheckContext
+from rails.gate.support.language import ExcludedError, NotCheckedError
+from rails.processes.programs import Tool
+
+
+class InWorkers:
+    """The tools that are kept warm for one project; ``None`` is one that is not installed."""
+
+    def __init__(self, context: CheckContext, config: PythonSettings, black: Tool | None, flake8: Tool | None) -> None:
+        self.context, self.config = context, config
+        self._black, self._flake8 = black, flake8
+
+    def black(self, path: str, data: bytes, *, last: bool = False) -> bytes:
+        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError.
+
+        ``last`` is whether nothing else is to change: then flake8 reads in the same go what black leaves as it is.
+        """
+        if self._black is None:
+            raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
+        if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
+            raise ExcludedError
+        decoded = decode_text(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        options = {**self.config.black, "requires-python": self.config.requires_python}
+        lint = self._request(path, decoded.text) if last and self._flake8 is not None else None
+        request = {"op": "black", "text": decoded.text, "path": path, "options": options, "flake8": lint}
+        key = ("black", self._black.version, repr(options), path.endswith(".pyi"), data)
+        return self.context.once(key, lambda: self._formatted(path, data, decoded, request))
+
+    def _formatted(self, path: str, data: bytes, decoded: Decoded, request: Mapping[str, object]) -> bytes:
+        answer = self._asked(request)
+        linted = answer.get("flake8")
+        if isinstance(linted, dict) and not linted.get("skipped"):
+            self.context.once(self._key(path, decoded.text), lambda: self._findings(path, linted))
+        return data if answer["text"] is None else decoded.encode(str(answer["text"]))
+
+    def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return flake8's findings in ``data``. Raises CheckError, NotCheckedError or ExcludedError."""
+        if self._flake8 is None:
+            raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
+        if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
+            raise ExcludedError
+        by_path = any(one.startswith("--per-file-ignores") for one in self.config.flake8 or ())
+        if not self._found(path if by_path else "canary.py", LINT_CANARY.decode()):
+            raise NotCheckedError("the project's configuration selects no flake8 code for this file")
+        decoded = decode_text(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        return self._found(path, decoded.text)
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        return tuple(("flake8", reason) for reason in self._missing())
+
+    def _missing(self) -> tuple[str, ...]:
+        wanted = [
+            a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
+        ]
+        codes = [code for part in wanted for code in re.split(r"[,\s]+", part) if code]
+        known = self.context.known.get(("flake8 codes", self.config.flake8), ())
+        missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
+        if not missing:
+            return self.config.flake8_notes
+        words = f"no installed plugin reports {', '.join(missing)}, which the project selects"
+        return (*self.config.flake8_notes, words)
+
+    def _found(self, path: str, text: str) -> tuple[Finding, ...]:
+        request = {"op": "flake8", **self._request(path, text)}
+        return self.context.once(self._key(path, text), lambda: self._findings(path, self._asked(request)))
+
+    def _request(self, path: str, text: str) -> dict[str, object]:
+        arguments = list(self.config.flake8 or ())
+        return {"text": text, "path": path, "arguments": arguments, "most": limits.FINDINGS_LISTED}
+
+    def _key(self, path: str, text: str) -> tuple[object, ...]:
+        return "flake8", self._flake8.version if self._flake8 else "", tuple(self.config.flake8 or ()), path, text
+
+    def _findings(self, path: str, answer: Mapping[str, object]) -> tuple[Finding, ...]:
+        if answer.get("skipped"):
+            raise NotCheckedError(str(answer["skipped"]))
+        found = answer["findings"]
+        self.context.known["flake8 codes", self.config.flake8] = answer["codes"]
+        if not isinstance(found, list):
+            raise CheckError("flake8 answered something unknown.")
+        more = diagnostics.not_listed(cast("Mapping[str, int]", answer.get("more") or {}))
+        found = [*found, *((one.rule, *one.start, one.message) for one in more)]
+        return tuple(
+            Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
+            for code, line, column, text in found
+        )
+
+    def _asked(self, request: Mapping[str, object]) -> Mapping[str, object]:
+        answer = self.context.pool.ask(request)
+        if not answer.get("ok"):
+            raise CheckError(f"{request['op']} failed: {answer.get('error')}")
+        return answer
+
+
+def _searches(pattern: str, path: str) -> bool:
+    """Whether black's exclude pattern matches; black writes them verbose when they span lines."""
+    try:
+        return bool(re.search(pattern, path, re.VERBOSE if "\n" in pattern else 0))
+    except re.error as error:
+        raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
+
+
+def _excludes(pattern: str, path: str) -> bool:
+    """Whether flake8's exclude pattern matches the path, one of its folders or one of its names."""
+    clean = pattern.strip().removeprefix("./").rstrip("/")
+    parts = path.split("/")
+    above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+    return any(fnmatch.fnmatch(text, clean) for text in (*above, *parts))
