@@ -91,7 +91,7 @@ _FETCHED: Final[Mapping[str, re.Pattern[str]]] = {
 }
 _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
     "deletes without asking": lazy(
-        r"\brm\s+(-[a-zA-Z]*\s+){0,4}(-[a-zA-Z]*[rR][a-zA-Z]*(?=\s)|--recursive\b)|\brm\s+-[a-zA-Z]*f[a-zA-Z]*\s+[\"']?([~*]|\$\{?HOME|/(?!tmp/|dev/null))"
+        r"\brm\s+(-[a-zA-Z]*\s+){0,4}(-[a-zA-Z]*[rR][a-zA-Z]*\b|--recursive\b)|\brm\s+-[a-zA-Z]*f[a-zA-Z]*\s+[\"']?([~*]|\$\{?HOME|/(?!tmp/|dev/null))"
         r"|\bmkfs(\.\w+)?\s[^\n]{0,40}/dev/|\bshred\s+-|(?i:\b(del|erase|rd|rmdir)\s+(/\w\s+)*/s\b)|\bmv\s+/\*"
         r"|\bdd\s+[^\n]{0,80}\bof=/dev/|>\s*/dev/(sd|nvme|vd|disk)|\bfind\s[^\n]{0,200}\s-delete\b|\bwipefs\b"
         r"|\bRemove-Item\b[^\n]{0,80}-Recurse\b|\brm(tree|Sync|dirSync)\(\s*([\"']~?/[\"']|[\"']~|os\.path\.expanduser|Path\.home|(os\.)?homedir\()"
@@ -104,24 +104,32 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     "sends what is secret elsewhere": lazy(
         r"(\b(printenv|env)\s*|(\.ssh/|\.aws\b|\bid_rsa|\.netrc|/etc/shadow)[^\n|]{0,60})\|[^\n]{0,60}\b(curl|wget|nc|ncat)\b"
-        r"|\b(curl|wget)\b[^\n]{0,160}(\$\((env|printenv)\b|(\$\(cat\s|@)[^\s)]{0,60}(\.ssh/|\.aws/|\.netrc|id_rsa|/etc/(passwd|shadow)))"
+        r"|\b(curl|wget)\b[^\n]{0,160}(\$\((env|printenv)\b|(\$\(cat\s|@|-file[= ])"
+        r"[^\s)]{0,60}(\.ssh/|\.aws/|\.netrc|id_rsa|/etc/(passwd|shadow)))"
+        r"|\b(scp|rsync)\s[^\n;|]{0,80}(\.ssh/|\.aws\b)"
         r"|\b(post|put|fetch|urlopen|request)\([^\n]{0,160}(\bos\.environ\b(?!\s*[\[.])|\bprocess\.env\b(?!\s*[\[.?])|\.ssh/|\bid_rsa\b)"
     ),
     "changes what starts at a login or with other programs": lazy(
         r"((>>?|\btee\s+(-a\s+)?|\bopen\()[^\n;|]{0,40}(~|HOME\}?)/\.(\w*rc|\w*profile|zshenv|ssh/\w+)\b"
         r"|(>>?\s*|\btee\s+(-a\s+)?|\bopen\()[\"']?/etc/(sudoers|cron|passwd|shadow|profile|ld\.so|rc\.))"
-        r"(?![^\n\"']{0,40}[\"']\s*(\)(?!\s*,)|\)?\s*,\s*[\"']r))|\|\s*crontab\s+-|\bcrontab\s+-\s*<|\bNOPASSWD:"
+        r"(?![^\n\"']{0,40}[\"']\s*(\)(?!\s*,)|\)?\s*,\s*[\"']r))|\|\s*crontab\b|\bcrontab\s+(-\s*<|[\w./~$])|\bNOPASSWD:"
+        r"|\b(cp|mv|ln|install)\s[^\n;|]{0,80}\s[\"']?((~|\$\{?HOME\}?)"
+        r"/\.(\w*rc|\w*profile|zshenv|config/autostart/)|/etc/(sudoers|cron|profile))"
+        r"|(?i:\bschtasks\s+/create|\breg\s+add\b[^\n]{0,120}\\Run\b)"
         r"|\bgit\s+config\b[^\n]{0,40}\score\.(hooksPath|fsmonitor)\b|\bLD_PRELOAD=\S*/"
     ),
     "takes more rights": lazy(
-        r"\bsudo\b|\bchmod\s+(-R\s+)?([0-7]?777|[ugo]*\+s)\b|\bsetenforce\s+0\b|\bdocker\s+run\b[^\n]{0,200}--privileged\b"
+        r"\bsudo\b|\bchmod\s+(-R\s+)?([0-7]?777|[4-7][0-7]{3}|[ugo]*\+s)\b|\bsetenforce\s+0\b|\bdocker\s+run\b[^\n]{0,200}--privileged\b"
         r"|\bdocker\s+run\b[^\n]{0,200}\s(-v|--volume)[ =]/:"
     ),
     "rewrites shared history": lazy(
         r"\bgit\s+push\b[^\n]{0,80}(--force\b|\s-[a-z]*f\b|--mirror\b|--delete\b|\s\+\w)|\bgit\s+filter-(branch|repo)\b"
     ),
     "drops data": lazy(
-        r"\b(drop\s+(table|database|schema)|truncate\s+table)\b|\bdelete\s+from\s+[\w.\"`]{1,80}\s*(;|$)", re.IGNORECASE
+        r"\b(drop\s+(table|database|schema)|truncate\s+table)\b|\b(terraform\s+destroy|kubectl\s+delete\s+(ns|namespaces?|pv)"
+        r"|aws\s+s3\s+(rm|rb)\b[^\n]{0,80}--(recursive|force)|redis-cli\b[^\n]{0,40}flush(all|db)|gh\s+repo\s+delete)\b"
+        r"|\bdropDatabase\(|\bdelete\s+from\s+[\w.\"`]{1,80}\s*(;|$)",
+        re.IGNORECASE,
     ),
     "publishes": lazy(r"\b(npm|yarn|pnpm|cargo|poetry|uv)\s+publish\b|\btwine\s+upload\b|\bgem\s+push\b"),
     "stops the machine or everything on it": lazy(
