@@ -8,10 +8,12 @@ import sys
 import pytest
 
 from rails.cli import main
+from rails.core import limits
 from rails.core.events.changes import CheckpointEvent, GateVerdict
 from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.verdict import NotChecked, Verdict
 from rails.edits.checkpoints import History
+from rails.integrations.daemon import client
 from rails.integrations.hooks import claude_code
 from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
 from rails.log.reader import read_lenient
@@ -559,3 +561,20 @@ def test_configuration_that_came_with_the_change_does_not_judge_it(claude, confi
     (claude.project / "ruff.toml").write_text(f"line-length = 100\n{config}")
     (claude.project / "c.py").write_text(BAD)
     assert "F821" in claude.call("Stop", stop_hook_active=False)["reason"]
+
+
+def test_a_file_beyond_the_bound_is_told_at_once_and_keeps_no_later_call_waiting(claude):
+    text = "x = 1\n" * (limits.FILE_BYTES // 6 + 1)
+    said = claude.call("PreToolUse", "Write", {"file_path": str(claude.project / "big.py"), "content": text})
+    assert "big.py would have more than 10,000,000 bytes" in said["systemMessage"]
+    assert "judged at the end" in said["systemMessage"]
+    assert not [one for one in records(claude) if isinstance(one.event, GateVerdict)]
+    assert claude.call("PreToolUse", "Write", {"file_path": str(claude.project / "b.py"), "content": "B = 1\n"}) is None
+
+
+@pytest.mark.parametrize("data", [b"", b"[1]", b'{"a":', b"\xff\xfe{", b"[" * 100_000, b'{"a":' * 100_000])
+def test_input_that_is_no_call_is_one_sentence(claude, data):
+    said = claude.warm.answer(claude.head, data)
+    assert (said.out, said.code) == ("", 1)
+    assert said.err.startswith("ai-rails hook: the host's input cannot be read: ")
+    assert client._folder_of(data) == os.getcwd()

@@ -63,7 +63,7 @@ def _folder_of(data: bytes) -> str:
     try:
         value = json.loads(data)
         return str(value.get("cwd") or value["workspace_roots"][0])
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return os.getcwd()  # noqa: PTH109 - as in place
 
 

@@ -67,6 +67,9 @@ def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSe
     proposal = host.proposed(call, session.project)
     if proposal is None:
         return HookResult()
+    if isinstance(proposal, ChangeSet) and (large := [c for c in proposal.changes if _is_too_large(c.after)]):
+        # It would keep every later call of the project waiting until the host's patience is over.
+        proposal = Unjudged(f"{large[0].path} would have more than {limits.FILE_BYTES:,} bytes")
     if isinstance(proposal, Unjudged):
         session.failed(f"{call.tool}: {proposal.why}")
         return not_judged(call, proposal.why, settings)
@@ -75,6 +78,10 @@ def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSe
     if told := result.deny or result.context:
         session.told(told, codes=("gate",) if judged.verdict.status == "fail" else ())
     return result
+
+
+def _is_too_large(data: bytes | None) -> bool:
+    return data is not None and len(data) > limits.FILE_BYTES
 
 
 def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, settings: HookSettings) -> HookResult:

@@ -23,7 +23,10 @@ def host_of(name: str) -> Host | None:
 
 def read_hook_call(host: Host, data: bytes, environment: Mapping[str, str]) -> HookCall | None:
     """Return the call in a host's input, ``None`` where nothing is to be done. Raises ValueError for no JSON."""
-    payload = json.loads(data)
+    try:
+        payload = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
     if not isinstance(payload, dict):
         raise ValueError("the input is not a JSON object")
     return host.call_of(payload, environment)
