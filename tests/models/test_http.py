@@ -6,9 +6,10 @@ import socket
 import pytest
 
 from rails.core import limits
+from rails.core.conversation import Message, ModelAnswer, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.models import http as wire
-from rails.models.http import ErrorEventError, ModelServer, events_of, status_error
+from rails.models.http import ModelServer, status_error
 
 WRONG = "The request was refused as wrong; a model name, a limit or a tool definition may not suit this server."
 
@@ -73,7 +74,7 @@ def test_another_refusal_is_no_prompt_that_is_too_long(status, detail):
     ],
 )
 def test_how_long_a_server_asks_to_wait_is_told_and_bounded(value, pause, said):
-    error = status_error("S", 429, "", value)
+    error = status_error("S", 429, "", {"retry-after": value}.get)
     assert error.retry_after == pause
     assert said in str(error)
 
@@ -119,17 +120,37 @@ def test_a_server_that_cannot_be_reached_is_named_with_the_reason(url, reason, k
     assert ("Check the base URL and the network" in str(error)) == ("Errno -" in str(reason) or "Name" in str(reason))
 
 
+def test_a_redirect_is_told_with_where_it_leads_and_is_an_end():
+    error = status_error("S", 302, "x", {"location": "http://y.org\n"}.get)
+    assert type(error) is ModelError
+    assert str(error).startswith("S redirects to http://y.org\\x0a (HTTP 302). That is not followed")
+    assert "redirects to nowhere (HTTP 399)" in str(status_error("S", 399, ""))
+
+
+class Reading:
+    """Takes every event for a text of its own, until one says that it is the last."""
+
+    ended = False
+
+    def take(self, event):
+        yield event["a"]
+        self.ended = event["a"] == "last"
+
+    def answer(self):
+        return ModelAnswer(Message("assistant", (TextPart("x"),)), "end_turn")
+
+
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_port_where_nothing_listens_is_said_with_and_without_encryption(scheme):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         server = ModelServer(f"{scheme}://127.0.0.1:{held.getsockname()[1]}", {}, 5)
-        with pytest.raises(ModelError, match="Nothing listens there"), server.faults_in_words():
-            server.document("/models")
+        with pytest.raises(ModelError, match="Nothing listens there"):
+            list(server.answer("/x", b"{}", "choices", Reading()))
 
 
 def events(*pieces):
-    return list(events_of(pieces, "U", "choices"))
+    return [json.loads(data) for data in wire._data_of(pieces, "U", "choices")]
 
 
 @pytest.mark.parametrize(
@@ -177,38 +198,56 @@ def test_a_body_that_is_no_answer_is_not_read_to_its_end():
             yield b"x" * 1_000 + b"\n"
 
     with pytest.raises(ModelError, match="something else"):
-        list(events_of(endless(), "U", "choices"))
+        list(wire._data_of(endless(), "U", "choices"))
     assert len(read) < 1_000
-    with pytest.raises(ValueError, match="a line of more than"):
-        list(events_of([b"x" * 10_000_000] * 20, "U", "choices"))
+    with pytest.raises(ModelRetryable, match="a line of more than"):
+        list(wire._data_of([b"x" * 10_000_000] * 20, "U", "choices"))
+
+
+def test_what_comes_after_the_last_event_is_not_waited_for():
+    def body():
+        yield b'data: {"a": "one"}\n\ndata: {"a": "last"}\n\n'
+        raise AssertionError("it was waited for")
+
+    *texts, answer = wire.answer_of_events(body(), "U", "choices", Reading())
+    assert (texts, answer.stop_reason) == (["one", "last"], "end_turn")
+
+
+@pytest.mark.parametrize("data", ["[1]", "{", '{"b": 1}', "1", "[" * 100_000])
+def test_an_event_of_another_form_is_shown_and_may_pass(data):
+    with pytest.raises(ModelRetryable, match="U sent something that is not its protocol: “") as raised:
+        list(wire.answer_of_events([f"data: {data}\n".encode()], "U", "choices", Reading()))
+    assert data[:100] in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("error", "status", "detail"),
     [
         ({"type": "overloaded_error", "message": "m"}, 529, "m"),
-        ({"type": "rate_limit_error"}, 429, ""),
-        ({"type": "timeout_error"}, 504, ""),
-        ({"type": "api_error"}, 500, ""),
-        ({"type": "invalid_request_error"}, 400, ""),
-        ({"type": "authentication_error"}, 401, ""),
-        ({"type": "billing_error"}, 402, ""),
-        ({"type": "permission_error"}, 403, ""),
-        ({"type": "not_found_error"}, 404, ""),
-        ({"type": "request_too_large"}, 413, ""),
-        ({"type": "unheard_of", "code": "x"}, 500, ""),
-        ({"type": "api_error", "code": 429}, 429, ""),
-        ({"code": 400}, 400, ""),
-        ({"code": 399, "type": "billing_error"}, 402, ""),
-        ({"code": 600, "type": 7}, 500, ""),
-        ({"code": 599}, 599, ""),
+        ({"type": "rate_limit_error", "message": "m"}, 429, "m"),
+        ({"type": "timeout_error", "message": "m"}, 504, "m"),
+        ({"type": "api_error", "message": "m"}, 500, "m"),
+        ({"type": "invalid_request_error", "message": "m"}, 400, "m"),
+        ({"type": "authentication_error", "message": "m"}, 401, "m"),
+        ({"type": "billing_error", "message": "m"}, 402, "m"),
+        ({"type": "permission_error", "message": "m"}, 403, "m"),
+        ({"type": "not_found_error", "message": "m"}, 404, "m"),
+        ({"type": "request_too_large", "message": "m"}, 413, "m"),
+        ({"type": "unheard_of", "code": "x", "message": "m"}, 500, "m"),
+        ({"type": "api_error", "code": 429, "message": "m"}, 429, "m"),
+        ({"code": 400, "message": "m"}, 400, "m"),
+        ({"code": 399, "type": "billing_error", "message": "m"}, 402, "m"),
+        ({"code": 600, "type": 7, "message": "m"}, 500, "m"),
+        ({"code": 599, "message": "m"}, 599, "m"),
         ("in words", 500, "in words"),
+        ({"type": "api_error", "detail": "d"}, 500, "d"),
     ],
 )
 def test_an_error_inside_a_stream_has_the_status_of_its_code_or_its_type(error, status, detail):
-    with pytest.raises(ErrorEventError) as raised:
-        events(f"data: {json.dumps({'error': error})}\n".encode())
-    assert (raised.value.status, raised.value.detail) == (status, detail)
+    data = f"data: {json.dumps({'error': error})}\n".encode()
+    with pytest.raises(ModelError) as raised:
+        list(wire.answer_of_events([data], "U", "choices", Reading()))
+    assert str(raised.value) == str(status_error("The model server U", status, detail))
 
 
 @pytest.mark.parametrize(
@@ -217,14 +256,16 @@ def test_an_error_inside_a_stream_has_the_status_of_its_code_or_its_type(error, 
         (b'{"error": {"message": "m", "code": 1}}', "m"),
         (b'{"error": "m"}', "m"),
         (b'{"message": "m"}', "m"),
-        (b'{"detail": 1}', "{'detail': 1}"),
+        (b'{"detail": {"a": 1}}', '{"a": 1}'),
+        (b"{}", ""),
         (b"[1]", "[1]"),
+        (b"<html><TITLE>Bad gateway</title>", "Bad gateway"),
         (b"no \xff JSON", "no \N{REPLACEMENT CHARACTER} JSON"),
         (b"[" * 100_000, "[" * 100_000),
     ],
 )
 def test_the_message_of_an_error_s_body_is_found_wherever_it_stands(data, text):
-    assert wire._error_text(data) == text
+    assert wire.error_text(data) == text
 
 
 STOPS = {"stop": ("end", ""), "length": ("cut", "the answer reached {limit} tokens")}
