@@ -52,7 +52,7 @@ def commit_session(project: Path, session: str, title: str) -> Committed:
     ignored = repository.ignored(names)
     kept = [(name, change) for name, change in zip(names, changes, strict=True) if name not in ignored]
     if not kept:
-        raise WorkspaceError(f"Session {session} changed nothing that git would keep. Nothing was committed.")
+        raise WorkspaceError(f"Session {session} has no changes in effect that git would keep. Nothing was committed.")
     entries = repository.entries(kept)
     subject = one_line(title.strip().partition("\n")[0].rstrip(), 200) or "Changes by AI-Rails"
     message = f"{subject}\n\nAI-Rails-Session: {session}\n"
@@ -95,8 +95,6 @@ def _net_changes(project: Path, session: str) -> list[FileChange]:
     later = [str(change.path) for change in changes if read_file(project, change.path) != change.after]
     if later:
         raise WorkspaceError(f"Changed since the session: {', '.join(later)}. Nothing was committed; do it by hand.")
-    if not changes:
-        raise WorkspaceError(f"Session {session} has no changes in effect. Nothing was committed.")
     return changes
 
 

@@ -217,6 +217,13 @@ def test_what_is_going_on_in_a_repository_is_named(project, name):
         commit_session(project, "s1", "t")
 
 
+@pytest.mark.parametrize("make", [all_undone, ignored_alone])
+def test_a_session_of_which_nothing_would_be_kept_says_so(project, make):
+    make(project)
+    with pytest.raises(WorkspaceError, match="Session s1 has no changes in effect that git would keep"):
+        commit_session(project, "s1", "t")
+
+
 def test_without_a_repository_there_is_no_commit(tmp_path):
     step(tmp_path, change("a.txt", None, b"1"))
     with pytest.raises(WorkspaceError, match="not in a git repository"):

@@ -73,6 +73,7 @@ def test_a_command_is_ended_once_its_layer_takes_more_than_it_may(tmp_path, monk
     monkeypatch.setattr(bounds, "_on_disk", lambda folder: looked.release() or counted(folder))
     bound = bounds.DiskBound(tmp_path, counted(tmp_path) + more, ended.set)
     assert looked.acquire(timeout=60)
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "watches the disk")
     if exceeded:
         assert ended.wait(60)
     else:
