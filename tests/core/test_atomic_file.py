@@ -76,12 +76,24 @@ def test_creating_never_replaces(tmp_path):
     assert os.listdir(tmp_path) == ["x"]
 
 
-def test_creating_works_without_hard_links_too(tmp_path, monkeypatch):
+@pytest.mark.parametrize("error", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_creating_works_without_hard_links_too(tmp_path, monkeypatch, error):
     def refused(*_, **__):
-        raise OSError(errno.EPERM, "Operation not permitted")
+        raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr(os, "link", refused)
     test_creating_never_replaces(tmp_path)
+
+
+def test_another_fault_of_a_link_is_an_error_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(OSError(errno.EIO, "Input/output error")))
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(OSError, match="Input/output"):
+            atomic_file.create(folder, "x", b"ours")
+    finally:
+        os.close(folder)
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("links", [True, False])
