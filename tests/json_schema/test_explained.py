@@ -270,6 +270,11 @@ def test_a_description_is_cut_where_it_is_long():
     assert (missing.hint, wrong.hint) == (f"Add `a` (string: {cut}).", cut)
 
 
+def test_a_pattern_is_asked_of_no_text_that_is_too_long(monkeypatch):
+    monkeypatch.setattr(limits, "PATTERN_CHARS", 3)
+    assert [len(answer_faults({"pattern": "^a+$"}, "a" * count)) for count in (2, 3, 4)] == [0, 0, 1]
+
+
 def test_faults_stand_in_the_order_of_their_places():
     schema = {"items": {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}}
     value = [{"b": 1, "a": 1}, {"a": 1}]
@@ -371,6 +376,10 @@ def test_the_types_that_a_schema_allows(schema, types):
         ({"minItems": 1, "maxItems": 2}, [], False),
         ({"minItems": 1, "maxItems": 2}, [1, 2, 3], False),
         ({"type": "number"}, 1, True),
+        ({"type": ["string", "null"]}, None, True),
+        ({"type": ["string", "null"]}, "a", True),
+        ({"type": ["string", "null"]}, 1, False),
+        ({"type": "null"}, "null", False),
         ({"type": "integer"}, 1.5, False),
         ({"additionalProperties": {"type": "string"}}, {"a": 1}, False),
         ({"additionalProperties": False, "patternProperties": {"^a": {}}}, {"a": 1}, True),
@@ -387,7 +396,14 @@ FLAT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": [
 @pytest.mark.parametrize("items", [FLAT, {**FLAT, "$comment": "so not the short way"}])
 @pytest.mark.parametrize(
     ("value", "good"),
-    [([{"a": "x"}] * 3, True), ([{"a": 1}], False), ([{}], False), ([{"a": "x", "b": "y"}], False), (["a"], False)],
+    [
+        ([{"a": "x"}] * 3, True),
+        ([{"a": 1}], False),
+        ([{"a": "x"}, {"a": 1}], False),
+        ([{}], False),
+        ([{"a": "x", "b": "y"}], False),
+        (["a"], False),
+    ],
 )
 def test_many_small_objects_are_judged_as_each_alone(items, value, good):
     assert fits({"items": items}, value) == good
