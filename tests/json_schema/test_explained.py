@@ -446,3 +446,25 @@ def test_a_schema_that_could_not_be_checked_is_refused(schema, words):
     told = " ".join(problem.message for problem in check_schema(schema))
     assert words in told
     assert bool(told) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("additionalItems", '"prefixItems" and "items"'),
+        ("dependencies", '"dependentRequired" or "dependentSchemas"'),
+        ("patternProperties", '"additionalProperties" with "propertyNames"'),
+        ("unevaluatedItems", '"items" or "maxItems"'),
+        *((f"${key}", '"#/$defs/"') for key in ("anchor", "dynamicRef", "dynamicAnchor", "recursiveRef")),
+        ("optional", '"required" does not list it'),
+        ("nullable", '["string", "null"]'),
+        ("options", 'Use "enum"'),
+        ("values", 'Use "enum"'),
+        ("min_length", 'Did you mean "minLength"?'),
+        ("zzz", 'Remove it, or put text under "$comment"'),
+    ],
+)
+def test_a_keyword_that_would_check_nothing_is_refused_with_what_to_write_instead(key, words):
+    (problem,) = check_schema({"properties": {"a": {key: True}}})
+    assert problem.place == ("properties", "a", key)
+    assert words in problem.fix
