@@ -321,9 +321,9 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
 def _refused(
     fault: JsonFault, repaired: JsonFault, block: JsonBlock, progress: JsonProgress, tools: ToolSchemas
 ) -> Refusal:
-    from rails.parsing.remedies import fault_in_words, named, remedy
+    from rails.parsing.remedies import cause_of, fault_in_words, remedy
 
-    repaired = named(block.body, repaired)
+    repaired = cause_of(block.body, repaired)
     told = f"Tool call JSON is malformed: {block.explain(fault)}."
     reason = fault_in_words(block.body, repaired, block.first)
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""

@@ -60,7 +60,7 @@ _STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mixed_escapes", "ambiguous_escape"})
 
 
-def named(body: str, fault: JsonFault) -> JsonFault:
+def cause_of(body: str, fault: JsonFault) -> JsonFault:
     """Return the fault as what caused it: where it stands at \\", a string has ended before that too early."""
     if not body.startswith('\\"', fault.offset) or fault.code not in ("syntax", "inner_quotes"):
         return fault

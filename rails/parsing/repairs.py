@@ -25,10 +25,10 @@ from typing import Final
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Repair
+from rails.data_formats.entities import entities
 from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
 from rails.parsing.lenient_json import KnownNames, LenientReader
 from rails.parsing.lenient_tokens import CONFIDENCE, Stop
-from rails.parsing.text_values import entities
 
 #: One character of a text, as it is written in JSON.
 _CHARACTER: Final = lazy(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\?.", re.S)

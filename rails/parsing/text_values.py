@@ -13,26 +13,13 @@ from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.text import excerpt
 from rails.core.tool_request import Json, Repair
+from rails.data_formats.entities import entities
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.json_schema.coerce import BrokenText, Coercion, Conversion, parts_of
 from rails.json_schema.explain import place_in_words
 
 _FENCED: Final = lazy(r"(`{3,})[ \t]*(?:json)?[ \t]*\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
-_ENTITY: Final = lazy(r"&(?:(lt|gt|quot|apos|amp)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
-_NAMED: Final = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
-
-
-def entities(text: str) -> str:
-    """Decode XML's five named entities and numeric ones, each once (so ``&amp;lt;`` becomes ``&lt;``)."""
-    return _ENTITY.sub(_entity, text) if "&" in text else text
-
-
-def _entity(match: re.Match[str]) -> str:
-    if match[1]:
-        return _NAMED[match[1]]
-    point = int(match[2]) if match[2] else int(match[3], 16)
-    return chr(point) if 0 < point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF else match[0]
 
 
 class CoercedValue(NamedTuple):
