@@ -88,7 +88,8 @@ def _python_functions(tree: ast.Module, text: str) -> Iterator[tuple[str, Test]]
         plain = [one for one in body if not isinstance(one, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom))]
         marks = _skips(one for one in plain if not inside or isinstance(one, ast.Assign))
         undone = Counter(name for one in plain for name in names_of(one))
-        around = around[0] + marks[0] + undone["__test__"], around[1] + marks[1]
+        left = sum(not inside and _leaves(one) for one in plain)
+        around = around[0] + marks[0] + undone["__test__"] + left, around[1] + marks[1]
         for node in body:
             own = _skips(node.decorator_list) if isinstance(node, ast.ClassDef) else _skips([node])
             skips, conditional = around[0] + own[0], around[1] + own[1]
@@ -142,10 +143,14 @@ def _live(nodes: Iterable[object], used: Collection[str]) -> Iterator[ast.AST]:
         if isinstance(node, ast.AST):
             if not _is_vain(node, used):
                 yield node
-            call = node.value if isinstance(node, ast.Expr) else None
-            ends = isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in _ENDS
-            if ends or isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break):
+            if _leaves(node) or isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break):
                 return
+
+
+def _leaves(node: ast.AST) -> bool:
+    """Whether a statement ends the program."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in _ENDS
 
 
 def _is_vain(node: ast.AST, used: Collection[str]) -> bool:

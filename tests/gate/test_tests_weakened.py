@@ -208,6 +208,7 @@ SKIPS = [
     (CLASS.replace(":\n", ":\n    pytestmark = pytest.mark.skipif(1)\n", 1), 3, "TestA.test_a"),
     (f"@mark.xfail\nasync def test_a():\n{ASSERTS}", 2, "test_a"),
     (f"__test__ = False\ndef test_a():\n{ASSERTS}", 2, "test_a"),
+    (f"sys.exit(0)\ndef test_a():\n{ASSERTS}", 2, "test_a"),
     *((f"def test_a():\n{ASSERTS}{more}\n", 1, "test_a") for more in UNDONE.split("|")),
     (f"{CLASS}    __test__ = False\n", 2, "TestA.test_a"),
     (f"{CLASS}    test_a.__test__ = False\n", 2, "TestA.test_a"),
@@ -301,6 +302,7 @@ def test_every_way_to_assert_less_is_counted(tmp_path, before, after, gone):
         "    assert f(1) == 2\n    for _ in (1,):\n        assert f(3) == 4\n        continue\n",
         "    assert f(1) == 2\n    with suppress(KeyError):\n        assert f(3) == 4\n",
         "    if a:\n        return\n    assert f(1) == 2\n    assert f(3) == 4\n",
+        "    assert f(1) == 2\n    assert f(3) == 4\n\nif __name__ == '__main__':\n    sys.exit(pytest.main())\n",
     ],
 )
 def test_what_still_shows_as_much_is_none(tmp_path, after):

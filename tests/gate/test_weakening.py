@@ -590,6 +590,7 @@ def test_a_command_that_checks_the_project_does_not_go_unseen(path, before, afte
     found = told(path, before, after)
     assert found[0][:2] == ("gate-config-weakened" if line > 1 else "gate-config-changed", line)
     assert words in found[0][2]
+    assert len(found) == 1, "one change is told once"
     assert told(path, before, before) == told(path.replace("M", "x").replace(".", "x"), before, after) == []
 
 
