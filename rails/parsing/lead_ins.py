@@ -223,9 +223,12 @@ def said_above(text: str, heading: str = "") -> str:
 
 
 def said_below(text: str) -> str:
-    """Return the sentence in the first paragraph of ``text``, behind a call, which says so; else ""."""
+    """Return the sentence in the first paragraph of ``text``, behind a call, which says so; else "".
+
+    One that ends in a colon is said of what follows it.
+    """
     sentences = _SENTENCE.split(text.strip()[:_CHARS].partition("\n\n")[0])
-    return next((one.strip() for one in sentences if _BEHIND.match(_plain(one))), "")
+    return next((one.strip() for one in sentences if one.rstrip()[-1:] not in ":：" and _BEHIND.match(_plain(one))), "")
 
 
 def asked_last(text: str) -> str:

@@ -67,6 +67,12 @@ def test_what_is_said_is_said_of_the_calls_that_follow_one_another_and_of_no_oth
     )
 
 
+def test_a_sentence_that_leads_on_to_the_next_call_is_not_said_of_the_one_above_it():
+    for row in ROWS["meant_above"]:
+        if row.endswith(":") and "\n" not in row:
+            assert outcome(f"Now:\n{CALL}\n{row}\n\n{REAL}") == (["delete_file", "read_file"], []), row
+
+
 def test_a_refused_call_is_told_with_the_sentence_and_its_line():
     (refusal,) = parse(f"Text.\n\nMy previous request\nwas:\n\n{CALL}", TOOLS).refusals
     assert "behind 'My previous request was:' (line 4)" in refusal.message
