@@ -43,7 +43,7 @@ _BY_WORDS: Final[Mapping[str, str]] = {
     "a comment seems": "Leave all comments out.",
     "a string between": 'Write the text in double quotes, with \\" and \\n.',
     r"missing brackets|bracket is missing|expecting '[]}]": "Close every { and [ in its own place.",
-    "(?:quotes|marks) of the block": "Send the block itself, not a text that holds it.",
+    "(?:quotes|marks|line ends) of the block": "Send the block itself, not a text that holds it.",
     "is not a JSON value": "Write every text in double quotes, and behind it only a comma or a bracket.",
 }
 #: What several edits of one call stand under.

@@ -100,6 +100,7 @@ def test_c4_06_every_repair_has_a_confidence_and_its_place():
         ('{"a": "C:\\new\\Data",}', "mixed_escapes"),
         ('{"a": "C:\\Data\\temp",}', "mixed_escapes"),
         ('{"a": "\\u12",}', "ambiguous_escape"),
+        (r"{\n'a': 'b\\n'}", "mixed_escaping"),  # escaped once more, but for marks that need no escaping
         ('{"a": "x\\\ny",}', "ambiguous_escape"),
         ('{"a": "\\ud800",}', "surrogate"),
         ('{"a": "x', "unclosed_string"),
