@@ -49,6 +49,13 @@ class Finding:
     source: str = ""
     worse_than: int | None = None
 
+    @property
+    def with_remedy(self) -> str:
+        """What was found and, where that does not say it already, the advice, as sentences."""
+        if not self.remedy or self.remedy in self.message:
+            return self.message
+        return f"{self.message.rstrip('.')}. {self.remedy}"
+
 
 @dataclass(frozen=True, slots=True)
 class Fixed:

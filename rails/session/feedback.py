@@ -322,8 +322,7 @@ def cut_off(answer: ModelAnswer) -> str:
 def _finding(finding: Finding) -> str:
     place = f"{finding.path}:{finding.line}:{finding.column}" if finding.line else finding.path
     inside = f" at {finding.json_path}" if finding.json_path else ""
-    remedy = f" {one_line(finding.remedy, 300)}" if finding.remedy else ""
-    return f"{place} {finding.rule}{inside} {one_line(finding.message, 300)}{remedy}"
+    return f"{place} {finding.rule}{inside} {one_line(finding.with_remedy, 600)}"
 
 
 def _window(change: FileChange, finding: Finding) -> list[str]:

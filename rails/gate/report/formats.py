@@ -120,10 +120,7 @@ def _annotation(finding: Finding) -> str:
     places = {"line": finding.line, "endLine": finding.end_line, "col": finding.column, "endColumn": finding.end_column}
     words = [f"{name}={_property(value)}" for name, value in properties.items()]
     words += [f"{name}={value}" for name, value in places.items() if value > 0]
-    message = f"{finding.rule} {finding.message}"
-    if finding.remedy and finding.remedy not in finding.message:
-        message = f"{message.rstrip('.')}. {finding.remedy}"
-    return f"::{_GITHUB[finding.severity]} {','.join(words)}::{_data(message)}"
+    return f"::{_GITHUB[finding.severity]} {','.join(words)}::{_data(f'{finding.rule} {finding.with_remedy}')}"
 
 
 def _data(text: str) -> str:
