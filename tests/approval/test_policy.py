@@ -822,3 +822,19 @@ at = '9:30'
     assert (read.rules, read.examples) == ((), ())
     places = {mistake.split(" ")[0] for mistake in read.mistakes}
     assert places == {"p.toml:3:1:", "p.toml:7:3:", "p.toml:10:3:", "p.toml:12:1:"}, read.mistakes
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [
+        ("", True),
+        ('[[rule]]\ndecision = "allow"\nkind = "read"\ntool = "read_file"\n', True),
+        ('[[rule]]\ndecision = "allow"\nkind = "result"\npath = "keys/**"\n', True),
+    ],
+)
+def test_a_rule_about_what_is_returned_of_a_file_keeps_it_back_whatever_reading_says(tmp_path, more, kept):
+    rule = '[[rule]]\ndecision = "deny"\nkind = "result"\npath = "keys/**"\n'
+    (tmp_path / "policy.toml").write_text(rule + more)
+    approver = PolicyApprover(load_policy(folder=tmp_path), None, decides=True)
+    assert bool(approver.keeps_back("coder", "keys/a.pem", ("read_file",))) is kept
+    assert not approver.keeps_back("coder", "src/a", ("read_file",))

@@ -186,3 +186,21 @@ def test_c14_11_the_lists_of_the_original_file_mean_what_they_say(path, restrict
 def test_c14_11_a_list_in_another_form_restricts_everything_and_names_its_line(text):
     restrictions = Restrictions.parsed(text.encode())
     assert "is neither the name of a list nor an item" in restrictions.reason("any/thing.py")
+
+
+@pytest.mark.parametrize(
+    ("line", "closed", "free"),
+    [
+        ("[b-d].py", "bcdBCD", "aexz1"),
+        ("[B-D].py", "bcdBCD", "aexz1"),
+        ("[+-f].py", "05abfzAZ", "{~"),
+        ("[0-9].py", "059", "az"),
+        ("[!b-d].py", "aez1", "bcd"),
+    ],
+)
+def test_a_range_is_as_wide_as_it_is_written_in_either_case(line, closed, free):
+    ours = Restrictions.parsed(f"{line}\n".encode())
+    assert {char: bool(ours.reason(f"{char}.py")) for char in closed + free} == {
+        **dict.fromkeys(closed, True),
+        **dict.fromkeys(free, False),
+    }

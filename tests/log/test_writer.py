@@ -692,3 +692,16 @@ def test_what_was_written_before_is_on_the_disk_before_a_log_goes_on(state, monk
     monkeypatch.setattr(os, "fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
     with SessionLog.reopen(state, "s") as again:
         assert synced.count(again.path.stat().st_ino) == 1
+
+
+def test_each_of_several_torn_lines_is_kept_and_explained(state):
+    with SessionLog.create(state, session_id="s") as log:
+        log.append(note("one"))
+    with log.path.open("ab") as file:
+        file.write(b'{"v":2,"torn\nhalf\n{"v":2')
+    with SessionLog.reopen(state, "s") as log:
+        log.append(note("two"))
+    records = read_strict(log.path)
+    assert [record.event_type for record in records if record.event_type == "LOG_RECOVERED"] == ["LOG_RECOVERED"] * 3
+    assert [record.message for record in records if record.event_type != "LOG_RECOVERED"] == ["one", "two"]
+    assert b'{"v":2,"torn\nhalf\n{"v":2\n' in log.path.read_bytes()
