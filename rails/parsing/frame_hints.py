@@ -60,50 +60,18 @@ _HELD: Final = ("content of ", "contents of ", "output of ", "result of ", "resu
 _LABEL: Final = 40
 _LABEL_ENDS: Final = lazy(r"(?:[:：][*_ \t\r]*|^[ \t]*(?:#|\[)[^\n]{0,60})\n", re.M)
 _ASKED: Final = lazy(rf"^[*_#>\[ \t]*(?:{'|'.join(sorted(ASKING))})[*_\]]*[:：]", re.M | re.IGNORECASE)
-#: One of these is in every sentence above and below a call that says it is only spoken of (``lead_ins``).
-ABOVE: Final = frozenset(
-    re.findall(
-        r"\S+",
-        "actual agree allow allowed almost along already alternative answer answered anti-pattern antipattern api "
-        "approval approve asked asks assume assuming attempt attempted attempts avoid awaiting bad block blocks "
-        "broke call calls can cancelled cannot caused command commented confirm confirmation confirmed consent "
-        "consider considered contain contains conversation copied copy could culprit dangerous decided demo "
-        "denied deprecated disregard draft dummy e.g earlier emits example examples excerpt executed expected "
-        "expects explain failed fake fixture following forbidden format found from general gives go-ahead harmful "
-        "hesitate hold holds how hypothetical hypothetically ignore illustrate illustration illustrations "
-        "illustrative imagine includes incorrect injected injection input instance instead instructs invalid "
-        "invocation json last leaving like line log malicious mentions message might nearly never no nobody not "
-        "obey object ok okay one option original originally output payload permission permit possibility possible "
-        "previous previously printed prints prohibited proposal proposed quote quoted quoting ran rather reads "
-        "recommended refuse refused rejected replied reply reproduce reproduction request requests responded "
-        "response result returned returns said sample samples say says schema sends sent shape show showed shows "
-        "skeleton skip skipped skipping something steps structure subject suggested suggestion suppose suspicious "
-        "syntax tells text theoretically thought told transcript tried triggered try typical unless unsafe "
-        "unsuitable untrusted usage used want wants was way website were what wire wish wonder would wrong wrote "
-        "yes you your",
-    )
+#: One of these is in every sentence above, or below, a call that says it is only spoken of (``lead_ins``).
+_ABOVE: Final = lazy(
+    r"'d|n't|\b(?:would|could|might|looks?|not|never|avoid|cannot|refuse|agree|approv|confirm|consent|permission|say"
+    r"|your|earlier|failed|last|old|original|previous|refused|rejected|wrong|was|had|already|just|example"
+    r"|illustration|instance|sample|ignore|disregard|nobody|attacker|inject|malicious|asks?|tells?|wants?|form|format"
+    r"|shape|syntax|answered|contain|printed|replied|returned|sent|wrote)",
+    re.IGNORECASE,
 )
-BELOW: Final = frozenset(
-    re.findall(
-        r"\S+",
-        "above agree agreed anti-pattern antipattern approval approve call comes confirm confirmation copy demo "
-        "disregard docs example examples executed failed held holding how hypothetical ignore illustration "
-        "illustrations illustrative instance know last log merely mine never not ok okay old permission quote "
-        "quoted readme reference refuse refused rejected reply request returned sample samples say sent shown "
-        "sketch syntax tell template what",
-    )
+_BELOW: Final = lazy(
+    r"[?]|n't|\b(?:not|never|cannot|refuse|agree|approv|confirm|consent|permission|say|your|only|just|merely|reply|ignore|disregard|example|illustrat|above|hypothetical|purely)",
+    re.IGNORECASE,
 )
-#: What nearly every sentence above a call that is meant begins with.
-_MEANS: Final = lazy(
-    r"(?:(?:and|first|good|great|next|now|ok|okay|so|sure|then)[,.!]? )?"
-    r"(?:let me|let's(?! say)|i'll|i will|i'm going to|i am going to|i need to|i want to|we need"
-    r" to)\b(?!.*(?:\b(?:not|skip|your)\b|n't))"
-)
-_HEADING: Final = lazy(
-    r"^#{1,6}[ \t][^\n]*\b(?:anti-?pattern|demo|e\.g|examples?|format|hypothetical|illustration|samples?|syntax|usage)",
-    re.M | re.IGNORECASE,
-)
-_WORD: Final = lazy(r"[a-z][a-z.-]*[a-z]")
 #: Characters of the shortest sentence below a call that says so.
 _SHORTEST: Final = 12
 #: Characters of the text above and below a call that are looked at.
@@ -126,15 +94,12 @@ def announces(text: str, end: int) -> bool:
     """Return whether a line of ``text`` before ``end`` is a name behind which a call is not one's own, or shown."""
     if text.find("-----", 0, end) >= 0:
         return True
-    headed = text.find("#", 0, end) >= 0
-    if not (headed or text.find(":", 0, end) >= 0 or text.find("：", 0, end) >= 0 or text.find("[", 0, end) >= 0):
+    if not any(text.find(sign, 0, end) >= 0 for sign in "#:：["):
         return False
     if any(
         bare_label(text[text.rfind("\n", 0, found.end() - 1) + 1 : found.end()]) in _LABELS
         for found in _LABEL_ENDS.finditer(text, 0, end)
     ):
-        return True
-    if headed and _HEADING.search(text, 0, end):
         return True
     lower = text[:end].lower()
     return ("user" in lower or "human" in lower or "q:" in lower or "q*" in lower) and _ASKED.search(
@@ -145,19 +110,11 @@ def announces(text: str, end: int) -> bool:
 def may_be_spoken_of(text: str, start: int, end: int) -> bool:
     """Return whether the sentences of ``text`` around a call could say that it is not meant. Quick; yes too often."""
     above = text[max(0, start - _BESIDE) : start].rstrip()
-    line = above[above.rfind("\n") + 1 :].lstrip()
-    if line and (line[-1] in ":：?" or line[0] in "#*_[eE"):
-        above = above.rpartition("\n\n")[2].replace("’", "'").lower()
-        if (stop := max(above.rfind(". "), above.rfind("! "), above.rfind("? "))) >= 0:
-            above = above[stop + 2 :]
-        if not _MEANS.match(above) and not ABOVE.isdisjoint(_WORD.findall(above)):
-            return True
-        if "n't" in above or "'d " in above:
-            return True
+    if above[-1:] in (":", "：") and _ABOVE.search(above.rpartition("\n\n")[2].replace("’", "'")):
+        return True
     below = text[end : end + _BESIDE].lstrip()
     if len(below) < _SHORTEST and "?" not in below:  # as in nearly every answer
         return False
-    below = below.partition("\n\n")[0].replace("’", "'").lower()
-    if "?" in below or "n't" in below or "'d " in below or not BELOW.isdisjoint(_WORD.findall(below)):
+    if _BELOW.search(below.partition("\n\n")[0].replace("’", "'")):
         return True
     return "hich" in text[-_BESIDE:] and text.rstrip().endswith("?")

@@ -13,7 +13,6 @@ Nobody can know that such a request was meant or shown; it is held, and its auth
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -114,7 +113,6 @@ _WORDS_SHOWN: Final = 40
 _DELIMITED: Final = lazy(r"^(\[[A-Za-z][^\]\n]{0,100}\])[ \t]*\r?\n([-=*_]{2,40})[ \t]*\r?\n", re.M)
 #: The name of a file on a line of its own, above its block.
 _PATH_LINE: Final = lazy(r"(?:\A|\n)[#*`\s]*[\w@\\/-]*[./\\][\w.@\\/-]*[\w`*:]+[ \t]*\Z")
-_HEADING: Final = lazy(r"^#{1,6}[ \t][^\n]*", re.M)
 _RULE: Final = lazy(r"^(?:--|[-=*_#~+]{4,40})[ \t]*\r?$", re.M)
 
 
@@ -212,8 +210,7 @@ def _next_to(prose: str) -> Iterator[Frame]:
 
 
 def _spoken_of(prose: str, blocks: Sequence[tuple[int, int]], *, said: bool) -> Iterator[Frame]:
-    """Yield what the sentences next to requests, and the headings and questions over all of them, say of them."""
-    headings = [(one.start(), one[0]) for one in _HEADING.finditer(prose)] if said else []
+    """Yield what the sentences next to requests, and the question at the end over all of them, say of them."""
     start = -1
     for n, block in enumerate(blocks):
         start = block[0] if start < 0 else start
@@ -223,8 +220,7 @@ def _spoken_of(prose: str, blocks: Sequence[tuple[int, int]], *, said: bool) -> 
         first, start = start, -1
         above = prose[max(0, first - _BEFORE) : first].rpartition(_HIDDEN)[2].rstrip()
         line = _PATH_LINE.sub("", above).rstrip().rpartition("\n")[2]
-        heading = headings[at - 1][1] if (at := bisect(headings, (first, ""))) else ""
-        if words := (line if bare_label(line) in SHOWN else said and said_above(above, heading)):
+        if words := (line if bare_label(line) in SHOWN else said and said_above(above)):
             number = prose.count("\n", 0, len(prose[:first].rstrip())) + 1
             yield Frame(first, block[1], f"behind {_cut(words)} (line {number})")
         elif said and (words := said_below(below)):

@@ -147,7 +147,9 @@ def test_c3_15_the_protocols_example_parses_and_validates(registry):
 
 
 def test_intake_finds_the_protocols_example_and_nothing_else(registry):
-    found = parse(protocol(), registry.shapes())
+    label = " Example:"
+    assert parse(protocol(), registry.shapes()).refusals[0].code == "unread", "an agent that repeats it runs nothing"
+    found = parse(protocol().replace(label, ""), registry.shapes())
     assert [request.tool_name for request in found.requests] == ["read_file"]
     assert found.refusals == ()
 

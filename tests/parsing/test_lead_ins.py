@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rails.parsing.frame_hints import SHOWN, bare_label, may_be_spoken_of
+from rails.parsing.frame_hints import announces, may_be_spoken_of
 from rails.parsing.frames import find_frames
 from rails.parsing.parse import AnswerParser, parse
 
@@ -41,7 +41,7 @@ def test_a_sentence_below_a_call_that_does_not_mean_it_holds_it_and_any_other_do
 
 
 def test_the_quick_look_sees_every_sentence_that_holds_a_call():
-    above = [row for row in ROWS["shown_above"] if bare_label(row) not in SHOWN]
+    above = [row for row in ROWS["shown_above"] if not announces(f"{row}\n", len(row) + 1)]
     assert [row for row in above if not may_be_spoken_of(f"Text.\n\n{row}\n", len(row) + 8, len(row) + 8)] == []
     assert [row for row in ROWS["shown_below"] if not may_be_spoken_of(row, 0, 0)] == []
     plain = "I'll read the file first:\n"
@@ -78,12 +78,6 @@ def test_a_refused_call_is_told_with_the_sentence_and_its_line():
     assert "behind 'My previous request was:' (line 4)" in refusal.message
     (refusal,) = parse(f"Now:\n\n{CALL}\nIt is unused. Shall I run it?\n", TOOLS).refusals
     assert "above 'Shall I run it?' (line 6)" in refusal.message
-
-
-def test_a_heading_of_examples_holds_the_calls_of_its_section_that_are_not_said_to_be_meant():
-    assert outcome(f"## Example\n\nSome words.\n\n{CALL}\n## Now\n\nText.\n\n{REAL}") == (["read_file"], ["unread"])
-    assert outcome(f"## Example\n\nI'll delete it:\n\n{CALL}") == (["delete_file"], [])
-    assert outcome(f"## Examination\n\nSome words.\n\n{CALL}") == (["delete_file"], [])
 
 
 def test_a_choice_at_the_end_holds_all_calls():
@@ -124,8 +118,8 @@ def test_a_call_behind_the_last_word_of_the_other_one_runs(text):
 def test_what_would_be_a_change_in_a_chat_is_proposed_all_the_same():
     text = "a.py\n```python\nx = 1\n```\n"
     at = (0, len(text))
-    assert find_frames(f"It would look like this:\n\n{text}", [(26, 26 + at[1])], [], said=False) == []
-    assert find_frames(f"It would look like this:\n\n{text}", [(26, 26 + at[1])], []) != []
+    assert find_frames(f"Such a call would look like this:\n\n{text}", [(35, 35 + at[1])], [], said=False) == []
+    assert find_frames(f"Such a call would look like this:\n\n{text}", [(35, 35 + at[1])], []) != []
 
 
 @pytest.mark.parametrize("lead", ["> ", "# ", "// ", "| a | ", "12 | ", "a.md:3:", "x " * 300 + "y "])
