@@ -58,6 +58,7 @@ _LABELS: Final = OTHERS | SHOWN
 #: With what a name begins that announces what something holds.
 _HELD: Final = ("content of ", "contents of ", "output of ", "result of ", "results of ", "stderr", "stdout")
 _LABEL: Final = 40
+_ANNOUNCES: Final = lazy(r"-----|[#:：\[]")
 _LABEL_ENDS: Final = lazy(r"(?:[:：][*_ \t\r]*|^[ \t]*(?:#|\[)[^\n]{0,60})\n", re.M)
 _ASKED: Final = lazy(rf"^[*_#>\[ \t]*(?:{'|'.join(sorted(ASKING))})[*_\]]*[:：]", re.M | re.IGNORECASE)
 #: One of these is in every sentence above, or below, a call that says it is only spoken of (``lead_ins``).
@@ -97,13 +98,16 @@ def bare_label(line: str) -> str:
 
 def announces(text: str, end: int) -> bool:
     """Return whether a line of ``text`` before ``end`` is a name behind which a call is not one's own, or shown."""
-    if text.find("-----", 0, end) >= 0:
-        return True
-    if not any(text.find(sign, 0, end) >= 0 for sign in "#:：["):
+    sign = _ANNOUNCES.search(text, 0, end)
+    if sign is None:  # as in most answers
         return False
-    if any(
-        bare_label(text[text.rfind("\n", 0, found.end() - 1) + 1 : found.end()]) in _LABELS
-        for found in _LABEL_ENDS.finditer(text, 0, end)
+    if (
+        sign[0] == "-----"
+        or text.find("-----", sign.end(), end) >= 0
+        or any(
+            bare_label(text[text.rfind("\n", 0, found.end() - 1) + 1 : found.end()]) in _LABELS
+            for found in _LABEL_ENDS.finditer(text, 0, end)
+        )
     ):
         return True
     lower = text[:end].lower()
