@@ -162,7 +162,7 @@ PROTECTED_PATTERNS: Final = (
     (
         r"(build|settings)\.gradle(\.kts)?|gradlew(\.bat)?|mvnw(\.cmd)?|pom\.xml|build\.(rs|sbt|zig|xml)|cargo\.toml"
         r"|cmakelists\.txt|.*\.(cmake|mk|gemspec|bazel)|meson\.build|build|workspace|configure(\.ac)?|sconstruct|wscript"
-        r"|gemfile|podfile|mix\.exs|rebar\.config|package\.swift|composer\.json|(fabfile|dodo|tasks)\.py|vagrantfile"
+        r"|gemfile|podfile|mix\.exs|rebar\.config|package\.swift|composer\.json|(fabfile|dodo)\.py|vagrantfile"
         r"|(docker|container)file(\..+)?|.+\.dockerfile|(docker-)?compose(\..+)?\.ya?ml|procfile|.+\.nix|taskfile\.yaml",
         "executed by every build",
     ),

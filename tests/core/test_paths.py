@@ -141,7 +141,7 @@ PATTERN_ROWS = {
     ],
     "executed by every build": [
         *("build.gradle", "settings.gradle.kts", "gradlew", "pom.xml", "build.rs", "a/Cargo.toml", "CMakeLists.txt"),
-        *("rules.mk", "a.gemspec", "Gemfile", "mix.exs", "composer.json", "tasks.py", "Vagrantfile", "Dockerfile"),
+        *("rules.mk", "a.gemspec", "Gemfile", "mix.exs", "composer.json", "dodo.py", "Vagrantfile", "Dockerfile"),
         *(
             "web.dockerfile",
             "docker-compose.prod.yml",
