@@ -60,6 +60,10 @@ _TOO_LONG: Final = re.compile(
     r"|(prompt|input) (tokens? )?exceeds",
     re.I,
 )
+#: A 429 that says so, and names no time to wait, is not about too many requests but about money that is spent.
+_SPENT: Final = re.compile(
+    r"\A(?!.*(?:retry|again) in).*(?:insufficient_quota|exceeded your current quota)", re.I | re.S
+)
 _LIMIT: Final = re.compile(r"(?:maximum|max|limit|context.?(?:length|window|size))\D{0,40}?(\d{3,})|> ?(\d{3,})", re.I)
 #: How much of a call that was not JSON goes back: enough to see the slip, too little to fill the context.
 _ECHO_CHARS: Final = 800
@@ -328,9 +332,10 @@ def status_error(
     ``header`` gives what a header of the answer says: of ``retry-after`` its form in seconds is understood.
     """
     said = f" It says: {one_line(' '.join(detail.split()), 1_000).rstrip('.')}." if detail else ""
-    if status in _PASSING or status >= 500:
+    pause = _seconds(header("retry-after"))
+    is_spent = status == 429 and pause is None and _SPENT.search(detail)
+    if (status in _PASSING or status >= 500) and not is_spent:
         what = _PASSING.get(status, "failed")
-        pause = _seconds(header("retry-after"))
         wait = f", and asks to wait {pause:g} s" if pause is not None else ""
         return ModelRetryable(f"{who} {what} (HTTP {status}){wait}.{said}", pause)
     if status in (400, 413, 422) and _TOO_LONG.search(detail):
@@ -342,7 +347,7 @@ def status_error(
             f"{who} redirects to {to} (HTTP {status}). That is not followed, because your key would go there: "
             "if it is right, give it as the base URL."
         )
-    remedy = _REMEDIES.get(status, "Another try would give the same answer.")
+    remedy = _REMEDIES.get(402 if is_spent else status, "Another try would give the same answer.")
     return ModelError(f"{who} refused the request (HTTP {status}).{said} {remedy}")
 
 

@@ -63,6 +63,17 @@ def test_another_refusal_is_no_prompt_that_is_too_long(status, detail):
     assert type(status_error("S", status, detail)) is ModelError
 
 
+def test_a_quota_that_is_spent_is_not_asked_for_again_and_one_of_a_minute_is():
+    spent = "You exceeded your current quota, please check your plan and billing details."
+    error = status_error("S", 429, spent)
+    assert type(error) is ModelError
+    assert str(error).endswith("Check the account's billing.")
+    assert type(status_error("S", 429, "insufficient_quota")) is ModelError
+    assert type(status_error("S", 429, f"{spent} Please retry in 35s.")) is ModelRetryable
+    assert type(status_error("S", 429, spent, {"retry-after": "3"}.get)) is ModelRetryable
+    assert type(status_error("S", 429, "Rate limit reached for tokens per minute")) is ModelRetryable
+
+
 @pytest.mark.parametrize(
     ("value", "pause", "said"),
     [
