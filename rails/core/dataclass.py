@@ -73,6 +73,8 @@ class _ValueMeta(type(msgspec.Struct)):  # type: ignore[misc]
             passed_over |= getattr(base, _PASSED_OVER, frozenset())
         if hidden:
             namespace = {_HIDDEN: hidden, "__repr__": _repr, **namespace}
+        if passed_over and flags.get("order"):
+            raise TypeError(f"{name}: values with an order are compared by all of their fields")
         if passed_over and flags.get("eq", True):
             namespace = {_PASSED_OVER: passed_over, "__eq__": _eq, "__hash__": _hash, **namespace}
         return super().__new__(cls, name, bases, namespace, **flags)  # type: ignore[no-any-return]
