@@ -198,12 +198,14 @@ def _client(key: str, url: str, silence_s: float) -> anthropic.Anthropic:
     import anthropic
     import httpx2
 
+    # The SDK's own takes the proxies of the environment whatever trust_env says.
+    http_client = httpx2.Client if is_here(url) else anthropic.DefaultHttpxClient
     return anthropic.Anthropic(
         api_key=key,
         base_url=url,
         max_retries=0,
         timeout=anthropic.Timeout(silence_s, connect=limits.MODEL_CONNECT_SECONDS),
-        http_client=anthropic.DefaultHttpxClient(
+        http_client=http_client(
             verify=_authorities(),
             limits=httpx2.Limits(max_keepalive_connections=0),
             follow_redirects=False,

@@ -323,14 +323,13 @@ def test_a_call_with_an_endless_name_or_id_is_cut_to_what_can_be_sent_again(prov
 
 
 @pytest.mark.parametrize("provider", WIRES)
-def test_a_server_of_this_machine_is_asked_without_a_proxy(stub, monkeypatch, provider):
+def test_a_server_of_this_machine_is_asked_without_a_proxy(monkeypatch, provider):
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    stub.requests.clear()
-    stub._replies = [Reply(tuple(PARTS), "tool_use")]
-    assert isinstance(heard(provider, stub.url), ModelAnswer)
+    with StubServer([Reply(tuple(PARTS), "tool_use")]) as server:  # an address for which nothing was made before
+        assert isinstance(heard(provider, server.url), ModelAnswer)
 
 
 @pytest.mark.parametrize("provider", WIRES)
