@@ -56,11 +56,12 @@ def _broken(line: str, width: int) -> str:
     found = _NAME.match(line)
     lead = found[0] if found else line[: len(line) - len(line.lstrip(" "))]
     ended = line[len(line.rstrip(" ")) :]
-    if len(lead) > width // 2:  # what is said of a long name stands below it
+    taken = sum(map(_cells, lead))
+    if taken > width // 2:  # what is said of a long name stands below it
         below = _broken(" " * _SET_IN + line[len(lead) :], width)
         return f"{lead.rstrip(' ')}\n{below}" if found else below
-    pieces = filter(None, (piece.strip(" ") for piece in wrap(line[len(lead) :], width - len(lead), half=False)))
-    return lead + f"\n{' ' * len(lead)}".join(pieces) + ended
+    pieces = filter(None, (piece.strip(" ") for piece in wrap(line[len(lead) :], width - taken, half=False)))
+    return lead + f"\n{' ' * taken}".join(pieces) + ended
 
 
 def wrap(text: str, width: int, *, half: bool = True) -> list[str]:

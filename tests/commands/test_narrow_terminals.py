@@ -55,6 +55,12 @@ def test_text_that_is_broken_keeps_its_words_and_stays_whole_elsewhere(text, col
             assert cells <= columns
 
 
+def test_what_is_set_in_below_a_name_of_wide_characters_is_set_in_by_their_width(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "34")
+    text = " aaaaaaaaaa\u3042  aaaaaaaaaa bbbbbbbb \u3042\u3042\u3042"
+    assert fitted(text, Screen()) == f" aaaaaaaaaa\u3042  aaaaaaaaaa bbbbbbbb\n{' ' * 15}\u3042\u3042\u3042"
+
+
 def test_words_that_belong_together_stay_on_a_line(monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     assert fitted(f"aaaaaaaa {unbroken('bbbb cccc dddd')} e", Screen()) == "aaaaaaaa\nbbbb cccc dddd e"
