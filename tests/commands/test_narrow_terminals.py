@@ -58,7 +58,7 @@ def test_text_that_is_broken_keeps_its_words_and_stays_whole_elsewhere(text, col
 def test_what_is_set_in_below_a_name_of_wide_characters_is_set_in_by_their_width(monkeypatch):
     monkeypatch.setenv("COLUMNS", "34")
     text = " aaaaaaaaaa\u3042  aaaaaaaaaa bbbbbbbb \u3042\u3042\u3042"
-    assert fitted(text, Screen()) == f" aaaaaaaaaa\u3042  aaaaaaaaaa bbbbbbbb\n{' ' * 15}\u3042\u3042\u3042"
+    assert fitted(text, Screen()) == f" aaaaaaaaaa\u3042  aaaaaaaaaa\n{' ' * 15}bbbbbbbb \u3042\u3042\u3042"
 
 
 def test_words_that_belong_together_stay_on_a_line(monkeypatch):
