@@ -17,30 +17,10 @@ ENDS_FRAME: Final = lazy(
 SENTENCES: Final = lazy(r"\s*(?:[A-Z][A-Za-z0-9 ,]*[.!]\s*)*+\Z")
 #: Lines that are only a name and a colon, in any letter case: of somebody else who speaks, and of what is shown.
 OTHERS: Final = frozenset(
-    {
-        "command output",
-        "console output",
-        "shell output",
-        "system",
-        "terminal output",
-        "forwarded message",
-        "function output",
-        "function result",
-        "human",
-        "instruction",
-    }
-    | {"observation", "original message", "tool output"}
-    | {
-        "tool response",
-        "tool result",
-        "tool results",
-        "user",
-        "user input",
-        "user message",
-        "user query",
-        "用户",
-        "用戶",
-    }
+    {"command output", "console output", "forwarded message", "function output", "function result", "human"}
+    | {"instruction", "observation", "original message", "shell output", "system", "terminal output", "tool output"}
+    | {"tool response", "tool result", "tool results", "user", "user input", "user message", "user query"}
+    | {"用户", "用戶"}
 )
 SHOWN: Final = frozenset(
     {"an example", "anti-pattern", "as an example", "bad", "do not do this", "do not execute this", "do not run this"}
@@ -111,9 +91,8 @@ def announces(text: str, end: int) -> bool:
     ):
         return True
     lower = text[:end].lower()
-    return ("user" in lower or "human" in lower or "q:" in lower or "q*" in lower) and _ASKED.search(
-        text, 0, end
-    ) is not None
+    may_ask = "user" in lower or "human" in lower or "q:" in lower or "q*" in lower
+    return may_ask and _ASKED.search(text, 0, end) is not None
 
 
 def may_be_spoken_of(text: str, start: int, end: int) -> bool:
