@@ -1,0 +1,96 @@
+"""The tree never grows: syntax nodes a package, modules, and cases stay below a bound that only ever falls.
+
+A line can be packed and a syntax node cannot, so nodes are what is bounded. A commit that makes a package smaller
+lowers its row. Nothing here is ever raised: what comes in makes room first.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: Syntax nodes of each package of ``rails/`` (``.``: its own modules), docstrings left out.
+PACKAGES = {
+    ".": 1_115,
+    "agents": 8_941,
+    "approval": 31_569,
+    "batch": 15_619,
+    "commands": 45_777,
+    "config": 5_936,
+    "core": 24_777,
+    "data_formats": 15_813,
+    "edits": 41_758,
+    "gate": 83_774,
+    "git": 4_334,
+    "integrations": 22_345,
+    "json_schema": 11_554,
+    "log": 21_594,
+    "models": 11_837,
+    "n8n": 96_310,
+    "parsing": 70_695,
+    "processes": 1_682,
+    "projections": 10_947,
+    "render": 15_694,
+    "review": 46_386,
+    "sandbox": 18_744,
+    "session": 48_016,
+    "testing": 3_624,
+    "tools": 31_382,
+    "trust": 861,
+}
+MODULES = 613
+TESTS = 607_539
+CASES = 15_900
+#: Modules of ``rails/`` with more than eight nodes a line of code: new ones breathe.
+PACKED = 378
+
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@cache
+def measured(path: Path) -> tuple[int, int]:
+    """Return the syntax nodes of a module and its lines of code, both without docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    docstrings = [node.body[0] for node in nodes if isinstance(node, DOCUMENTED) and ast.get_docstring(node)]
+    ignored = {id(part) for docstring in docstrings for part in ast.walk(docstring)}
+    kept = [node for node in nodes if id(node) not in ignored]
+    lines = {line for node in kept if hasattr(node, "lineno") for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    return len(kept), len(lines)
+
+
+def modules(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def package(path: Path) -> str:
+    parts = path.relative_to(ROOT / "rails").parts
+    return parts[0] if len(parts) > 1 else "."
+
+
+@pytest.mark.parametrize("name", sorted({package(path) for path in modules("rails")}))
+def test_a_package_never_grows(name: str) -> None:
+    nodes = sum(measured(path)[0] for path in modules("rails") if package(path) == name)
+    assert nodes <= PACKAGES[name], "make room in the same package first; the bound is not raised"
+
+
+def test_there_are_never_more_modules() -> None:
+    assert len(modules("rails")) <= MODULES
+
+
+def test_the_tests_never_grow() -> None:
+    assert sum(measured(path)[0] for path in modules("tests")) <= TESTS
+
+
+def test_there_are_never_more_cases(request: pytest.FixtureRequest) -> None:
+    assert len(request.session.items) <= CASES
+
+
+def test_there_are_never_more_packed_modules() -> None:
+    packed = [path for path in modules("rails") for nodes, lines in [measured(path)] if nodes > 8 * max(lines, 10)]
+    assert len(packed) <= PACKED, [str(path.relative_to(ROOT)) for path in packed]
