@@ -6,7 +6,6 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from itertools import accumulate
 from typing import Final
 
 from rails.core import limits
@@ -25,8 +24,6 @@ from rails.parsing.call_formats.form import FormReader
 from rails.parsing.call_formats.native import judge_native
 from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
-from rails.parsing.fast_path import read_plain
-from rails.parsing.frame_hints import ENDS_FRAME, announces, may_be_spoken_of
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.results import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 from rails.parsing.scanner import Scanner
@@ -78,7 +75,6 @@ class AnswerParser:
         self._prose: list[str] = []
         self._native: dict[str, str] = {}
         self._blocks: dict[str, tuple[int, int]] = {}
-        self._hidden: list[tuple[int, int]] = []  # stretches that are no prose and no requests
         self._places: dict[str, tuple[int, str]] = {}  # where in the prose a block was left out, and its text
         self._doubted = False  # the block before that offset was refused
         self._orphaned = False  # behind that offset there is prose with a tool key
@@ -130,7 +126,6 @@ class AnswerParser:
             last = outcomes[0].end >= self._scanner.offset
             settled = (uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes)
             self._complete([self._placed(one) if isinstance(one, Refusal) else one for one in settled], late)
-        self._hold_framed(late)
         self._done = True
         if self._orphaned and self._remnant and not self._doubted:
             self._complete([self._numbered(uncertain_blocks.torn(self._doubt))], late)
@@ -188,33 +183,6 @@ class AnswerParser:
                 self._prose[place] = raw
                 self._ignored.append(Ignored(start, end, uncertain_blocks.quoted_inside(around.label)))
         self._ignored.sort(key=lambda one: one.start)
-
-    def _hold_framed(self, late: list[ParseEvent]) -> None:
-        """Refuse the requests that the lines around them show as quoted."""
-        if not self._requests:
-            return
-        places = [self._places.get(one.id, (0, one.raw)) for one in self._requests]
-        rest = "".join(self._prose[places[0][0] :])
-        indented = any(raw[:1] in " \t" or (place and self._prose[place - 1][-1:] not in "\n") for place, raw in places)
-        ends = [0, *accumulate(map(len, self._prose))]
-        announced = announces(prose := "".join(self._prose), len(prose)) or any(
-            may_be_spoken_of(prose, ends[place], ends[place]) for place in {place for place, _ in places}
-        )
-        if not (indented or announced or ENDS_FRAME.search(rest)):
-            return  # as at the end of nearly every answer
-        from rails.parsing.frames import find_frames, hides, unless_framed
-
-        if not (indented or announced or hides(rest, 0)):
-            return
-        pieces = list(self._prose)
-        for place, raw in self._places.values():
-            pieces[place] = raw
-        found = find_frames("".join(pieces), sorted({self._blocks[one.id] for one in self._requests}), self._hidden)
-        for request in self._requests if found else ():
-            outcome = unless_framed(request, found)
-            if isinstance(outcome, Refusal):
-                self._remove(request)
-                self._complete([self._placed(outcome)], late)
 
     def _remove(self, outcome: RawRequest | Refusal) -> None:
         """Forget an outcome, wherever it waits."""
@@ -363,7 +331,6 @@ class AnswerParser:
         """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""
         if not outcomes or isinstance(outcomes[0], Ignored):
             self._prose.append(span.raw)
-            self._hidden.append((span.start, span.end))
             self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
             return
         numbered = [self._numbered(one, span) for one in outcomes if not isinstance(one, Ignored)]
@@ -478,10 +445,6 @@ def parse(
     JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls;
     the others are those of :class:`AnswerParser`. Raises TypeError for what is not text.
     """
-    if type(text) is str and finish in NORMAL_STOPS and not (calls or dialects) and len(text) <= limits.ANSWER_CHARS:
-        found = read_plain(text, tools, id_prefix)
-        if found is not None and not (report_unread_calls and found.requests and _may_hold_more(found.prose, tools)):
-            return found
     if text is not None and not isinstance(text, str | bytes):
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
     reader = AnswerParser(

@@ -29,7 +29,6 @@ from rails.parsing.blocks import FENCE, BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.call_formats.provider_json import provider_calls
-from rails.parsing.frames import find_frames, unless_framed
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.scanner import Scanner
 from rails.parsing.unread_calls import find_unread_calls, without_blocks
@@ -86,11 +85,6 @@ def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refus
         return  # who may not edit shows what it writes
     blocks = [*_blocks(text, tools)]
     found = [_judged(text, block, outcome, tools) for block in blocks for outcome in block.outcomes]
-    if places := [(block.start, block.end) for block in blocks if block.outcomes]:
-        around = find_frames(
-            text, places, [(block.start, block.end) for block in blocks if not block.outcomes], said=False
-        )
-        found = [unless_framed(one, around) for one in found]
     refused = [one for one in found if isinstance(one, Refusal)]
     yield from refused or found
 

@@ -328,6 +328,10 @@ class Scanner:
 
     def _opener(self, line: str) -> tuple[TextBlock, int] | None:
         """Return the stretch that begins on this line, and how much of the line is its opening."""
+        if self._dialects and line[0] in " \t":
+            code = quoted.find_indented(line, self._paragraphs())
+            if code is not None and line.strip():
+                return self._region(code), len(line)
         fence = FENCE.match(line) if "```" in line or "~~~" in line else None
         if fence:
             return self._fence(line, fence)

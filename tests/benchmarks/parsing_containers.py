@@ -400,7 +400,7 @@ def rows() -> Iterator[dict[str, Any]]:
         yield _row("wanted", form, f"Now:\n{json.dumps(value)}\n", [], told=True)
     yield from _indented()
     yield from _titled()
-    yield from _framed()
+    yield from _unframed()
     for form, text in PROSE.items():
         yield _row("data", form, text, [], told=False)
     for payload in (
@@ -498,76 +498,6 @@ def _titled() -> Iterator[dict[str, Any]]:
                 )
 
 
-#: Lines that no list of markup names, around a call or above it.
-FRAMES = (
-    ("++++", "++++"),
-    ("....", "...."),
-    ("////", "////"),
-    ("____", "____"),
-    ("[source,json]\n----", "----"),
-    ("[NOTE]\n====", "===="),
-    ("|===", "|==="),
-    ("{{{#!json", "}}}"),
-    ("{-", "-}"),
-    ("/-", "-/"),
-    ("#[", "]#"),
-    ("%{", "%}"),
-    ("--[==[", "]==]"),
-    ("@*", "*@"),
-    ("<#", "#>"),
-    ("@example", "@end example"),
-    ("\\starttyping", "\\stoptyping"),
-    ("\\iffalse", "\\fi"),
-    (".nf", ".fi"),
-    (".EX", ".EE"),
-    ("=pod", "=cut"),
-    (":LOGBOOK:", ":END:"),
-    ("##[group]Run", "##[endgroup]"),
-    ("::group::x", "::endgroup::"),
-    ("section_start:1:x", "section_end:2:x"),
-    ("EXAMPLE START", "EXAMPLE END"),
-    ("{#if x}", "{/if}"),
-    ("{{^x}}", "{{/x}}"),
-    ("<%doc>", "</%doc>"),
-    ("<#if false>", "</#if>"),
-    ("@php", "@endphp"),
-    ("#if($x)", "#end"),
-    ("<思考>", "</思考>"),
-    ("⟦think⟧", "⟦/think⟧"),
-    ("%%thinking%%", "%%/thinking%%"),
-    ("<think:start>", "<think:end>"),
-    ("<|ipython|>", "<|eom_id|>"),
-    ("<|tools_prefix|>", "<|tools_suffix|>"),
-    ("const s = `", "`;"),
-    ('s = r#"', '"#;'),
-    ("x = ''", "'';"),
-    ("@if (false) {", "}"),
-    ("if false; then", "fi"),
-    ("「", "」"),
-    ("╔══ example ══╗", "╚══════╝"),
-    ("⪡⪡⪡⪡⪡ SEARCH", "⪢⪢⪢⪢⪢ REPLACE"),
-    ("{expand}", "{expand}"),
-    ("/// note", "///"),
-    ("As here: <snippet>", "</snippet>"),
-    ("- {-", "  -}"),
-    (".RS 4", ".RE"),
-    ("# tag::x", "# end::x"),
-    ("{{collapse top}}", "{{collapse bottom}}"),
-    ("if 0", "endif"),
-    ("⟪old", "old⟫"),
-    ("ANFANG", "ENDE"),
-    ("--- Beispiel ---", "--- Ende ---"),
-    ("[引用开始]", "[引用结束]"),
-    ("### BEGIN ###", "### END ###"),
-    ("AS $function$", "$function$"),
-    ("As it was: {{#raw}}", "{{/raw}}"),
-    ("{{{", "}}} is how it was."),
-    ("<!--BEGIN-->", "<!--END-->"),
-    ("-----", "-----"),
-    ("*****", "*****"),
-    ("Observation:", "Thought: I have it."),
-    ("**User:**", "Assistant:"),
-)
 #: Lines around a call that show nothing: rules, headings, tables, emphasis, tokens of one's own turn.
 UNFRAMED = (
     ("---", "---"),
@@ -600,22 +530,7 @@ UNFRAMED = (
 )
 
 
-def _framed() -> Iterator[dict[str, Any]]:
-    for number, (opening, closing) in enumerate(FRAMES):
-        for name, payload in [*PAYLOADS.items()][number % 3 :: 3]:
-            inside = f"{opening}\n{payload}{closing}\n"
-            yield _row("frame", f"{opening}, {name}", f"Look:\n\n{inside}\nNow:\n\n{REAL}", ["read_file"], told=True)
-            yield _row("frame", f"{opening}, {name}, alone", inside, [], told=True)
-    for name in (
-        "Example:",
-        "**For example:**",
-        "### Observation:",
-        "Human:",
-        "例如：",
-        "Result of read_file:",
-        "-----Original Message-----",
-    ):
-        yield _row("frame", f"{name}, alone", f"Look.\n\n{name}\n\n{REAL}", [], told=True)
+def _unframed() -> Iterator[dict[str, Any]]:
     for opening, closing in UNFRAMED:
         yield _row("no frame", opening, f"{opening}\n\n{REAL}\n{closing}\n", ["read_file"], told=False)
 

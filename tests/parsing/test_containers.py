@@ -140,18 +140,18 @@ def test_time_grows_with_the_size_and_not_faster(text, cpu_seconds):
     assert cpu_seconds(lambda: parse(text * 80_000, corpus.TOOLS), enough=bound) < bound
 
 
-def test_an_answer_with_more_lines_of_markup_than_can_be_told_apart_is_held():
-    found = parse("".join(f"{{- {n}\n" for n in range(1_000)) + corpus.REAL + "-} x\n" * 1_000, corpus.TOOLS)
-    assert not found.requests
-    assert "more lines of markup" in found.refusals[0].message
-
-
-def test_a_framed_call_is_held_and_both_lines_are_named():
-    (refusal,) = parse(f"Look:\n\n{{- was\nText.\n{corpus.REAL}\n-}}\n", corpus.TOOLS).refusals
-    assert refusal.message == (
-        "Line 5 of the answer: The call stands between '{- was' (line 3) and '-}' (line 9), so it may only be shown; "
-        "it was not carried out."
-    )
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("++++", "++++"),
+        ("@example", "@end example"),
+        ("Example:", "Shall I run it?"),
+        ("I would send:", "Only an example."),
+    ],
+)
+def test_what_the_lines_around_a_call_look_like_decides_nothing(above, below):
+    (request,) = parse(f"{above}\n\n{corpus.REAL}\n{below}\n", corpus.TOOLS).requests
+    assert request.tool_name == "read_file"
 
 
 @pytest.mark.parametrize("lead", ["> ", "# ", "| ", "12 | ", "$ ", "a.md:12:", "2026-01-01 10:00:00 INFO  ", "REM "])
@@ -197,8 +197,6 @@ def test_a_change_that_a_fence_only_shows_is_not_proposed(name):
         assert not found(f"{F}``{language}\n# Changes\n\nSend this:\n\n{ADDED[name]}\nDone.\n{F}``\n")
         assert not found(f"{F}``{language}\nSee.\n{F}text\nan inner one\n{F}\n{ADDED[name]}{F}``\n")
     assert not found(f"{F}``bash\ncat > notes.md <<'EOF'\n{ADDED[name]}EOF\n{F}``\n")
-    assert not found(f"Example:\n\n{ADDED[name]}")
-    assert not found(f"Two ways.\n\n{ADDED[name]}\nOr leave it.\n\nWhich one do you prefer?\n")
 
 
 @pytest.mark.parametrize("command", ["apply_patch", "git apply", "patch -p1"])

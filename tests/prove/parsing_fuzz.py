@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent.parent / "benchmarks"), str(Path(__file__).parent.parent.parent)]
 
-from parsing_containers import ESCAPED, FRAMES, MARKUP, THOUGHTS  # noqa: E402
+from parsing_containers import ESCAPED, MARKUP, THOUGHTS  # noqa: E402
 from parsing_corpus import SHAPES, F, rows  # noqa: E402
 
 from rails.parsing.call_formats import optional  # noqa: E402
@@ -115,7 +115,6 @@ PIECES = [
 ]
 #: One message in two draws from these, too: what opens and closes the containers.
 MARKS = [mark for pair in (THOUGHTS | MARKUP | ESCAPED).values() for mark in pair]
-MARKS += [f"{line}\n" for pair in FRAMES for line in pair]
 DOCS = [
     "# Title\n",
     'it\'s "quoted"\n',
