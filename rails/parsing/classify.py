@@ -43,6 +43,9 @@ BlockResult = RawRequest | Refusal | Ignored
 NORMAL_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use", "stop_sequence"})
 _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name", "type", "explanation")
 _TOOL_KEY: Final = lazy(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
+_PROVIDER_CALL: Final = lazy(
+    r"""["'“”]name["'“”]\s*:\s*["'“”]([\w.-]{1,100})["'“”]\s*,?\s*["'“”](?:arguments|parameters|input)["'“”]\s*:"""
+)
 _S4_MARK: Final = lazy(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
@@ -352,10 +355,15 @@ def is_call(body: str, progress: JsonProgress, tools: ToolSchemas) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in progress.keys or progress.found.get("type") == "tool_request" or _S4_MARK.search(body):
         return True
-    if names_tool(body, tools) or "tool&quot;" in body or "tool_name&quot;" in body:
+    if names_tool(body, tools) or names_arguments(body, tools) or "tool&quot;" in body or "tool_name&quot;" in body:
         return True
     found = _TOOL_KEY.search(body)
     return bool(found) and (progress.suspicious or not progress.keys or bool(progress.quote))
+
+
+def names_arguments(text: str, tools: ToolSchemas) -> bool:
+    """Return whether a text names a tool as a provider's form does, and its arguments."""
+    return '"name' in text and any(found[1] in tools for found in _PROVIDER_CALL.finditer(text))
 
 
 def names_tool(text: str, tools: ToolSchemas) -> bool:

@@ -18,6 +18,7 @@ from rails.core.tool_request import PATH_KEYS, RawRequest
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing import classify, uncertain_blocks
+from rails.parsing.bare_calls import bare_calls
 from rails.parsing.blocks import BlockSpan, JsonFence, XmlCall
 from rails.parsing.call_formats import forms, optional
 from rails.parsing.call_formats.form import FormReader
@@ -75,6 +76,7 @@ class AnswerParser:
         self._prose: list[str] = []
         self._native: dict[str, str] = {}
         self._blocks: dict[str, tuple[int, int]] = {}
+        self._hidden: list[tuple[int, int]] = []  # fences and containers that are no calls
         self._places: dict[str, tuple[int, str]] = {}  # where in the prose a block was left out, and its text
         self._doubted = False  # the block before that offset was refused
         self._orphaned = False  # behind that offset there is prose with a tool key
@@ -135,7 +137,7 @@ class AnswerParser:
             outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._complete([outcome], late)
-        if "llama" in self._dialects and whole and not (self._requests or self._refusals):
+        if whole and not (self._requests or self._refusals):
             self._read_bare(late)
         if self._reports_unread_calls and whole and not self._refusals:
             self._look_again(late)
@@ -285,8 +287,9 @@ class AnswerParser:
     def _read_bare(self, late: list[ParseEvent]) -> None:
         """Read an answer that is nothing but calls, behind its thoughts, where the dialect says so."""
         text = "".join(self._prose[self._bare :])
-        reader = forms.read_bare(text)
+        reader = forms.read_bare(text) if "llama" in self._dialects else None
         if reader is None:
+            self._read_bare_json(late)
             return
         end = sum(map(len, self._prose))
         start = end - len(text)
@@ -296,6 +299,20 @@ class AnswerParser:
         self._blocks.update({_id(one): (block.start, end) for one in found})
         del self._prose[self._bare :]
         self._complete(found, late)
+
+    def _read_bare_json(self, late: list[ParseEvent]) -> None:
+        """Read calls in a provider's form that stand in no fence."""
+        text = "".join(self._prose)
+        kept, pos = list[str](), 0
+        for start, end, requests in bare_calls(text, self._tools):
+            if any(begin < end and start < stop for begin, stop in self._hidden) or self._scanner.strays.around(start):
+                continue
+            found = [self._numbered(one) for one in requests]
+            self._blocks.update({_id(one): (start, end) for one in found})
+            kept.append(text[pos:start])
+            pos = end
+            self._complete(found, late)
+        self._prose = [*kept, text[pos:]]
 
     def _suspect(self, text: str) -> None:
         """Look for the rest of a doubtful block in what seems to be prose or another block."""
@@ -331,6 +348,7 @@ class AnswerParser:
         """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""
         if not outcomes or isinstance(outcomes[0], Ignored):
             self._prose.append(span.raw)
+            self._hidden.append((span.start, span.end))
             self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
             return
         numbered = [self._numbered(one, span) for one in outcomes if not isinstance(one, Ignored)]

@@ -1,16 +1,9 @@
-"""What stands beside a block that is read, and beside one that is not: bounds, neighbours, places, and every word.
-
-``UPDATE_GOLDEN=1`` writes ``beside.txt`` anew; read the difference before it is committed.
-"""
-
-import os
-from pathlib import Path
+"""What stands beside a block that is read, and beside one that is not: bounds, neighbours and places."""
 
 import pytest
 
 from rails.core import limits
 from rails.core.conversation import NativeCall
-from rails.core.dataclass import replace
 from rails.parsing.markup_blocks import find_markup, find_open_end
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.proposals import with_proposals
@@ -18,9 +11,7 @@ from rails.parsing.quoted import Closed, Container, Strays, find_element, find_i
 from rails.parsing.results import CallStarted
 
 from .conftest import SHAPES
-from .test_outcomes import told
 
-GOLDEN = Path(__file__).parent / "beside.txt"
 F = "```"
 READ = '{"tool": "read_file", "path": "a"}'
 N60, N61 = "n" * 60, "n" * 61
@@ -36,174 +27,6 @@ def block(body, after="\n"):
 
 def written(content, end='"}'):
     return f'{{"tool": "write_file", "path": "a", "content": "{content}{end}'
-
-
-#: One body of a JSON fence each.
-BODIES = {
-    "a text": '"text"',
-    "a text that holds a call": '"{\\"tool\\": \\"read_file\\", \\"path\\": \\"a\\"}"',
-    "a text that holds a list of calls": '" [{\\"tool\\": \\"read_file\\", \\"path\\": \\"a\\"}]"',
-    "nothing": " ",
-    "an array without calls": "[1, 2]",
-    "a list of calls and another thing": f"[7, {READ}]",
-    "two calls": f"{READ}\n{READ}",
-    "two calls with a comma": f"{READ},\n{READ}\n",
-    "two calls behind a comma": f",{READ} {READ}",
-    "a call and a thing with a key twice": f'{READ} {{"a": 1, "a": 2}}',
-    "a call and a number": f"{READ} 7",
-    "a repaired call that says why": '{"tool": "read_file", "path": "a", "explanation": "why",}',
-    "a repaired list of which one has a further repair": f'[{READ}, {{"tool": "read_file", "limit": "5"}},]',
-    "a number as a text": '{"tool": "read_file", "limit": "5"}',
-    "a tool that takes numbers only": '{"tool": "numbers", "arguments": {"x": "y",}}',
-    "no call and no JSON": '{"a": oops}',
-    "the mark of a request, broken": '{"type": "tool_request", "x": oops}',
-    "a key that stands twice": '{"tool": "read_file", "tool": "read_file", "path": "a"}',
-    "a tool in a string that is not escaped": '{"a": "say "tool": "read_file", x"}',
-    "a string that is not escaped": written('say "hi", x'),
-    "a string that could end in two places": written('a", "b": "c'),
-    "raw line ends": written("x\ny"),
-    "missing closers": '{"tool": "run_code", "arguments": {"code": "1"}',
-    "another tool named before": '{"content": "tool: run_code "x" y", "tool": "write_file", "path": "a"}',
-    "a key without its tool": "{tool: read_file}",
-    "a repaired call whose arguments are a text": '{"tool": "read_file", "arguments": "{\\"path\\": \\"a\\"}",}',
-    "a key without its mark behind another tool": (
-        '{"content": "use tool: run_code", "tool": "write_file", "path: "a"}'
-    ),
-    "a name that is not escaped": '{"tool": "r"ad_file", "path": "a"',
-    "a call in a list of texts": '[7,"{"tool": "read_f',
-    "an odd string": written('say "hi x'),
-    "an odd string with a fence in it": written(f'say "hi x\n{F}\nmore'),
-    "a name of two words": '{"tool": "x y',
-    "an open string": '{"tool": "read_file", "path": "a}',
-}
-#: What may belong to a string that never ends.
-MARKS = ("'", "”", F, "~~~", "<tool", "}")
-#: Whole answers.
-ANSWERS = {
-    "a rest with a tool key behind an empty block": f"{block('')}{{'tool': 'read_file', 'path': 'a'\n}}{F}\n",
-    "a tool key and no rest behind an empty block": block("") + READ,
-    "a rest with a tool key behind a block that is refused": f'{block(written("", ""))}", "tool": "read_file"}}\n',
-    "lines around nothing": "<action>\nx\n</action>\n",
-    "lines around a call": "<action>\n<read_file><path>a</path></read_file>\n</action>\nHm.\n",
-    "a parameter that begins again": "Hm.\n<read_file><path>a</path><path>b",
-    "a name of 60": f"<{N60}><path>a</path></{N60}> b</{N60}>\n",
-    "a name of 61": f"<{N61}><path>a</path></{N61}> b</{N61}>\n",
-    "an open call of a name of 60": f"<{N60}>\n<path>a</path>\n<odd>1",
-    "an open call of a name of 61": f"<{N61}>\n<path>a</path>\n<odd>1",
-    "a string that never ends": f"Hm.\n{block(written('x', ''))}Then.\n",
-    "a string that never ends, and a call": f"{block(written('x', ''))}Then.\n{block(READ)}",
-    "an odd string that never ends": block(written('say "hi" x', "")) + 'More "text".\n',
-    "an open block": f"Hm.\n{F}json\n{READ}",
-    "an open list": f"{F}json\n[{READ}]",
-    "an open list with another thing": f"{F}json\n[7, {READ}]",
-    "an open list of data": f"{F}json\n[7, 8]",
-    "an open block of two": f"{F}json\n{READ} {READ}",
-    "an open block that needs a repair": f"{F}json\n{READ[:-1]},}}",
-    "an open block without closers": f"{F}json\n{READ[:-1]}",
-    "a block cut short by another": f"{F}json\n{READ[:-1]},}}\n{block(READ)}",
-    "a data block cut short": f'{F}json\n{{"a": 1}}\n{block(READ)}',
-    "a closing fence with 60 characters behind it": f"{F}json\n{READ[:-1]}\n{F}>{'z' * 58}y\n",
-    "a closing fence with 61 characters behind it": f"{F}json\n{READ[:-1]}\n{F}>{'z' * 58}yx\n",
-    "a thought that closes late": f"{block(READ)}x\n{block(READ[:-1] + ',}', '')}</think>\n{block(READ)}",
-    "calls that wait, taken back": f"{block(written('x', ''))}{block(f'[{READ}, {READ}]')}</think>\n{block(READ)}",
-    "an odd string and a call": block(written('say "hi x')) + "Then.\n" + block(READ),
-    "an odd string and more quotes": block(written('say "hi x')) + 'And "so".\n' + block(written('say "ho')),
-    "a rest behind raw line ends": block(written("x\ny")) + f'more text"}}\n{F}\nz\n{F}\n',
-    "a rest in a fence behind raw line ends": block(written("x\ny")) + f'{F}\n", "tool": "read_file"}}\n{F}\n',
-    "a call behind raw line ends": block(written("x\ny")) + block(READ),
-    "a key that was torn off": block('{"x": "') + '", "tool": "delete_file", "path": "b"}\n',
-    "a call that waits, taken back": block('{"tool": "read_file", "limit": "5"}') + "assistantfinal",
-    "a call with an empty last text": block(written("")),
-    "an open block of nothing": f"{F}json\n",
-    "an open block of a bracket": F + 'json {"',
-    "an open block with a string that is not escaped": F + "json " + written('say "hi", x') + "\n",
-    "an open call": "<read_file>\n<path>a</pat",
-    "a name that never ends, and a block": block('{"tool": "x y') + block("[]"),
-    "a name that never ends, and an open block": block('{"tool": "x y') + f"{F}`json\n{READ[:-1]},}}",
-    "a patch in a block": block("*** Begin Patch") + f"{READ[:-1]}\n{F}\n",
-    "two blocks": f"{block(READ)}Hm.\n{block(READ)}",
-    "a repaired block and a block": block(READ[:-1] + ",}") + block(READ),
-    "broken data and a block": block('{"a": oops}') + block(READ),
-    "a refused block and a block": block('{"tool": "run_code", "code": oops}') + block(READ),
-    "a refused block with an odd mark and a block": block('{"tool": "read_file", "path": "a" b "c"}') + block(READ),
-    "a refused block with a rest and a block": block('{"tool": "run_code", "code": oops} x') + block(READ),
-    "a refused block with an open string and a block": block('{"tool": "run_code", "code": oops, "x') + block(READ),
-    "a refused block without its end and a block": block('{"tool": "run_code", "code": oops') + block(READ),
-    "a block without closers and a block": block('{"tool": "run_code", "arguments": {"code": "1"}') + block(READ),
-    "data and a block": block('{"a": 1}') + block(READ),
-    "a text that is not escaped and a block": block(written('say "hi", x')) + block(READ),
-    "a repaired block without a line end": block(READ[:-1] + ",}", ""),
-    "a call of another kind": '<tool name="run_code"><code>1</code></tool>\n',
-    "two open strings": f'{F}json {{"x": "\n{F}\n{F}json\n{{"tool": "x y{F}\n',
-    **{f"a string that never ends, and {mark}": f"{block(written('x', ''))}So {mark} so.\n" for mark in MARKS},
-    "a list of another format that closes late": f"{block(f'[{READ}, {READ}]')}</tool_call>\n",
-}
-BARE = '{"name": "read_file", "parameters": {"path": "a"}}'
-LLAMA, REPORT = {"dialects": ["llama"]}, {"report_unread_calls": True}
-#: Answers that are read with more than what is read by default.
-FURTHER = {
-    "a bare call": (BARE, LLAMA),
-    "a bare call behind a thought": (f"<think>\nx\n</think>\n{BARE}\n", LLAMA),
-    "a bare call behind a thought and a quote": (f"<think>\nx\n</think>\n<example>\nx\n</example>\n{BARE}", LLAMA),
-    "a bare call behind a call": (f"{block(READ)}{BARE}", LLAMA),
-    "a bare call behind a refusal": (f"{block(READ[:-1] + ', oops}')}{BARE}", LLAMA),
-    "bare calls of which one is none": (f"Hm.\n{BARE}; {BARE[:-1]}", LLAMA),
-    "a container of another form": (f"{block(READ)}<function=x>\n{{'a': 1}}", LLAMA),
-    "a container of another form, and its end": (f'<function=read_file>{{"path": "a"}}</function>\n{BARE}', LLAMA),
-    "a container that cannot be read": (f'<function=read_file>{{"path"</function>\n{block(READ)}', LLAMA),
-    "unread calls": (f"{READ},\n{READ}", REPORT),
-    "unread calls and a patch": (f"{READ} {READ}*** Begin Patch\n", REPORT),
-    "an unread call in a fence that is open": (f'@@ -1 +1 @@\n{F}python\n{{"tool_name": "read_file", "', REPORT),
-    "a call beside one that is not read": (f"{block(READ)}{READ}\n", REPORT),
-}
-
-
-def answers():
-    for name, body in BODIES.items():
-        yield f"in a block: {name}", block(body), {}
-    for name, text in ANSWERS.items():
-        yield name, text, {}
-    for name, (text, options) in FURTHER.items():
-        yield name, text, options
-
-
-def read_by(text, finish, options):
-    if "report_unread_calls" not in options:
-        return parse(text, TOOLS, finish=finish, **options)
-    reader = AnswerParser(TOOLS, **options)
-    events = reader.feed(text)
-    found = reader.flush(finish)
-    return replace(found, late=(*events, *found.late))
-
-
-def without_hints(found):
-    """The answer without the remedies, whose words are compared elsewhere."""
-    return replace(found, refusals=tuple(replace(one, hint="") for one in found.refusals))
-
-
-def in_pieces(text, finish, options):
-    reader = AnswerParser(TOOLS, **options)
-    events = [event for at in range(0, len(text), 7) for event in reader.feed(text[at : at + 7])]
-    return [event for event in events if isinstance(event, CallStarted)], reader.flush(finish)
-
-
-def test_what_is_said_of_a_block_and_of_what_stands_beside_it_stays_as_it_was():
-    lines = []
-    for name, text, options in answers():
-        last = []
-        for finish in ("end_turn", "max_tokens"):
-            whole, (begun, pieces) = read_by(text, finish, options), in_pieces(text, finish, options)
-            assert (pieces.requests, pieces.refusals, pieces.prose) == (whole.requests, whole.refusals, whole.prose)
-            said = [
-                *told(without_hints(whole)),
-                *map(str, begun),
-                *(str(one) for one in whole.late if isinstance(one, CallStarted)),
-            ]
-            lines += [f"## {name}, {finish}", *(["the same"] if said == last else said)]
-            last = said
-    if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.write_text("\n".join(lines) + "\n", "utf-8")
-    assert lines == GOLDEN.read_text("utf-8").splitlines()
 
 
 # -- bounds --------------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ def test_a_dialect_is_read_when_named_and_only_then(dialect):
     assert [(r.tool_name, dict(r.parameters), r.dialect) for r in found.requests] == [
         ("run_code", {"code": "</tool_call> 1"}, dialect)
     ]
-    assert not parse(MESSAGES[dialect], SHAPES).requests
+    if dialect != "name":  # what Qwen, Hermes and Llama were trained on is read without being named
+        assert not parse(MESSAGES[dialect], SHAPES).requests
 
 
 @pytest.mark.parametrize("dialect", MESSAGES)

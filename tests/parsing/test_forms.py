@@ -263,7 +263,8 @@ def test_a_cut_off_call_is_not_run(form):
 )
 def test_llamas_bare_calls_are_the_whole_answer(text):
     assert calls_of(parse(text, TOOLS, dialects=["llama"])) == [("read_file", {"path": "b.py"})]
-    assert not parse(text, TOOLS).requests
+    if '"name"' not in text:
+        assert not parse(text, TOOLS).requests
     if "function=" not in text and "think" not in text:
         assert not parse(f"Such as {text}", TOOLS, dialects=["llama"]).requests
 
@@ -304,7 +305,8 @@ def test_a_models_name_says_what_it_writes(model, dialects):
 def test_json_forms_in_a_fence_are_read_where_the_dialect_says_so(value):
     text = f"{F}json\n{json.dumps(value)}\n{F}\n"
     assert calls_of(parse(text, TOOLS, dialects=["json"])) == [("read_file", {"path": "b.py"})]
-    assert not parse(text, TOOLS).requests
+    if "name" not in value:
+        assert not parse(text, TOOLS).requests
     data = json.dumps(value).replace("read_file", "Bob").replace("ReadFile", "Bob")
     assert not parse(f"{F}json\n{data}\n{F}\n", TOOLS, dialects=["json"]).requests
 

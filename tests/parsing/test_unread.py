@@ -50,7 +50,6 @@ LOST = {
     "on one line with its fence, behind text": (f"Now ```json {CALL} ```", 1, "outside of any fence"),
     "behind a thought": (f"<thinking>\nWhat now?\n</thinking>\nNow {CALL}\n", 4, "outside of any fence"),
     "behind another fence": (f"```python\nx = 1\n```\n{CALL}\n", 4, "outside of any fence"),
-    "another form in a json fence": (f"```json\n{NAMED}\n```\n", 2, "in the form 'name'"),
     "XML behind text on its line": (f"Sure: {XML}", 1, "behind other text on its line"),
     "XML by elements, behind text": (f"Sure:\nnow {ELEMENT}\n", 2, "behind other text on its line"),
     "XML in a fence": (f"```xml\n{XML}\n```", 2, "in a fence marked 'xml'"),

@@ -3,7 +3,8 @@
     s0      {"tool": name, …parameters}                                  flat
     s1      {"tool": name, "arguments": {…}}                             also args, params, parameters
     s4      {"type": "tool_request", "tool_name": name, "parameters": {…}, "explanation": text}
-    openai  {"type": "function", "function": {"name", "arguments": text or object}}
+    openai  {"type": "function", "function": {"name", "arguments": text or object}}, "type" may be missing
+    name    {"name": name, "arguments": {…}}                             as Qwen, Hermes and Llama were trained
     anthropic  {"type": "tool_use", "id", "name", "input": {…}}
 
 A value is a call when it says so by its structure: a root key ``tool`` with a string, or ``type`` =
@@ -106,12 +107,17 @@ def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonF
             return NotACall("its tool key does not hold a name")
         return _fault(f"'tool' must be a string, got {_a(name)}", "tool")
     named = quick_check.properties(tools[name]) if name in tools else {}
-    frame: list[str] = [key for key in _ALIASES if key in value and key not in named]
+    frame: list[str] = [key for key in _ALIASES if key in value and not _is_parameter(value[key], named.get(key))]
     if frame:
         return _s1(value, name, frame, named)
     if name not in tools and not _has_shape(value):
         return NotACall(f"there is no tool named {name[:80]!r} and the object does not have the shape of a call")
     return _s0(value, name, named)
+
+
+def _is_parameter(value: Json, schema: quick_check.SchemaValue | None) -> bool:
+    """Return whether a value of a key such as ``arguments`` is a parameter of the tool and no frame around them."""
+    return schema is not None and not (isinstance(value, dict) and "object" not in quick_check.types_of(schema))
 
 
 def _has_shape(value: dict[str, Json]) -> bool:
@@ -207,24 +213,33 @@ def tool_calls(value: Json, tools: ToolSchemas) -> Json:
     return calls if own else value
 
 
+#: What may stand beside the name and the arguments of a call in a provider's form.
+_BESIDE: Final = frozenset({"id", "type", "call_id", "tool_call_id", "index"})
+
+
 def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFault | None:
     """Read a provider's block that a model wrote as text; only for tools that exist."""
-    if value.get("type") == "tool_use" and value.get("name") in tools:
-        arguments, name, dialect = value.get("input", {}), str(value["name"]), "anthropic"
-        path: tuple[str, ...] = ("input",)
-    else:
-        function = value.get("function")
-        if value.get("type") != "function" or not isinstance(function, dict) or function.get("name") not in tools:
+    function = value.get("function")
+    path: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ("arguments", "parameters")
+    if value.get("type") == "tool_use":
+        block, keys, dialect = value, ("input",), "anthropic"
+    elif isinstance(function, dict):
+        if not value.keys() <= _BESIDE | {"function"}:
             return None
-        if "arguments" not in function and {"description", "parameters", "strict"} & function.keys():
-            return None  # the definition of a tool
-        arguments, name, dialect = function.get("arguments", {}), str(function["name"]), "openai"
-        path = "function", "arguments"
-    if isinstance(arguments, str) and dialect == "openai":
-        parsed = parse_strict(arguments)
-        if isinstance(parsed, JsonFault):
-            return _fault(f"'arguments' is not valid JSON: {parsed.message}", *path)
-        arguments = parsed.value
+        block, path, dialect = function, ("function",), "openai"
+    else:
+        block, dialect = value, "name"
+    key = next((one for one in keys if one in block), "")
+    name = block.get("name")
+    if name not in tools or not key or not block.keys() <= _BESIDE | {"name", key}:
+        return None
+    arguments = block[key]
+    note: tuple[Repair, ...] = ()
+    if isinstance(arguments, str):
+        arguments, note = _unquoted(arguments)
     if not isinstance(arguments, dict):
-        return _fault(f"the arguments must be an object, got {_a(arguments)}", *path)
-    return Call(name, arguments, "", dialect)
+        return _fault(f"the arguments must be an object, got {_a(arguments)}", *path, key)
+    if is_schema(arguments):
+        return None
+    return Call(str(name), arguments, "", dialect, note)

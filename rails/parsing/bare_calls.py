@@ -1,0 +1,72 @@
+"""Calls in a provider's form that stand in no fence: ``{"name": …, "arguments": {…}}`` on lines of their own.
+
+Only the forms that models were trained to write (``call_formats.dialects``: name, openai, anthropic), for tools that
+exist and with parameters that fit. Other JSON outside of a fence is prose: Python's dicts and f-strings look the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rails.core import limits
+from rails.core.lazy_pattern import lazy
+from rails.core.tool_request import RawRequest
+from rails.data_formats.strict_json import read_container
+from rails.json_schema.quick_check import fits
+from rails.parsing import classify
+from rails.parsing.classify import JsonBlock
+from rails.parsing.json_progress import JsonProgress
+from rails.parsing.results import ToolSchemas
+
+_OPENING: Final = lazy(
+    r"^[ \t]*(?=[\[{][\s\[{]*[\"'](?:name|type|function|tool_calls|id|arguments|parameters)[\"'])", re.M
+)
+_LINE_END: Final = lazy(r"[ \t;,]*(?:\r?\n|\Z)")
+_PARAGRAPH_END: Final = lazy(r"\n[ \t]*\r?\n|\s*\Z")
+_FORMS: Final = frozenset({"name", "openai", "anthropic"})
+_TRIES: Final = 20
+
+
+def bare_calls(text: str, tools: ToolSchemas) -> Iterator[tuple[int, int, list[RawRequest]]]:
+    """Yield where such a block starts and ends in ``text``, with its requests."""
+    pos = 0
+    for _ in range(_TRIES):
+        found = _OPENING.search(text, pos)
+        if found is None:
+            return
+        start = found.end()
+        pos = max(start, text.find("\n", start)) + 1
+        for end in _ends(text, start):
+            requests = _read(text, start, end, tools)
+            if requests:
+                yield start, end, requests
+                pos = end
+                break
+
+
+def _ends(text: str, start: int) -> Iterator[int]:
+    """Yield where the JSON at ``start`` can end: behind its value, else at the end of its paragraph, or of the text."""
+    value = read_container(text, start, limits.JSON_DEPTH)
+    if value is not None:
+        if _LINE_END.match(text, value[1]):
+            yield value[1]
+        return
+    paragraph = _PARAGRAPH_END.search(text, start)
+    if paragraph is not None:
+        yield paragraph.start()
+    end = len(text.rstrip())
+    if paragraph is not None and paragraph.start() < end:
+        yield end
+
+
+def _read(text: str, start: int, end: int, tools: ToolSchemas) -> list[RawRequest]:
+    body = text[start:end]
+    block = JsonBlock(body, body, start, end, start, closed=True, whole=True)
+    outcomes = classify.judge_block(block, tools, JsonProgress())
+    requests = [one for one in outcomes if isinstance(one, RawRequest) and one.dialect in _FORMS]
+    meant = len(requests) == len(outcomes) and all(
+        fits(tools.get(one.tool_name, False), dict(one.parameters)) for one in requests
+    )
+    return requests if meant else []
