@@ -205,7 +205,7 @@ INSIDE = {
         {"summary", "formatting"},
         {"draw"},
         {"compare"},
-        {"edit", "info", "repair", "try_run"},
+        {"edit", "info", "repair"},
         {"rules"},
         {"nodes", "javascript"},
         {"account", "json_file", "recognise", "values"},

@@ -28,7 +28,7 @@ from rails.tools.health import check_health
 from rails.tools.registry import Registry
 
 #: The tools for projects that have none of their own, at the versions that the gate is tested with.
-JAVASCRIPT: Final = ("eslint@10.15.0", "prettier@3.10.1", "typescript@5.9.3", "typescript-eslint@8.73.0", "luxon@3.7.2")
+JAVASCRIPT: Final = ("eslint@10.15.0", "prettier@3.10.1", "typescript@5.9.3", "typescript-eslint@8.73.0")
 
 
 @dataclass(frozen=True, slots=True)

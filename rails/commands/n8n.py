@@ -1,4 +1,4 @@
-"""``ai-rails n8n``: the rules for workflows, the catalogue they are judged by, pictures, differences, dry runs."""
+"""``ai-rails n8n``: the rules for workflows, the catalogue they are judged by, pictures, differences."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         parser,
         "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
         ".tgz files), names SOURCE [-o FILE.json] (the list that AI-Rails ships, rebuilt), "
-        "draw FLOW.json [--before OLD.json] [-o FILE.svg], draw --project [FOLDER] [-o FILE.svg] (who calls whom), "
-        "diff OLD.json NEW.json, account read URL [-o .rails.toml] (what your n8n has, through its API), "
-        "try FLOW.json [--data SAMPLE.json] (a dry run without n8n: which way items go, what nodes put out).",
+        "draw FLOW.json [--before OLD.json] [-o FILE.svg], "
+        "diff OLD.json NEW.json, account read URL [-o .rails.toml] (what your n8n has, through its API). "
+        "Workflows are checked by ai-rails gate FLOW.json.",
     )
     parser.add_argument(
         "action", nargs="?", choices=tuple(_ACTIONS), default="rules", help="what to do (default: rules)"
@@ -35,9 +35,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
     parser.add_argument("--build", metavar="SOURCE", help="with catalogue: the same as catalogue build SOURCE")
     parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
-    parser.add_argument(
-        "--project", action="store_true", help="with draw: how the workflows of a folder call each other"
-    )
     words = "with account: the environment variable that holds the API key (default: N8N_API_KEY)"
     parser.add_argument("--key-env", metavar="NAME", default="N8N_API_KEY", help=words)
     parser.add_argument(
@@ -46,29 +43,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="with draw, names and account: where (default: FLOW.svg, the screen; - is the screen)",
     )
-    _add_try_options(parser)
     parser.add_argument("--json", action="store_true", help="the result as JSON")
 
 
-def _add_try_options(parser: argparse.ArgumentParser) -> None:
-    """Add what ``try`` takes beside the workflow's file."""
-    parser.add_argument("--data", metavar="FILE", help="with try: items for the start, or {node: items} (JSON)")
-    parser.add_argument("--start", metavar="NODE", default="", help="with try: begin at this node (default: a trigger)")
-    parser.add_argument("--now", metavar="DATE", help="with try: the time that it is in the run (ISO 8601)")
-    parser.add_argument(
-        "--timezone", default="", metavar="ZONE", help="with try: the time zone (default: the workflow's)"
-    )
-
-
 def run(options: argparse.Namespace) -> int:
-    """List the rules, build or show the catalogue, rebuild the shipped names, draw, compare or try workflows."""
+    """List the rules, build or show the catalogue, rebuild the shipped names, draw or compare workflows."""
     return _ACTIONS[options.action](options, options.words)
-
-
-def _try(options: argparse.Namespace, words: list[str]) -> int:
-    from rails.commands import n8n_try
-
-    return n8n_try.try_flow(options, words)
 
 
 def _rules(options: argparse.Namespace, words: list[str]) -> int:
@@ -180,12 +160,8 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
     """Write the picture of a workflow; with ``--before`` what changed is coloured."""
     from rails.n8n.draw import picture
 
-    if options.project:
-        return _draw_project(options, words)
     if len(words) != 1:
-        raise UsageError(
-            "Write: ai-rails n8n draw FLOW.json [--before OLD.json] [-o FILE.svg], or draw --project [FOLDER]."
-        )
+        raise UsageError("Write: ai-rails n8n draw FLOW.json [--before OLD.json] [-o FILE.svg].")
     told = _outline(options.before, words[0])
     changed = f": {told.title}" if options.before else ""
     drawn = picture.svg(told.drawing, label=f"{Path(words[0]).name}{changed}", alone=True)
@@ -195,26 +171,6 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
     if Path(target).resolve() in {Path(name).resolve() for name in (words[0], options.before) if name}:
         raise UsageError(f"{one_line(target)} is the workflow itself. Name another file with -o.")
     _give(target, f"{drawn}\n")
-    return EXIT_OK
-
-
-def _draw_project(options: argparse.Namespace, words: list[str]) -> int:
-    """Write how the workflows of a folder call each other."""
-    from rails.gate.support.check import CheckContext
-    from rails.gate.support.settings import read_gate_settings
-    from rails.gate.support.workflow_files import WorkflowFiles
-    from rails.n8n.draw import picture
-    from rails.n8n.draw.project import project_drawing
-
-    folder = Path(*words).resolve()
-    if len(words) > 1 or not folder.is_dir():
-        raise UsageError("Write: ai-rails n8n draw --project [FOLDER] [-o FILE.svg].")
-    settings = read_gate_settings(folder)
-    files = WorkflowFiles((), CheckContext(folder, options=settings)).around("").others
-    drawn = picture.svg(project_drawing(files, settings.account), label=f"Workflows of {folder.name}", alone=True)
-    if not drawn:
-        raise UsageError(f"{one_line(str(folder))} has no n8n workflow. Nothing was written.")
-    _give(options.output or str(folder / "workflows.svg"), f"{drawn}\n")
     return EXIT_OK
 
 
@@ -261,5 +217,4 @@ _ACTIONS: Final = {
     "draw": _draw,
     "diff": _diff,
     "account": _account,
-    "try": _try,
 }

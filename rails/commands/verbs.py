@@ -35,7 +35,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "acp": "an agent for editors (Zed, JetBrains, Neovim): the Agent Client Protocol",
         "mcp": "the gate, changes and tools for any client of the Model Context Protocol",
     },
-    "n8n": {"n8n": "workflows of n8n: rules, node catalogue, picture, diff, dry run"},
+    "n8n": {"n8n": "workflows of n8n: rules, node catalogue, picture, diff"},
     "set up": {
         "doctor": "say what works here and what is missing",
         "config": "show every setting, its value and where it comes from",

@@ -10,7 +10,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -46,19 +46,6 @@ def whole(number: float) -> int | float:
 def is_numeric(value: Value) -> bool:
     """Whether a value is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def type_of(value: Value) -> str:
-    """Return what ``typeof`` says."""
-    if isinstance(value, bool):
-        return "boolean"
-    names = ((str, "string"), (int, "number"), (float, "number"), (Undefined, "undefined"))
-    return next((name for type_, name in names if isinstance(value, type_)), "object")
-
-
-def truthy(value: Value) -> bool:
-    """Whether a value counts as true."""
-    return isinstance(value, list | dict) or (bool(value) and value == value)  # noqa: PLR0124 - NaN is not itself
 
 
 def to_number(value: Value) -> int | float:
@@ -117,46 +104,6 @@ def to_text(value: Value) -> str:
     return "[object Object]"
 
 
-def same(left: Value, right: Value) -> bool:
-    """Return ``left === right``."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if is_numeric(left) and is_numeric(right):
-        return bool(left == right)
-    if isinstance(left, str) and isinstance(right, str):
-        return left == right
-    return left is right
-
-
-def compare(left: Value, right: Value, test: Callable[[Any, Any], bool]) -> bool:
-    """Return a comparison by order: texts by letters, anything else as numbers."""
-    if isinstance(left, str) and isinstance(right, str):
-        return test(left, right)
-    return test(to_number(left), to_number(right))
-
-
-def json_value(value: Value) -> Value:
-    """Return a value as JSON keeps it: ``undefined`` in objects left out."""
-    if isinstance(value, dict):
-        return {key: json_value(one) for key, one in value.items() if one is not UNDEFINED}
-    if isinstance(value, list):
-        return [None if one is UNDEFINED else json_value(one) for one in value]
-    if isinstance(value, float):
-        large = math.isfinite(value) and 1e15 < abs(value) < 1e21
-        return int(Decimal(repr(value))) if large else value if math.isfinite(value) else None
-    return value
-
-
-def stringified(value: Value) -> Value:
-    """Return ``JSON.stringify(value)``."""
-    ready = json_value(value)
-    return UNDEFINED if ready is UNDEFINED else _numbers(json.dumps(ready, ensure_ascii=False, separators=(",", ":")))
-
-
-def _numbers(written: str) -> str:
-    return re.sub(r"(?<=[:\[, ])(-?\d+(?:\.\d+)?)e([+-])0*(\d+)(?=[,\]}\s]|$)", r"\1e\2\3", written)
-
-
 def value_of_json(text: str) -> Value:
     """Return what JSON holds. Raises ValueError."""
 
@@ -191,20 +138,6 @@ def parsed_as(wanted: type, value: Value) -> Value:
     raise ValueError(value)
 
 
-def equal(left: Value, right: Value) -> bool:
-    """Whether two JSON values are the same in all their parts."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(equal, left, right))
-    return same(left, right)
-
-
-def get_path(value: Value, path: str) -> Value:
-    """Return what a path of dots and brackets leads to, ``undefined`` where it ends: ``a.b[0].c``."""
-    return value[path] if isinstance(value, dict) and path in value else at_parts(value, path_parts(path))
-
-
 def at_parts(value: Value, parts: Iterable[str]) -> Value:
     """Return what keys and indexes lead to, ``undefined`` where they end."""
     for part in parts:
@@ -215,38 +148,3 @@ def at_parts(value: Value, parts: Iterable[str]) -> Value:
         else:
             return UNDEFINED
     return value
-
-
-def path_parts(path: str) -> list[str]:
-    """Return the parts of a path of dots and brackets."""
-    return [one[0] or one[1] or one[2] for one in re.findall(r"\[['\"](.*?)['\"]\]|\[(\d+)\]|([^.\[\]]+)", path)]
-
-
-def set_path(target: dict[str, Value], path: str, value: Value) -> None:
-    """Set what a path leads to; what is missing on the way is made: an array where a number follows."""
-    parts = path_parts(path) or [path]
-    here: Value = target
-    for part, following in zip(parts, [*parts[1:], None], strict=True):
-        empty: Value = [] if following is not None and following.isdigit() else {}
-        if isinstance(here, list) and part.isdigit() and int(part) < 10_000:
-            here.extend([None] * (int(part) + 1 - len(here)))
-            here[int(part)] = value if following is None else _inner(here[int(part)], empty)
-            here = here[int(part)]
-        elif isinstance(here, dict):
-            here[part] = value if following is None else _inner(here.get(part), empty)
-            here = here[part]
-        else:
-            return
-
-
-def _inner(found: Value, empty: Value) -> Value:
-    return found if isinstance(found, dict | list) else empty
-
-
-def unset_path(target: Value, path: str) -> None:
-    """Take away what a path leads to."""
-    parts = path_parts(path) or [path]
-    for part in parts[:-1]:
-        target = get_path(target, part)
-    if isinstance(target, dict):
-        target.pop(parts[-1], None)

@@ -62,13 +62,6 @@ def reader(tmp_path, monkeypatch, shared_workers):
             monkeypatch.setenv("HOME", str(self.home))
             monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
             monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-            luxon = Path(os.environ.get("AI_RAILS_JAVASCRIPT", "none"), "node_modules", "luxon")
-            if page.path.stem == "n8n-try" and not (luxon.is_dir() and shutil.which("node")):
-                pytest.skip("Node.js or luxon is not installed: docs/n8n-try.md is NOT typed")
-            if luxon.is_dir():
-                tools = self.home / ".cache/ai-rails/javascript/node_modules"
-                tools.mkdir(parents=True)
-                (tools / "luxon").symlink_to(luxon.resolve())
             answers = ANSWERS / f"{page.path.stem}.jsonl"
             if answers.exists():
                 monkeypatch.setenv("AI_RAILS_MODEL", f"recorded:{answers}")

@@ -1,8 +1,6 @@
 """Lets the tests of this folder import their shared workflows by name, and keeps the user's catalogue out."""
 
 import json
-import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -34,24 +32,3 @@ def catalogue(package):
     from rails.n8n.nodes.build import build_catalogue
 
     return build_catalogue(package)
-
-
-@pytest.fixture(scope="session")
-def engine():
-    """The engine of dry runs: one Node in the sandbox for all tests, with luxon."""
-    from rails.commands import n8n_try
-    from rails.gate.languages.javascript import node_worker
-
-    tools = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder()))
-    if shutil.which("node") is None or not (tools / "node_modules" / "luxon").is_dir():
-        pytest.skip("Node.js or luxon is not installed (ai-rails doctor --install javascript): dry runs are NOT tested")
-
-    class Agreed(n8n_try.NodeProcess):
-        def _agreed(self):
-            """These are our own expressions."""
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(n8n_try, "tool_folder", lambda: tools)
-        node = Agreed("the tests")
-    with node.close:
-        yield node.engine

@@ -49,24 +49,3 @@ def the_one(value, rule, profile="import"):
     """The only finding of a rule."""
     (found,) = [f for f in findings(value, profile) if f.rule == rule]
     return found
-
-
-def minimal_workflow(node_type, version, known):
-    """A type's minimal node with the minimal nodes of the sub-nodes that it needs."""
-    from rails.n8n.info.minimal import minimal_node, sub_nodes
-
-    made = workflow()
-
-    def add(kind, number, depth):
-        one = minimal_node(kind, number, known)
-        one |= {"name": f"{one['name']} {len(made['nodes'])}", "id": f"id {len(made['nodes'])}"}
-        made["nodes"].append(one)
-        description = known.describe(kind, number)
-        needed = sub_nodes(description, one["parameters"], number, known) if description and depth < 4 else {}
-        for port, below in needed.items():
-            source = add(below, max(known.known_versions(below)), depth + 1)
-            made["connections"][source] = {port: [[to(one["name"], port)]]}
-        return one["name"]
-
-    add(node_type, version, 0)
-    return made

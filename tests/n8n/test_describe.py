@@ -1,14 +1,8 @@
 """What an agent can read about a node type."""
 
-import json
-
 import pytest
-from n8n_workflows import minimal_workflow
 
-from rails.gate.checks.n8n import check_workflow
 from rails.n8n.info.describe import answer, describe_node, find_nodes
-from rails.n8n.info.minimal import minimal_node
-from rails.n8n.nodes import catalogue as found
 
 
 @pytest.mark.usefixtures("catalogue")
@@ -71,46 +65,6 @@ def test_the_shape_of_the_nodes_of_every_workflow_is_known_without_a_full_catalo
     assert '{"assignments": [{' in describe_node("n8n-nodes-base.set")
 
 
-@pytest.mark.usefixtures("catalogue")
-def test_what_changed_between_versions_is_told_by_parameter():
-    lines = describe_node("n8n-nodes-base.post", 2, since=1).splitlines()
-    assert lines[2] == "changed from 1 to 2 (- gone, + new):"
-    assert "  + stamp (string, required)" in lines
-    assert '  credentials: none -> "postApi"' in lines
-    assert "no version 7" in describe_node("n8n-nodes-base.post", 2, since=7)
-
-
-def test_a_purpose_finds_types_and_the_tool_answers_with_them():
-    assert answer({"search": "send a Slack message"}).splitlines()[0] == "n8n-nodes-base.slack"
+def test_the_words_of_a_purpose_find_the_types_that_hold_most_of_them():
+    assert "n8n-nodes-base.slack" in answer({"search": "a Slack message"}).splitlines()
     assert "No node type" in answer({"search": "the of"})
-
-
-@pytest.mark.usefixtures("catalogue")
-def test_the_minimal_node_has_what_is_required_and_keeps_what_is_given():
-    known = found.current()
-    node = minimal_node("n8n-nodes-base.post", 2, known, {"resource": "parcel"})
-    assert node["parameters"] == {"resource": "parcel", "office": {"__rl": True, "mode": "id", "value": "123"}}
-    assert minimal_node("n8n-nodes-base.post", 2, known)["parameters"] == {"to": "example", "stamp": "example"}
-
-
-@pytest.mark.usefixtures("catalogue")
-def test_the_minimal_node_of_every_described_type_and_version_passes_our_check():
-    assert list(faulty(found.current())) == []
-
-
-def test_the_minimal_node_of_every_shipped_type_and_version_passes_our_check():
-    known = found.names_only()
-    assert sum(map(len, known.versions.values())) > 1_000
-    assert list(faulty(known)) == []
-
-
-def faulty(known):
-    """Yield type and version of every minimal node that does not pass, connected to the sub-nodes that it names."""
-    for node_type, versions in known.versions.items():
-        for version in versions:
-            made = minimal_workflow(node_type, version, known)
-            errors = [
-                f for f in check_workflow(json.dumps(made).encode(), "f.json", known=known) if f.severity == "error"
-            ]
-            if errors:
-                yield node_type, version, errors[0].message

@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from n8n_workflows import chain, node, to, workflow
 
-from rails.n8n.account import N8nAccount
 from rails.n8n.compare.compare import compare_workflows
 from rails.n8n.draw import picture, scene
 from rails.n8n.draw.geometry import boxes_and_wires
-from rails.n8n.draw.project import project_drawing
-from rails.n8n.rules.project import WorkflowCall, WorkflowFacts
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -224,21 +221,3 @@ def test_error_branches_and_called_workflows_are_seen():
     drawn = picture.svg(scene.drawing(compare_workflows(None, value)))
     assert drawn.count('class="flow-wire flow-error"') == 1
     assert "→ Billing" in drawn
-
-
-def test_a_project_is_drawn_with_its_calls_and_error_workflows():
-    def facts(path, id_, *targets, handler="", **more):
-        calls = tuple(WorkflowCall(f"to {one}", (), one, "", None) for one in targets)
-        return WorkflowFacts(path, id_, path, calls, error_workflow=handler, **more)
-
-    files = [
-        facts("a.json", "a", "b", "gone", "live", handler="e"),
-        facts("b.json", "b"),
-        facts("e.json", "e", catches=True),
-    ]
-    value = project_drawing(files, N8nAccount(workflows={"live": "Live"}))
-    names = [one["name"] for one in value["nodes"]]
-    assert names == ["a", "b", "e", "not here: gone", "Live live"]
-    drawn = [(names[source], names[target], label) for source, _, _, target, _, _, label in value["wires"]]
-    assert sorted(drawn) == [("a", "Live live", ""), ("a", "b", ""), ("a", "e", "error"), ("a", "not here: gone", "")]
-    assert picture.svg(project_drawing([])) == ""

@@ -144,7 +144,6 @@ def main():
     from rails.n8n import formatting, summary
     from rails.n8n.account import N8nAccount
     from rails.n8n.draw import picture
-    from rails.n8n.draw.project import project_drawing
     from rails.n8n.nodes import catalogue
     from rails.n8n.recognise import looks_like_workflow
     from rails.n8n.rules.destination import PROFILES
@@ -169,7 +168,6 @@ def main():
             others = [*others[-5:], *facts_in(flow, "other.json")]
             told = summary.workflow_summary(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
             picture.svg(told.drawing if told else None)
-            picture.svg(project_drawing(others, account))
             formatting.tidied(data, "flow.json", catalogue.current(), unsafe=rng.random() < 0.5)
         except Exception:
             failures += 1

@@ -8,9 +8,6 @@ from typing import Any, Final
 
 from rails.core.text import head_and_tail
 from rails.core.tool_request import Json
-from rails.n8n.info.changes import changes
-from rails.n8n.info.minimal import minimal_node, sub_nodes
-from rails.n8n.info.purpose import by_purpose
 from rails.n8n.info.shapes import known_shapes, shapes
 from rails.n8n.model import Names, listed, shown_value
 from rails.n8n.nodes import catalogue, ports
@@ -20,31 +17,25 @@ from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, cont
 #: What a model reads with profit; the rest is one more question with `parameters` given.
 _MOST_CHARS: Final = 8_000
 _MOST_FOUND: Final = 20
+#: Shorter words say nothing of a type: "a", "to", "the".
+_WORD: Final = 4
 
 
 def answer(parameters: Mapping[str, Json]) -> str:
-    """Return what an agent asked for: a node type at a version, what changed in it, or types for a purpose."""
+    """Return what an agent asked for: a node type at a version, or the types that words fit."""
     node_type, version, given = (parameters.get(name) for name in ("type", "version", "parameters"))
-    since = parameters.get("changes_since")
     if isinstance(node_type, str):
-        number, old = (float(one) if isinstance(one, int | float) else None for one in (version, since))
-        return describe_node(node_type, number, given if isinstance(given, dict) else None, since=old)
+        number = float(version) if isinstance(version, int | float) else None
+        return describe_node(node_type, number, given if isinstance(given, dict) else None)
     found = find_nodes(str(parameters.get("search", "")))
     return "\n".join(found) or "No node type is known for this. Write a service or what is to be done: send an email."
 
 
-def describe_node(
-    node_type: str,
-    version: float | None = None,
-    parameters: Mapping[str, Json] | None = None,
-    *,
-    since: float | None = None,
-) -> str:
-    """Return a node type's versions, ports, credentials, parameters and a minimal node as text for an agent.
+def describe_node(node_type: str, version: float | None = None, parameters: Mapping[str, Json] | None = None) -> str:
+    """Return a node type's versions, ports, credentials and parameters as text for an agent.
 
     Only parameters that show with ``parameters`` (such as resource and operation) are listed, so a second
-    question narrows down the first. For an unknown type the text says which types are like it. With ``since``
-    it is what changed from that version on instead.
+    question narrows down the first. For an unknown type the text says which types are like it.
     """
     found = catalogue.current()
     versions = found.known_versions(node_type)
@@ -53,30 +44,21 @@ def describe_node(
     chosen = versions[-1] if version is None else version
     lines = [f"{node_type} (n8n {found.n8n})", f"typeVersion: {chosen:g}; all: {listed(f'{v:g}' for v in versions)}"]
     description = found.describe(node_type, chosen)
-    if since is not None:
-        lines += [f"changed from {since:g} to {chosen:g} (- gone, + new):", *changes(node_type, since, chosen, found)]
-    elif description is None:
+    if description is None:
         lines.append("There is no such version." if chosen not in versions else "Nothing more is known of it.")
     else:
-        lines += _minimal(description, chosen, dict(parameters or {}), found)
         lines += _described(description, chosen, dict(parameters or {}))
     return head_and_tail("\n".join(lines), _MOST_CHARS)[0]
 
 
 def find_nodes(words: str, *, known: Catalogue | None = None) -> list[str]:
-    """Return the types whose names hold all of ``words``, shortest first; else those that fit them as a purpose."""
+    """Return the types whose names hold all of ``words``, shortest first; else those that hold most of them."""
     found = known or catalogue.current()
     parts = words.casefold().split()
-    hits = [name for name in found.versions if parts and all(part in name.casefold() for part in parts)]
-    return sorted(hits, key=lambda name: (len(name), name))[:_MOST_FOUND] or by_purpose(words, found)
-
-
-def _minimal(description: Description, version: float, parameters: dict[str, Any], found: Catalogue) -> Iterator[str]:
-    node = minimal_node(description.type, version, found, parameters)
-    yield f"minimal node: {json.dumps(node, ensure_ascii=False)}"
-    below = sub_nodes(description, node["parameters"] if parameters else {}, version, found)
-    if below:
-        yield f"it needs at its inputs: {', '.join(f'{kind} (as {name})' for kind, name in below.items())}"
+    held = {name: sum(part in name.casefold() for part in parts if len(part) >= _WORD) for name in found.versions}
+    most = max(held.values(), default=0)
+    hits = [name for name, count in held.items() if count == most > 0]
+    return sorted(hits, key=lambda name: (len(name), name))[:_MOST_FOUND]
 
 
 def _unknown(node_type: str, found: Catalogue) -> str:
