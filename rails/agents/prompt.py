@@ -69,7 +69,7 @@ def _tool_lines(definition: Definition) -> Iterator[str]:
     yield f"### {definition.tool_name}"
     yield ""
     yield definition.description
-    yield f"Parameters (JSON Schema): {_json(definition.request_schema)}"
+    yield f"Parameters (JSON Schema): {_json(definition.shown_schema)}"
     for example in definition.examples[:1]:
         yield f"Example parameters: {_json(example)}"
     if definition.response_format:

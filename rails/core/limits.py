@@ -26,8 +26,6 @@ RECORDING_BYTES: Final = 64_000_000
 REQUESTS_PER_ANSWER: Final = 50
 #: Characters of the name and the id of a provider's own call: no tool has a longer name, and each answer is sent again.
 CALL_NAME_CHARS: Final = 200
-#: Addresses in one parameter, where the tool's definition sets no other bound.
-ADDRESSES: Final = 10
 #: Refusals and ignored blocks of one answer that are logged and told one by one; of the others, how many there are.
 BLOCKS_TOLD: Final = 50
 

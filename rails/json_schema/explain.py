@@ -79,7 +79,7 @@ def _expected(error: SchemaError) -> tuple[str, str]:
         return " or ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted), found
     if rule == "required":
         properties = error.schema.get("properties", {})
-        return _form(properties.get(error.message)).partition(":")[0] or "a value", "nothing"
+        return form_in_words(properties.get(error.message)).partition(":")[0] or "a value", "nothing"
     if rule == "additionalProperties":
         return "nothing", "a value"
     return f"{rule} {quoted_json(wanted, 120)}", found
@@ -95,7 +95,7 @@ def _in_words(error: SchemaError, depth: int) -> SchemaFault:
     return SchemaFault(place, f"`{place_in_words(place)}` {one_line(error.message, 200)}")
 
 
-def _form(schema: Json) -> str:
+def form_in_words(schema: Json) -> str:
     """Say in a few words what a property's schema wants: "string: the whole new text"."""
     if not isinstance(schema, dict):
         return ""
@@ -110,7 +110,7 @@ def _form(schema: Json) -> str:
 def _explain_required(error: SchemaError, place: JsonPlace) -> SchemaFault:
     name = error.message
     properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
-    form = _form(properties.get(name)) if isinstance(properties, dict) else ""
+    form = form_in_words(properties.get(name)) if isinstance(properties, dict) else ""
     hint = f"Add `{name}`" + (f" ({form})." if form else ".")
     return SchemaFault((*place, name), f"`{place_in_words((*place, name))}` is missing", hint, "required")
 

@@ -46,24 +46,11 @@ def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) 
     present = [path for path in aliases if path.partition(".")[0].removesuffix("[]") in parameters]
     for path in present:
         _open_text(resolved, path)
-    names = set(_names(resolved.parameters, 0))
     for path in present:
-        parts = path.split(".")
-        if parts[-1] in names:
-            _move(resolved, parts, aliases[path].split("."))
+        _move(resolved, path.split("."), aliases[path].split("."))
     for path in present:
         _drop_container(resolved, path.split("."), aliases)
     return resolved
-
-
-def _names(value: Json, depth: int) -> Iterator[str]:
-    """Yield the keys of the upper levels: most aliases are not there, and need no search of their own."""
-    if isinstance(value, dict):
-        yield from value
-    if depth < _LEVELS and isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            if isinstance(item, dict | list):
-                yield from _names(item, depth + 1)
 
 
 def _copy_containers(value: dict[str, Json], depth: int) -> dict[str, Json]:

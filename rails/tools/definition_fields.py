@@ -31,6 +31,7 @@ _PLAIN: Final = (
     "parameter_aliases",
     "tool_aliases",
     "mistaken_names",
+    "hidden_parameters",
     "unknown_parameters",
     "timeout_s",
     "secrets",

@@ -62,6 +62,7 @@ class DefinitionReader(Fields):
             always_asks=self.choice("approval", ("by_role", "ask")) == "ask" or self._is_destructive(),
             drops_unknown=self.choice("unknown_parameters", ("refuse", "drop")) == "drop",
             mistaken_names=self.names("mistaken_names", _ANY_NAME),
+            hidden_parameters=self.names("hidden_parameters", _ANY_NAME),
             annotations=self.object("annotations"),
         )
         return None if self.problems else definition
@@ -94,7 +95,7 @@ class DefinitionReader(Fields):
             return {}
         schema = self.raw[key]
         self._schema(key, schema, parameters=True)
-        return _addresses_bounded(schema) if isinstance(schema, dict) else {}
+        return schema if isinstance(schema, dict) else {}
 
     def _schema(self, key: str, schema: Json, *, parameters: bool) -> None:
         if not self.checks_schemas:
@@ -248,22 +249,6 @@ class DefinitionReader(Fields):
                 if name not in known:
                     fix = did_you_mean(name, known, f'Add "secrets": ["{one_line(name)}"].')
                     self.problem(place, f"the secret ${{{one_line(name)}}} is not declared", fix)
-
-
-def _addresses_bounded(schema: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return a schema in which a list of addresses has a bound: ours, where it says none."""
-    properties = schema.get("properties")
-    lists = {
-        name: {**one, "maxItems": limits.ADDRESSES}
-        for name, one in (properties if isinstance(properties, dict) else {}).items()
-        if isinstance(one, dict) and one.get("type") == "array" and "maxItems" not in one and _of_addresses(name, one)
-    }
-    return {**schema, "properties": {**properties, **lists}} if lists and isinstance(properties, dict) else schema
-
-
-def _of_addresses(name: str, schema: Mapping[str, Json]) -> bool:
-    items = schema.get("items")
-    return name == "urls" or (isinstance(items, dict) and items.get("format") in ("uri", "iri"))
 
 
 def parameter_paths(schema: Json, prefix: str = "", depth: int = 0) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rails.core.errors import UsageError
 from rails.core.text import one_line
-from rails.core.tool_request import Json
+from rails.json_schema.explain import form_in_words
 from rails.sandbox.functions import function_of
 from rails.tools.loader import read_definition
 from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Transport
@@ -63,11 +63,7 @@ def _access_lines(definition: Definition) -> Iterator[str]:
     if not definition.access:
         yield "access      no agent: the file has no access_control"
     for role in definition.access:
-        who = (
-            "any other agent"
-            if role == ANY_ROLE and len(definition.access) > 1
-            else role.replace(ANY_ROLE, "any agent")
-        )
+        who = role.replace(ANY_ROLE, "any other agent")
         yield f"access      {who}: {_ACCESS[definition.access_of(role)]}"
 
 
@@ -76,16 +72,50 @@ def _parameter_lines(definition: Definition) -> Iterator[str]:
     required = definition.request_schema.get("required")
     for name, schema in properties.items() if isinstance(properties, dict) else ():
         needed = " (required)" if isinstance(required, list) and name in required else ""
-        yield f"  {name}{needed}: {_about(schema)}"
+        yield f"  {name}{needed}: {form_in_words(schema)}"
 
 
-def _about(schema: Json) -> str:
-    if not isinstance(schema, dict):
-        return "anything"
-    kind = schema.get("type", "anything")
-    words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
-    text = schema.get("description", "")
-    return f"{words}. {one_line(str(text), 300)}" if text else words
+_STARTER = """{
+  "tool_name": NAME,
+  "description": "Count the lines of a text file. Replace this sentence: it is what the agent reads.",
+  "request_schema": {
+    "type": "object",
+    "properties": {
+      "file_path": {
+        "type": "string",
+        "description": "Path of the file, relative to the project folder.",
+        "minLength": 1
+      }
+    },
+    "required": [
+      "file_path"
+    ],
+    "additionalProperties": false
+  },
+  "response_format": "The number of lines and the path.",
+  "transport": {
+    "type": "command",
+    "command": [
+      "wc",
+      "-l",
+      "--",
+      "{file_path}"
+    ]
+  },
+  "access_control": {
+    "*": "permissioned_access"
+  },
+  "agent_specific_guidance": {
+    "coder": "Replace or remove this advice for one role."
+  },
+  "timeout_s": 10,
+  "examples": [
+    {
+      "file_path": "README.md"
+    }
+  ]
+}
+"""
 
 
 def starter(name: str) -> str:
@@ -93,29 +123,7 @@ def starter(name: str) -> str:
 
     Raises UsageError when ``name`` cannot be a tool's name.
     """
-    definition: dict[str, Json] = {
-        "tool_name": name,
-        "description": "Count the lines of a text file. Replace this sentence: it is what the agent reads.",
-        "request_schema": {
-            "type": "object",
-            "properties": {
-                "file_path": {
-                    "type": "string",
-                    "description": "Path of the file, relative to the project folder.",
-                    "minLength": 1,
-                }
-            },
-            "required": ["file_path"],
-            "additionalProperties": False,
-        },
-        "response_format": "The number of lines and the path.",
-        "transport": {"type": "command", "command": ["wc", "-l", "--", "{file_path}"]},
-        "access_control": {"*": "permissioned_access"},
-        "agent_specific_guidance": {"coder": "Replace or remove this advice for one role."},
-        "timeout_s": 10,
-        "examples": [{"file_path": "README.md"}],
-    }
-    text = json.dumps(definition, ensure_ascii=False, indent=2) + "\n"
+    text = _STARTER.replace("NAME", json.dumps(name, ensure_ascii=False))
     _, mistakes = read_definition(text, f"{one_line(name, 80)}.json")
     if mistakes:
         raise UsageError("\n".join(f"{mistake.message}. {mistake.fix}" for mistake in mistakes))

@@ -57,18 +57,13 @@ def reach(definition: Definition, project: Path, *, seconds: float = 10.0) -> Re
     started = time.perf_counter()
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:
-        found = Reached(False, f"a secret is missing: {', '.join(_names(secrets))}", fix=secrets.remedy())
+        found = Reached(False, f"a secret is missing: {', '.join(secrets.missing)}", fix=secrets.remedy())
     else:
         found = _look(definition, project, seconds, secrets)
         if secrets.sources:
             from_where = ", ".join(f"{name} from {variable}" for name, variable in secrets.sources.items())
             found = replace(found, text=f"{found.text}; secret {from_where}")
     return replace(found, duration_ms=(time.perf_counter() - started) * 1000)
-
-
-def _names(secrets: Secrets) -> list[str]:
-    """Return the missing secrets by the names that the definition uses."""
-    return [variables.rpartition(" or ")[2] for variables in secrets.missing]
 
 
 def _look(definition: Definition, project: Path, seconds: float, secrets: Secrets) -> Reached:

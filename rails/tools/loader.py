@@ -23,6 +23,7 @@ from rails.core.text import counted
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
+from rails.json_schema.explain import place_in_words
 from rails.tools.definition_fields import ALIASES
 from rails.tools.definition_file import DefinitionReader
 from rails.tools.registry import (
@@ -143,11 +144,8 @@ def _locate(source: str, document: JsonDocument, reader: DefinitionReader) -> It
 
 
 def place_text(place: JsonPlace) -> str:
-    """Return ``("a", 0, "b")`` as ``a[0].b``."""
-    text = ""
-    for part in place:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
+    """Return ``("a", 0, "b")`` as ``a[0].b``, and the whole file as an empty text."""
+    return place_in_words(place) if place else ""
 
 
 def _files(path: Path) -> list[Path]:

@@ -117,7 +117,9 @@ def define_tools(
     for tool in tools:
         original = str(tool.get("name", ""))
         name = _name(server, original, used)
-        definition = _definition(name, original, tool, _Origin(transport, secret_names), imported.notes)
+        definition = _definition(name, original, tool, transport, imported.notes)
+        if secret_names:
+            definition["secrets"] = list(dict.fromkeys(secret_names))
         text = json.dumps(definition, ensure_ascii=False, indent=2) + "\n"
         _, mistakes = read_definition(text, f"{name}.json", roles=ROLES)
         if mistakes:
@@ -144,16 +146,8 @@ def _name(server: str, original: str, used: Collection[str]) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """Where a server's tools are run, and the secrets that this takes."""
-
-    transport: Mcp
-    secrets: Sequence[str]
-
-
 def _definition(
-    name: str, original: str, tool: Mapping[str, Json], origin: _Origin, notes: list[str]
+    name: str, original: str, tool: Mapping[str, Json], transport: Mcp, notes: list[str]
 ) -> dict[str, Json]:
     definition: dict[str, Json] = {"tool_name": name}
     if isinstance(tool.get("title"), str):
@@ -163,13 +157,11 @@ def _definition(
     definition["request_schema"] = _schema(tool.get("inputSchema"), name, notes, parameters=True)
     if isinstance(tool.get("outputSchema"), dict):
         definition["response_format"] = _schema(tool["outputSchema"], name, notes, parameters=False)
-    definition["transport"] = _transport(origin.transport, original)
+    definition["transport"] = _transport(transport, original)
     definition["access_control"] = {"*": "permissioned_access"}
     annotations = tool.get("annotations")
     if isinstance(annotations, dict):
         definition["annotations"] = {key: annotations[key] for key in _ANNOTATIONS if key in annotations}
-    if origin.secrets:
-        definition["secrets"] = list(dict.fromkeys(origin.secrets))
     return definition
 
 

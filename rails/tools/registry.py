@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
@@ -107,7 +107,8 @@ class Definition:
     ``request_schema`` is what a request's parameters must satisfy. ``access`` and ``guidance`` are keyed
     by role slug, with ``"*"`` for every other role. ``aliases`` maps a dotted path that models also use to
     the parameter it means, with ``[]`` for the items of a list. ``mistaken_names`` are names that are not
-    accepted and are answered with this tool's. ``text`` is the file as it was read.
+    accepted and are answered with this tool's. ``hidden_parameters`` are accepted, at any depth, and no model is told
+    of them before a refusal names them. ``text`` is the file as it was read.
     """
 
     tool_name: str
@@ -129,6 +130,7 @@ class Definition:
     always_asks: bool = False
     drops_unknown: bool = False
     mistaken_names: tuple[str, ...] = ()
+    hidden_parameters: tuple[str, ...] = ()
     trusted: bool = True
     annotations: Mapping[str, Json] = field(default_factory=dict)
 
@@ -156,10 +158,61 @@ class Definition:
         known = BUILTIN_TOOLS.get(self.transport.name) if isinstance(self.transport, Builtin) else None
         return known.like if known else ""
 
+    @property
+    def shown_schema(self) -> Mapping[str, Json]:
+        """The schema of the parameters as a model is told of them.
+
+        Hidden parameters are left out; so are the limits of a built-in's values, which only guard against abuse.
+        """
+        limits = _LIMITS if isinstance(self.transport, Builtin) else ()
+        return cast("dict[str, Json]", _shown(dict(self.request_schema), self.hidden_parameters, limits))
+
     def spec(self) -> ToolSpec:
         """Return the tool as a provider's native tools want it."""
-        schema = json.dumps(self.request_schema, ensure_ascii=False, separators=(",", ":"))
+        schema = json.dumps(self.shown_schema, ensure_ascii=False, separators=(",", ":"))
         return ToolSpec(self.tool_name, self.description, schema)
+
+    def signature(self) -> str:
+        """Return how the tool is called, in one line: ``edit_file(file_path, old_string, replace_all=false)``."""
+        return f"{self.tool_name}({_arguments(self.shown_schema)})"
+
+
+#: Keywords that bound a value's size.
+_LIMITS: Final = ("minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum")
+
+
+def _shown(schema: Json, hidden: Collection[str], limits: Collection[str]) -> Json:
+    if isinstance(schema, list):
+        return [_shown(item, hidden, limits) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    shown = {name: _shown(value, hidden, limits) for name, value in schema.items() if name not in limits}
+    properties = shown.get("properties")
+    if isinstance(properties, dict):
+        shown["properties"] = {name: value for name, value in properties.items() if name not in hidden}
+    return shown
+
+
+def _arguments(schema: Mapping[str, Json]) -> str:
+    """Return the parameters in one line. Left out may be what ends in ``?`` or has a value behind ``=``."""
+    properties, required = schema.get("properties"), schema.get("required")
+    listed = properties.items() if isinstance(properties, dict) else ()
+    needed = required if isinstance(required, list) else []
+    return ", ".join(_argument(name, inner, name in needed) for name, inner in listed)
+
+
+def _argument(name: str, schema: Json, needed: bool) -> str:
+    about = schema if isinstance(schema, dict) else {}
+    items, choices = about.get("items"), about.get("enum")
+    kind = ""
+    if isinstance(items, dict) and items.get("properties"):
+        kind = f": [{{{_arguments(items)}}}]"
+    elif isinstance(choices, list):
+        kind = ": " + "|".join(map(json.dumps, choices))
+    if needed:
+        return name + kind
+    default = about.get("default", False if about.get("type") == "boolean" else None)
+    return f"{name}?{kind}" if default is None else f"{name}={json.dumps(default)}"
 
 
 @lru_cache(1024)

@@ -62,7 +62,7 @@ def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tu
         parameters = {"create_only": True, **parameters}
     examined = examine(definition, parameters, nulls_are_absent=raw.dialect == "native")
     if examined.faults:
-        return tuple(_refusals(raw, examined.faults))
+        return tuple(_refusals(raw, examined.faults, definition.hidden_parameters))
     return ToolRequest(
         id=raw.id,
         tool_name=definition.tool_name,
@@ -159,7 +159,7 @@ def _properties(definition: Definition) -> Mapping[str, Json]:
     return properties if isinstance(properties, dict) else {}
 
 
-def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refusal]:
+def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...], hidden: tuple[str, ...]) -> Iterator[Refusal]:
     name = one_line(raw.tool_name, 80)
     for fault in found[:_TOLD]:
         message = (
@@ -167,6 +167,8 @@ def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refus
             "Please correct your JSON parameters."
         )
         hint = not_offered.reason_of_option(fault.place[-1] if fault.place else "") or fault.hint
+        for parameter in hidden:
+            hint = hint.replace(f", `{parameter}`", "")
         yield Refusal(
             "schema",
             message,

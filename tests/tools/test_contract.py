@@ -156,7 +156,7 @@ def test_feedback_has_the_wording_of_the_original(registry):
         "Error: Tool request for 'write_file' failed schema validation. Details: `content` is missing. "
         "Please correct your JSON parameters."
     )
-    assert refusal.hint.startswith("Add `content` (string: The complete new content")
+    assert refusal.hint.startswith("Add `content` (string: The whole file")
 
 
 def test_an_unknown_parameter_is_refused_with_the_nearest_known_one(registry):
@@ -370,16 +370,10 @@ def test_c6_08_no_more_than_fifty_edits_and_ten_thousand_characters_each(registr
     assert "`edits` has 51 items; at most 50 items allowed" in many.message
 
 
-@pytest.mark.parametrize(
-    "urls", [{"type": "array", "items": {"type": "string"}}, {"type": "array", "items": {"format": "uri"}}]
-)
-def test_c6_08_a_tool_that_takes_addresses_takes_ten_at_once_unless_it_says_another_bound(urls):
-    name = "urls" if "type" in urls["items"] else "pages"
+def test_c6_08_no_more_than_ten_addresses_at_once(registry):
     sent = [f"https://localhost/{number}" for number in range(11)]
-    (fault,) = examine(define(request_schema=properties(**{name: urls})), {name: sent}).faults
-    assert f"`{name}` has 11 items; at most 10 items allowed" in fault.detail
-    assert not examine(define(request_schema=properties(**{name: urls})), {name: sent[:10]}).faults
-    assert not examine(define(request_schema=properties(**{name: {**urls, "maxItems": 20}})), {name: sent}).faults
+    (many,) = ask(registry, "fetch_webpage", {"urls": sent})
+    assert "`urls` has 11 items; at most 10 items allowed" in many.message
 
 
 @pytest.mark.parametrize(

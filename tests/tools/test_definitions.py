@@ -8,10 +8,13 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError
 from rails.json_schema.validator import faults
 from rails.tools import loader
+from rails.tools.definition_file import parameter_paths
 from rails.tools.describe import describe, starter
 from rails.tools.loader import check_folder, load_definitions, read_definition
 from rails.tools.registry import Builtin, Command, Http, Mcp, role_slug
+from rails.tools.validate import examine
 
+SHIPPED = load_definitions([builtin_folder("mcp_definitions")])
 GOOD = {
     "tool_name": "count_lines",
     "description": "Count the lines of a file.",
@@ -258,3 +261,31 @@ def test_a_folder_with_a_definition_s_name_is_left_out_like_a_broken_file(tmp_pa
     assert set(loaded.definitions) == set(load_definitions([builtin_folder("mcp_definitions")]).definitions)
     [note] = loaded.notes
     assert "odd.json: the file cannot be read" in note
+
+
+def test_a_model_is_told_of_no_hidden_parameter_and_may_send_it():
+    edit = SHIPPED.get("edit_file")
+    assert edit.signature() == "edit_file(file_path, old_string, new_string, replace_all=false)"
+    assert "occurrence" not in edit.spec().schema
+    sent = {"file_path": "a.py", "old_string": "a", "new_string": "b", "occurrence": 2}
+    assert examine(edit, sent).faults == ()
+
+
+def test_a_signature_says_what_may_be_left_out_what_is_chosen_from_and_what_lists_hold():
+    assert SHIPPED.get("list_files").signature() == "list_files(path?, pattern?)"
+    assert SHIPPED.get("track_task").signature() == 'track_task(file_path, action: "add"|"close"|"reopen", task)'
+    edits = "{file_path, old_string, new_string, replace_all=false, ignore_case=false, use_regex=false, order?"
+    assert SHIPPED.get("multi_edit").signature() == f"multi_edit(edits: [{edits}, validate_after?}}])"
+
+
+def test_the_tools_of_a_coder_are_described_in_few_characters():
+    names = ("list_files", "search_files", "read_file", "edit_file", "write_file", "run_tests", "run_command")
+    specs = [SHIPPED.get(name).spec() for name in names]
+    sent = [{"name": one.name, "description": one.description, "parameters": json.loads(one.schema)} for one in specs]
+    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":"))) <= 3_600
+
+
+def test_what_the_shipped_definitions_hide_are_parameters():
+    for tool in SHIPPED.definitions.values():
+        known = {path.rpartition(".")[2] for path in parameter_paths(dict(tool.request_schema))}
+        assert known.issuperset(tool.hidden_parameters)
