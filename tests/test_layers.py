@@ -196,7 +196,7 @@ INSIDE = {
         {"diff_view"},
     ],
     "review": [
-        {"web", "tui"},
+        {"web"},
         {"html", "terminal", "session_list", "inbox", "export"},
         {"html_plan"},
         {"reports"},
@@ -305,7 +305,7 @@ def test_importing_the_package_takes_under_50_ms_of_the_processor():
     assert min(float(run_python(code)) for _ in range(3)) < 0.05
 
 
-HEAVY = ["anthropic", "git", "black", "rich", "jsonschema", "starlette", "uvicorn", "textual", "yaml", "pydantic"]
+HEAVY = ["anthropic", "git", "black", "rich", "jsonschema", "starlette", "uvicorn", "yaml", "pydantic"]
 
 
 def test_help_imports_nothing_heavy():

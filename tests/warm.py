@@ -23,7 +23,7 @@ import threading
 import time
 
 #: What few commands import, some of it for half a second.
-RARE = ("rails.__main__", "rails.batch", "rails.integrations", "rails.review.tui", "rails.testing")
+RARE = ("rails.__main__", "rails.batch", "rails.integrations", "rails.testing")
 _servers = {}
 
 

@@ -18,7 +18,7 @@ from rails.config.prices import PRICES_NAME, load_price_file
 from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
 from rails.core.text import counted, one_line
-from rails.review.reports.report_list import ReviewReport
+from rails.review.reports.grouped import ReviewReport
 
 RunJobs = Callable[[argparse.Namespace, JobStore, Sequence[JobSpec]], int]
 

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from rails.commands import common
 from rails.commands.options import add_description, add_project, from_one
 from rails.config.run_defaults import keep_days
@@ -15,8 +17,9 @@ from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.events.record import Record
 from rails.core.text import counted, one_line, printable
 from rails.edits.checkpoint_commits import is_fix_run
+from rails.log.event_codec import dumps
 from rails.log.index.index import Index
-from rails.log.reader import SessionSummary, damage_in_words, full, read_lenient, sessions, verify
+from rails.log.reader import LogRow, SessionSummary, Tail, damage_in_words, full, read_lenient, sessions, verify
 from rails.review.export.formats import FORMATS
 from rails.session.project import state_of
 
@@ -37,6 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", default="markdown", help="markdown, html, sarif, transcript, atif, recording or answers"
     )
+    parser.add_argument("--jsonl", action="store_true", help="with export: the records, one JSON object a line")
     words = "with --format answers: the folder for a file of each answer (default: answers)"
     parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
     words = "with delete: sessions whose last record is older (default: keep_days of your config.toml)"
@@ -57,6 +61,8 @@ def run(options: argparse.Namespace) -> int:
         return _delete(options, project)
     if options.action == "search":
         return _search(state, " ".join(options.words), options.limit)
+    if options.jsonl:
+        return _records(state, options.words)
     chosen = chosen_session(state, options.words[0] if options.words else "last")
     if options.action == "verify":
         report = verify(chosen.path)
@@ -65,6 +71,18 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "answers":
         return _answers(state, chosen, options.to)
     return _export(state, chosen, options.format)
+
+
+def _records(state: Path, named: Sequence[str]) -> int:
+    """Print the records of the named sessions, or of all, with large values put back in."""
+    chosen = [chosen_session(state, name) for name in named] or sessions(state)
+    for session in chosen:
+        for item in Tail(session.path).read():
+            if isinstance(item, LogRow):
+                print(dumps(msgspec.structs.asdict(full(item.record, state))))
+            else:
+                print(f"Not in the export: {one_line(str(item), 300)}", file=sys.stderr)
+    return EXIT_OK
 
 
 def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:

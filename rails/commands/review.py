@@ -1,10 +1,8 @@
-"""``ai-rails review``: the sessions, one of them turn by turn, two of them compared, or a report over all."""
+"""``ai-rails review``: the sessions, one of them turn by turn, or all of them counted."""
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +12,7 @@ from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project, port_number
 from rails.config.prices import PRICES_NAME
-from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError, UsageError
-from rails.core.extras import install_command
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
 from rails.log.reader import SessionSummary, verify
@@ -25,18 +22,13 @@ from rails.session.project import state_of
 
 if TYPE_CHECKING:
     from rails.render.blocks import Block
-    from rails.review.reports.report_list import ReviewReport
+    from rails.review.reports.grouped import ReviewReport
     from rails.review.session_list import SessionList
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
 #: How long the list waits for logs that the index has not taken in yet.
 _PATIENCE_S: Final = 3.0
-_REPORTS: Final = {
-    "models": "how each model and prompt did, with 95 %% intervals",
-    "rules": "which rules fired where, and what they cost",
-    "drift": "where repairing JSON changed a value",
-    "decisions": "who approved what, when, after how long",
-}
+_GROUPS: Final = ("model", "rule", "tool", "decision")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -46,13 +38,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--filter takes a search line: words of the task, role: model: path: rule: is:failed is:denied after: ….",
     )
     parser.add_argument("session", nargs="?", help="which session, or 'last'")
-    parser.add_argument("--compare", metavar="SESSION", help="what differed in this other session")
-    for name, words in _REPORTS.items():
-        parser.add_argument(f"--{name}", action="store_const", const=name, dest="report", help=words)
-    parser.add_argument("--by", choices=("session", "week"), default="session", help="columns of --rules")
+    parser.add_argument("--by", choices=_GROUPS, help="count the sessions by model, rule, tool or decision")
     parser.add_argument("--library", metavar="STORE", help="the sessions of a store of ai-rails batch instead")
     parser.add_argument("--filter", default="", metavar="LINE", help="only sessions that match this line")
-    parser.add_argument("--plain", action="store_true", help="plain text, also where Textual is installed")
     parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
     parser.add_argument(
         "--port", type=port_number, default=0, metavar="N", help="with --web: which port (default: a free one)"
@@ -80,41 +68,11 @@ def run(options: argparse.Namespace) -> int:
         report = verify(_summary(state, options.session).path)
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
-    if options.compare:
-        return _compare(options, state)
-    if options.report:
+    if options.by:
         return _report(options, state)
-    if _wants_app(options):
-        return _app(state, options.session and _summary(state, options.session).session_id)
     if not (options.session or options.html or options.markdown):
         return _list(options, state)
     return _one(options, state)
-
-
-def _wants_app(options: argparse.Namespace) -> bool:
-    """Whether the terminal app is what the user means; where it only lacks Textual, say how to get it."""
-    wanted = not (options.plain or options.json or options.markdown or options.html or options.filter)
-    if not wanted or os.environ.get("TERM") == "dumb" or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    if importlib.util.find_spec("textual"):
-        return True
-    print(f"For lists, diffs and keys in the terminal: {install_command('tui')}", file=sys.stderr)
-    return False
-
-
-def _app(state: Path, session_id: str | None) -> int:
-    """Open the application; without a key of the user it can only look."""
-    from rails.approval.pending import answer_key
-    from rails.core.app_dirs import config_folder
-    from rails.review.tui.app import ReviewApp
-
-    key, only_looks = None, ""
-    try:
-        key = answer_key(config_folder())
-    except LogError as error:
-        only_looks = str(error)
-    ReviewApp(_library(state), session_id, key=key, only_looks=only_looks).run()
-    return EXIT_OK
 
 
 def _library(state: Path) -> SessionList:
@@ -165,19 +123,13 @@ def _one(options: argparse.Namespace, state: Path) -> int:
     return EXIT_OK
 
 
-def _compare(options: argparse.Namespace, state: Path) -> int:
-    first, second = (_summary(state, name).session_id for name in (options.session, options.compare))
-    return show_report(options, _library(state).compare(first, second), "Two sessions compared")
-
-
 def _report(options: argparse.Namespace, state: Path) -> int:
     library = _library(state)
-    name = "weeks" if (options.report, options.by) == ("rules", "week") else options.report
     if options.session:
         chosen = _summary(state, options.session).session_id
-        return show_report(options, library.report_of(name, [chosen]), f"Session {chosen}")
+        return show_report(options, library.report_of(options.by, [chosen]), f"Session {chosen}")
     about = f"Sessions: {one_line(options.filter)}" if options.filter else "All sessions"
-    return show_report(options, library.report(name, options.filter), about)
+    return show_report(options, library.report(options.by, options.filter), about)
 
 
 def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -> int:

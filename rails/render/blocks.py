@@ -16,7 +16,7 @@ from rails.core.text import one_line, printable
 
 DiffStyle = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_remove", "finding", "cut"]
 Tone = Literal["", "good", "bad", "open", "dim"]
-CellStyle = Literal["", "good", "bad", "open", "dim", "head", "heat-0", "heat-1", "heat-2", "heat-3", "heat-4"]
+CellStyle = Literal["", "good", "bad", "open", "dim", "head"]
 
 #: Characters of one line of a file that are shown; the end of a longer line is shown too.
 LINE_CHARS: Final = 400
@@ -57,7 +57,7 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text and how it is meant; ``session``, ``turn`` and the turn's first ``record`` say where it leads.
+    """A text and how it is meant; ``session`` and ``record`` say where it leads.
 
     ``span`` is (low, value, high) between 0 and 1, which a page draws beside the text.
     """
@@ -65,7 +65,6 @@ class Cell:
     text: str
     style: CellStyle = ""
     session: str = ""
-    turn: int = 0
     record: int = 0
     span: tuple[float, float, float] | None = None
 

@@ -11,10 +11,7 @@ from rails.render.lines import styled
 from rails.render.terminal import wrap
 
 #: The styles of a terminal for those of a table.
-_INK: Final = {
-    **{"good": "good", "bad": "risk", "open": "finding", "dim": "dim", "head": "title"},
-    **{"heat-1": "dim", "heat-3": "finding", "heat-4": "risk"},
-}
+_INK: Final = {"good": "good", "bad": "risk", "open": "finding", "dim": "dim", "head": "title"}
 _CELL: Final = 60
 #: What a wide column is never narrowed below.
 _NARROW: Final = 20

@@ -24,10 +24,9 @@ from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Badge, Notes
 from rails.render.html_page.blocks import HtmlRenderer, badge, bullets
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.render.html_page.table import Link, nowhere, table_html, within
+from rails.render.html_page.table import Link, nowhere
 from rails.review.html_plan import plan_html
-from rails.review.reports.decisions import decisions, decisions_table
-from rails.review.reports.report_list import ReviewReport
+from rails.review.reports.grouped import ReviewReport
 from rails.review.reports.session import (
     ending_of,
     session_facts,
@@ -143,15 +142,9 @@ def _density(spans: Sequence[TurnSpan]) -> list[Html]:
 
 
 def why(view: SessionView) -> Html | None:
-    """Return what explains failures, what deserves a second look, a damaged log, and who decided what."""
+    """Return what explains failures, what deserves a second look, and a damaged log."""
     parts = [_attempts(view), *map(_warning, session_warnings(view))]
-    asked = decisions((view,))
-    if asked:
-        table = table_html(decisions_table(asked), within, "decisions")
-        parts.append(
-            el("details", el("summary", html_text(f"Who decided what ({len(asked)})")), table, class_="why folded")
-        )
-    return el("div", parts) if view.failures or view.attention or view.damage or asked else None
+    return el("div", parts) if view.failures or view.attention or view.damage else None
 
 
 def _warning(found: Notes) -> Html:

@@ -1,6 +1,6 @@
 """Where decisions from outside a run go: the open questions of running sessions, and the way of an answer to its run.
 
-The page and the terminal application share it. Questions are read from the logs, so whoever was started a moment
+Questions are read from the logs, so whoever was started a moment
 ago knows what waits, and two of them agree. An answer is left among the session's pending answers; the run takes it up,
 checks it again, and its log has the result. Nothing here decides.
 """

@@ -18,9 +18,8 @@ from rails.log.reader import LOG_NAME, damage_in_words, full, read_lenient, sess
 from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
 from rails.projections.session import session_view
-from rails.review.reports.compare import compare_sessions
+from rails.review.reports.grouped import GROUPS, REPORT_SESSIONS, ReviewReport, count_sessions
 from rails.review.reports.line_history import LineHistory, line_history
-from rails.review.reports.report_list import REPORT_SESSIONS, REPORTS, ReviewReport, comparison
 from rails.review.reports.sessions import chosen
 
 #: Records of all views that are kept, roughly: a view holds the texts of its session.
@@ -82,15 +81,9 @@ class SessionList:
 
     def report_of(self, name: str, names: Iterable[str]) -> ReviewReport:
         """Return a report over these sessions, which are in order. Raises UsageError."""
-        if name not in REPORTS:
-            raise UsageError(f"There is no report {one_line(name)!r}. There are: {', '.join(REPORTS)}.")
-        return REPORTS[name](self.views(list(names)), self.prices())
-
-    def compare(self, first: str, second: str) -> ReviewReport:
-        """Return two sessions compared. Raises UsageError."""
-        if first == second:
-            raise UsageError(f"{first} cannot be compared with itself. Name two sessions; ai-rails review lists them.")
-        return comparison(compare_sessions(self.view(first), self.view(second), self.prices()))
+        if name not in GROUPS:
+            raise UsageError(f"Sessions cannot be counted by {one_line(name)!r}, only by {', '.join(GROUPS)}.")
+        return count_sessions(name, self.views(list(names)), self.prices())
 
     def why(self, path: str, line: int, current_sha256: str | None = None) -> LineHistory:
         """Return where a line of a file comes from."""

@@ -26,11 +26,6 @@ def turn_lines(turn: TurnView, colour: bool = False, *, width: int = 100) -> lis
     return list(TextRenderer(colour, width).section(turn_section(turn, diff_lines=DIFF_LINES)))
 
 
-def frame_lines(view: SessionView, colour: bool = False, *, width: int = 100) -> list[str]:
-    """Return the lines about a session as a whole."""
-    return [*_head(view, colour, width), "", *_drawn(_result(view), colour, width)]
-
-
 def _head(view: SessionView, colour: bool, width: int) -> list[str]:
     title = TextRenderer(colour, width).line(f"Session {one_line(view.session_id)}", "title")
     return [title, *_drawn([session_facts(replace(view, session_id=""))], colour, width)]

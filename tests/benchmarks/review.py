@@ -8,13 +8,11 @@ Beyond 200,000 records only the page is measured: the rest takes a session whole
 the disk; how long that takes is in log.py.
 """
 
-import asyncio
 import http.client
 import importlib
 import json
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
@@ -210,66 +208,21 @@ def decision_figures(state, rounds=20):
     log.close()
 
 
-def terminal_figures(state, session_id):
-    """The terminal application: what its imports take, and its first frame beyond them."""
-    try:
-        import textual  # noqa: F401
-    except ImportError:
-        print("terminal application: not measured, Textual is not installed (pip install '.[tui]')")
-        return
-    code = "import time; t = time.perf_counter(); import rails.review.tui.app; print(time.perf_counter() - t)"
-    imports = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-                  for _ in range(5))  # fmt: skip
-    row("terminal: importing the application with Textual (best of 5)", imports * 1000)
-    plain = code.replace("rails.review.tui.app", "rails.review.session_list")
-    base = min(float(subprocess.run([sys.executable, "-c", plain], capture_output=True, text=True, check=True).stdout)
-               for _ in range(5))  # fmt: skip
-    row("terminal: of which without Textual", base * 1000)
-    asyncio.run(frames(state, session_id))
-
-
-async def frames(state, session_id):
-    from rails.review.session_list import SessionList
-    from rails.review.tui.app import ReviewApp
-
-    first, opened, keys = [], [], []
-    for _ in range(5):
-        app = ReviewApp(SessionList(state))
-        started = time.perf_counter()
-        async with app.run_test(size=(120, 40)) as pilot:
-            first.append((time.perf_counter() - started) * 1000)
-            started = time.perf_counter()
-            app.open_session(session_id)
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause()
-            opened.append((time.perf_counter() - started) * 1000)
-            rows = app.screen.rows
-            started = time.perf_counter()
-            for at in range(50):
-                rows.go(at * 7)
-                app.screen._compositor.render_strips()
-            keys.append((time.perf_counter() - started) * 1000 / 50)
-    row("terminal: first frame, beyond imports (best of 5)", min(first))
-    row("terminal: opening the session (best of 5)", min(opened))
-    row("terminal: moving to a turn and drawing it (best of 5)", min(keys))
-
-
 def report_figures(state):
     """Reports over 200 sessions of ordinary length."""
     path = ROOT / "tests" / "review" / "gallery.py"
     spec = importlib.util.spec_from_file_location("gallery", path)
     gallery = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(gallery)
-    from rails.review.reports.report_list import REPORTS
+    from rails.review.reports.grouped import GROUPS
     from rails.review.session_list import SessionList
 
     gallery.gallery(state, more=198)
     records = sum(card.records for card in SessionList(state).cards())
     library = SessionList(state)
-    for name in REPORTS:
+    for name in GROUPS:
         _, took = timed(lambda name=name: library.report(name))
         row(f"report {name} over 200 sessions, {records:,} records", took)
-    row("comparing two sessions", median(lambda: library.compare("20261118-091500-aa01", "20261119-101500-aa02")))
 
 
 def pages_alone(counts):
@@ -304,7 +257,6 @@ def main():
         page, took = timed(lambda: render_html(view))
         row(f"the HTML file ({len(page) / 1e6:.1f} MB)", took / 1000, "s")
         page_figures(state, log.session_id)
-        terminal_figures(state, log.session_id)
     with tempfile.TemporaryDirectory() as folder:
         report_figures(Path(folder) / ".rails")
 

@@ -1,9 +1,8 @@
-"""Pictures of the page, the application and the terminal, at three sizes in both themes, to be looked at.
+"""Pictures of the page and the terminal, at three sizes in both themes, to be looked at.
 
 python tests/benchmarks/screenshots.py FOLDER     needs Playwright and Chromium; nothing is compared
 """
 
-import asyncio
 import importlib
 import io
 import shutil
@@ -27,11 +26,10 @@ from rails.core.events.base import UnknownEvent  # noqa: E402
 from rails.core.paths import WorkspacePath  # noqa: E402
 from rails.core.verdict import CheckRun, Verdict  # noqa: E402
 from rails.log.writer import SessionLog  # noqa: E402
-from rails.review.session_list import SessionList  # noqa: E402
 from rails.review.web.server import ReviewServer  # noqa: E402
 
 KEY = b"k" * 32
-SIZES = ((1366, 768), (820, 1180), (390, 844))
+SIZES = ((1440, 900), (768, 1024), (390, 844))
 CELLS = ((140, 44), (100, 32), (60, 40))
 HARD = "20261118-091500-aa01"
 BEFORE = b"""import sys
@@ -75,7 +73,7 @@ def pages(state, folder, browser):
             "list": "#/",
             "session": f"#/s/{HARD}",
             "search": "#/q/json",
-            "report": "#/r/models",
+            "report": "#/r/model",
             "card": f"#/s/{log.session_id}",
         }
         for width, height in SIZES:
@@ -93,33 +91,11 @@ def pages(state, folder, browser):
 
 
 def drawn(browser, svg, path):
-    """Draw an SVG of Textual or Rich as a picture."""
+    """Draw an SVG of Rich as a picture."""
     page = browser.new_page()
     page.set_content(f"<body style='margin:0'>{svg}</body>")
     page.locator("svg").first.screenshot(path=path)
     page.close()
-
-
-def application(state, folder):
-    from rails.review.tui.app import ReviewApp
-
-    async def shots():
-        for size in CELLS:
-            for theme in ("textual-light", "textual-dark"):
-                app = ReviewApp(SessionList(state))
-                async with app.run_test(size=size) as pilot:
-                    app.theme = theme
-                    await pilot.pause()
-                    yield f"app-list-{size[0]}-{theme[8:]}", app.export_screenshot()
-                    app.open_session(HARD)
-                    await pilot.app.workers.wait_for_complete()
-                    await pilot.pause()
-                    yield f"app-session-{size[0]}-{theme[8:]}", app.export_screenshot()
-
-    async def gathered():
-        return [shot async for shot in shots()]
-
-    return asyncio.run(gathered())
 
 
 def terminal():
@@ -143,7 +119,7 @@ def main():
     with tempfile.TemporaryDirectory() as made:
         state = Path(made) / ".rails"
         gallery.gallery(state, more=24)
-        shots = [*application(state, folder), *terminal()]
+        shots = [*terminal()]
         with sync_playwright() as playwright:
             names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
             binary = next(filter(None, map(shutil.which, names)), None)

@@ -127,18 +127,15 @@ def test_a_lock_that_is_held_is_told(project, said, verb):
 
 #: What draws something, broken once, and the command that shows it.
 RENDERERS = [
-    ("rails.review.reports.sessions.sessions_table", "review --plain"),
-    ("rails.projections.session._turns", "review last --plain"),
-    ("rails.commands.review.render_session", "review last --plain"),
+    ("rails.review.reports.sessions.sessions_table", "review"),
+    ("rails.projections.session._turns", "review last"),
+    ("rails.commands.review.render_session", "review last"),
     ("rails.review.html.turn_sections", "review last --html out.html"),
     ("rails.review.html.render_html", "review last --html out.html"),
     ("rails.review.export.markdown.session_as_markdown", "review last --markdown"),
     ("rails.commands.review.session_as_json", "review last --json"),
-    ("rails.review.reports.report_list.models_table", "review --models"),
-    ("rails.review.reports.report_list.heat_table", "review --rules"),
-    ("rails.review.reports.report_list.drift_tables", "review --drift"),
-    ("rails.review.reports.report_list.decisions_table", "review --decisions"),
-    ("rails.render.markdown.block_lines", "review --decisions --markdown"),
+    ("rails.review.session_list.count_sessions", "review --by rule"),
+    ("rails.render.markdown.block_lines", "review --by decision --markdown"),
     ("rails.review.export.formats.answer_to_json", "log export last --format recording"),
     ("rails.review.export.atif._Walk.take", "log export last --format atif"),
 ]

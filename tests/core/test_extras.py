@@ -9,7 +9,7 @@ from rails.core.extras import install_command
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("extra", "package"), [("tui", "textual"), ("keyring", "keyring"), ("mcp", "mcp")])
+@pytest.mark.parametrize(("extra", "package"), [("keyring", "keyring"), ("mcp", "mcp")])
 def test_an_extra_is_named_by_its_packages(extra, package):
     assert install_command(extra).startswith(f"pip install '{package}")
 

@@ -4,18 +4,17 @@ import json
 import re
 import shutil
 import subprocess
-from itertools import pairwise
 
 import pytest
 
-from .normal import dumped, log_of, text_of, transcript, without_style
+from .normal import dumped, log_of, text_of, transcript
 from .running import HERE, files_of, filled, planted, play, rails, restored
 
 pytestmark = pytest.mark.usefixtures("shared_workers")
 SESSIONS = sorted(folder.name for folder in (HERE / "sessions").iterdir())
 LOGS = sorted(folder.name for folder in (HERE / "logs").iterdir())
 EXPORTS = ("markdown", "transcript", "atif", "recording", "sarif")
-REPORTS = ("models", "rules", "drift", "decisions")
+GROUPS = ("model", "rule", "tool", "decision")
 
 
 def places(tmp_path, project):
@@ -80,18 +79,11 @@ def test_an_older_log_is_reviewed_the_same(golden, tmp_path, name):
 
     golden(f"logs/{name}.review.txt", said("review", "last"))
     golden(f"logs/{name}.review.json", said("review", "last", "--json"))
-    plain = ["review", "--plain"], ["review", "last", "--verify"], ["log", "verify"]
-    reports = [["review", "last", f"--{report}"] for report in REPORTS]
+    plain = ["review"], ["review", "last", "--verify"], ["log", "verify"]
+    reports = [["review", "last", "--by", by] for by in GROUPS]
     golden(f"logs/{name}.reports.txt", "\n".join(said(*words) for words in (*plain, ["policy"], *reports)))
     for form in EXPORTS:
         golden(f"logs/{name}.export.{form}.txt", said("log", "export", "--format", form))
-    page = tmp_path / "page.html"
-    assert rails("review", "last", "--html", page, *where).code == 0
-    html = page.read_text("utf-8")
-    golden(f"logs/{name}.review.html", text_of(without_style(html), paths, live=False))
-    exported = rails("log", "export", "--format", "html", *where).out
-    same = "the page of review --html" if exported == html else text_of(without_style(exported), paths, live=False)
-    golden(f"logs/{name}.export.html.txt", f"{same}\n")
 
 
 @pytest.fixture
@@ -121,21 +113,11 @@ def test_all_older_logs_together_are_searched_and_counted_the_same(golden, tmp_p
 
     golden("logs/all.search.txt", said(*(["log", "search", *line.split()] for line in SEARCHES)))
     lists = [["review"], ["review", "--filter", "is:failed"], ["review", "--filter", "role:coder", "--json"]]
-    lists += [["review", f"--{report}"] for report in REPORTS] + [["review", "--rules", "--by", "week"]]
+    lists += [["review", "--by", by] for by in GROUPS]
     golden("logs/all.reports.txt", said(*lists))
-    golden("logs/all.reports.json", said(*(["review", f"--{report}", "--json"] for report in REPORTS)))
-    sessions = sorted(folder.name for folder in archive.glob(".rails/sessions/*"))
-    pairs = list(pairwise(sessions))
-    golden("logs/all.compare.txt", said(*(["review", one, "--compare", two] for one, two in pairs), ["policy"]))
-    golden("logs/all.compare.json", said(*(["review", one, "--compare", two, "--json"] for one, two in pairs[1:3])))
+    golden("logs/all.reports.json", said(*(["review", "--by", by, "--json"] for by in GROUPS)))
     wrong = ["review", "nowhere"], ["review", "2026"], ["log", "export", "--format", "odd"], ["log", "search"]
-    golden("logs/all.mistakes.txt", said(*wrong, ["review", "last", "--compare", "last"]))
-    pages = []
-    for words in (*([f"--{report}"] for report in REPORTS), [sessions[1], "--compare", sessions[2]]):
-        page = tmp_path / "page.html"
-        assert rails("review", *words, "--html", page, *where).code == 0
-        pages.append(without_style(page.read_text("utf-8")))
-    golden("logs/all.pages.html", text_of("\n\n".join(pages) + "\n", paths, live=False))
+    golden("logs/all.mistakes.txt", said(*wrong))
 
 
 def appended(project, name):
@@ -156,8 +138,6 @@ BACK = {
     "demo": [["undo"], ["undo"], ["undo"], ["redo"], ["undo", "--step", "1"], ["review", "last", "--verify"]],
     "denied_resumed": [["undo", "--step", "1"], ["undo", "--all"], ["redo"], ["undo", "nowhere"]],
     "handoffs": [["redo"], ["undo", "--all"], ["redo", "--step", "1"]],
-    "grants": [["undo"], ["undo", "--step", "1"], ["undo", "--all"], ["redo"]],
-    "correction": [["undo"], ["redo"]],
 }
 
 
@@ -165,10 +145,7 @@ BACK = {
 def test_steps_of_an_older_session_are_taken_back_the_same(golden, tmp_path, name):
     project = kept(name, tmp_path)
     paths = places(tmp_path, project)
-    if name == "grants":  # somebody worked on since
-        (project / "src/one.py").write_text('"""One."""\n\nONE = 11\n', "utf-8")
-        (project / "docs/notes.md").write_text("# Notes\n\nWhat is to do.\n\nMore.\n", "utf-8")
-    if name == "handoffs":  # and here on other lines, so that both stay
+    if name == "handoffs":  # somebody worked on since, on other lines, so that both stay
         greet = (project / "greet.py").read_text("utf-8")
         (project / "greet.py").write_text(greet.replace("Greetings.", "Greetings of all kinds."), "utf-8")
     steps = [(words, rails(*words, "--project", project)) for words in BACK[name]]
@@ -179,11 +156,9 @@ def test_steps_of_an_older_session_are_taken_back_the_same(golden, tmp_path, nam
 
 #: Where a log is cut off (before which record of a type, counted from 1) and what a person answers when it goes on.
 GOES_ON = {
-    "correction": [("", 0, ["a"])],
     "denied_resumed": [("SESSION_RESUMED", 1, ["a", "approve"]), ("HUMAN_DECISION", 1, ["a", "d not that", "d", ""])],
     "handoffs": [("SESSION_RESUMED", 1, ["g"])],
     "demo": [("", 0, [])],
-    "grants": [("", 0, [])],
 }
 
 

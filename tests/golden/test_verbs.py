@@ -124,13 +124,13 @@ def test_other_ways_to_show_a_run(golden, tmp_path, monkeypatch, name):
 def test_colours(golden, tmp_path, monkeypatch):
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "xterm-256color")
-    project = planted(HERE / "logs/correction/project", tmp_path / "greeter")
-    restored(HERE / "logs/correction/state", project)
+    project = planted(HERE / "logs/demo/project", tmp_path / "greeter")
+    restored(HERE / "logs/demo/state", project)
     where = ("--project", project)
     words = (
-        ["review", "last", "--plain", *where],
-        ["review", "--plain", *where],
-        ["review", "--rules", *where],
+        ["review", "last", *where],
+        ["review", *where],
+        ["review", "--by", "rule", *where],
         ["gate", *where],
         ["gate", FLOWS.parent / "app/clean.py.txt", "--project", FLOWS.parent],
         ["apply", HERE.parent / "cases/answers/chatty.md", "--dry-run", *where],

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from rails.core.events.record import event_of
 from rails.projections.corrections import correction_of
-from rails.projections.session import session_view
-from rails.render.table import table_as_text
-from rails.review.reports.repair_drift import difference, drift_report, drift_tables
+from rails.review.reports.turn import difference
 
 
 def seen(details):
@@ -84,38 +82,6 @@ def test_a_request_corrected_to_itself_never_changed(value):
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_anything_at_all_can_be_read(before, after):
     seen({"before": before, "after": after, "drift": [before, 3], "taken": "yes"})
-
-
-def test_the_report_counts_by_model_and_lists_every_changed_value(log):
-    asked = (
-        "CORRECTION",
-        {"id": "t1.1", "before": block(FLAT), "after": block({**FLAT, "content": "limit = 100\n"}), "taken": True},
-    )
-    syntax = ("CORRECTION", {"id": "t2.1", "before": block(FLAT), "after": block(WRAPPED), "taken": True})
-    not_taken = (
-        "CORRECTION",
-        {
-            "id": "t3.1",
-            "before": block(FLAT),
-            "after": block({**FLAT, "path": "b.py"}),
-            "taken": False,
-            "why": "it named the file b.py",
-        },
-    )
-    view = session_view(
-        log.records(
-            *(log.call(1), log.answer(), log.formulated(repairs=["trailing_comma"]), asked, log.valid()),
-            *(log.call(2), log.answer(), log.formulated("t2.1"), syntax, log.valid("t2.1", ["edits: text to array"])),
-            *(log.call(3), log.answer(), log.formulated("t3.1"), not_taken, log.invalid("t3.1")),
-        )
-    )
-    report = drift_report([view])
-    (row,) = report.models
-    assert (row.requests, row.repaired, row.converted, row.corrected, row.drifted, row.rejected) == (3, 1, 1, 2, 1, 1)
-    assert [(v.turn, v.place, v.taken) for v in report.values] == [(1, "content", True), (3, "path", False)]
-    text = "\n".join(table_as_text(table) for table in drift_tables(report))
-    assert '"limit = 10\\n"  "limit = 100\\n"' in text
-    assert "not taken: it named the file b.py" in text
 
 
 def test_long_values_are_shown_around_their_first_difference():

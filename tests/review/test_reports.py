@@ -1,75 +1,100 @@
-"""The heat-map of rules, the decisions, the list of sessions and its filter, and how tables fit a terminal."""
+"""Sessions counted in groups, the list of sessions and its filter, and how tables fit a terminal."""
 
 import msgspec
 import pytest
 
+from rails.config.prices import Prices, load_price_file
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.log.session_stats import SessionStats
 from rails.projections.session import session_view
+from rails.projections.share import Share
 from rails.render.blocks import Cell, Table, cells
 from rails.render.table import table_as_text
-from rails.review.reports.decisions import decisions, decisions_table
-from rails.review.reports.report_list import REPORTS
-from rails.review.reports.rules import heat_map, heat_table
+from rails.review.reports.grouped import GROUPS, count_sessions
 from rails.review.reports.sessions import chosen, sessions_table, states
 from rails.review.session_list import SessionList
 
 
-def test_rules_are_counted_by_session_and_by_week_with_what_they_cost(log):
+def rows(by, *views):
+    return count_sessions(by, views, Prices()).value
+
+
+def test_rules_are_counted_with_what_they_cost(log):
     first = session_view(log.demo())
-    later = replace(first, session_id="later", started="2026-11-30T10:00:00.000000Z")
-    heat = heat_map([first, later])
-    (row,) = heat.rules
-    assert (row.rule, row.tool, row.fired, row.sessions, row.turns, row.fixed, row.waived) == (
-        "F401",
-        "ruff",
-        2,
-        1 + 1,
-        2,
-        2,
-        0,
-    )
-    assert row.counts == {first.session_id: 1, "later": 1}
-    assert heat_map([first, later], "week").columns == ("2026-W47", "2026-W49")
+    (row,) = rows("rule", first, replace(first, session_id="later"))
+    assert [*row.values()] == ["F401", "ruff", 2, 2, 2, 0]
 
 
-def test_a_finding_that_was_approved_all_the_same_is_let_through(log):
+def test_a_finding_that_was_approved_all_the_same_is_counted(log):
     events = [log.call(1), log.answer(), log.gate("fail", [log.FINDING]), log.asked(), log.decided(), log.written()]
-    (row,) = heat_map([session_view(log.records(*events))]).rules
-    assert (row.waived, row.turns) == (1, 0)
+    (row,) = rows("rule", session_view(log.records(*events)))
+    assert (row["approved all the same"], row["failed turns"]) == (1, 0)
 
 
-def test_a_sheet_without_findings_says_so(log):
-    table = heat_table(heat_map([session_view(log.records(log.START))]))
-    assert table.rows == ()
-    assert "No rule has found anything new in 1 sessions." in table_as_text(table)
+def test_nothing_to_count_is_said(log):
+    report = count_sessions("rule", [session_view(log.records(log.START))], Prices())
+    assert report.value == []
+    assert "Nothing to count in 1 session." in table_as_text(report.blocks[0])
 
 
-def test_a_decision_tells_who_when_how_long_why_and_what_became_of_it(log):
+def test_decisions_are_counted_by_answer_and_person_with_what_was_regretted(log):
     view = session_view([*log.demo(), *log.records(("UNDO", {"step": 1}))])
-    denied, approved = decisions([view])
-    assert (denied.answer, denied.by, denied.seconds, denied.reason, denied.what) == (
-        "deny",
-        "human",
-        4.5,
-        "use argparse",
-        "edit_file app.py",
-    )
-    assert (approved.answer, approved.undone, approved.reflex, approved.lines) == ("approve", True, False, 2)
-    text = table_as_text(decisions_table((denied, approved)))
-    assert "approved; undone later" in text
-    assert "1 approved, 1 denied, 0 stopped, 0 without an answer." in text
-    assert "1 of 1 approvals were undone later." in text
+    approved, denied = rows("decision", view)
+    assert [*approved.values()] == ["approve", "human", 1, approved["median seconds"], 2, 1, 0]
+    assert (denied["decision"], denied["median seconds"], denied["undone later"]) == ("deny", 4.5, 0)
 
 
-def test_a_big_diff_approved_at_once_by_a_person_is_a_reflex(log):
+def test_a_big_diff_approved_at_once_by_a_person_is_hardly_read(log):
     asked, decided = log.asked(), log.decided()
     asked[1]["diff"] = "--- /dev/null\n+++ b/x.py\n@@ -0,0 +1,40 @@\n" + "\n".join(f"+line {n}" for n in range(40))
-    for by, expected in (("human", True), ("policy: rule 1", False)):
+    for by, expected in (("human", 1), ("policy: rule 1", 0)):
         decided[1].update(by=by, seconds=0.4)
-        (row,) = decisions([session_view(log.records(log.call(1), log.answer(), asked, decided))])
-        assert row.reflex is expected
+        (row,) = rows("decision", session_view(log.records(log.call(1), log.answer(), asked, decided)))
+        assert row["hardly read"] == expected
+
+
+def test_a_step_is_a_first_attempt_and_the_tries_after_it(log):
+    failing = [log.call(1), log.answer(), log.formulated("t1.1"), log.invalid("t1.1")]
+    again = [log.call(2), log.answer(), log.formulated("t2.1"), log.written()]
+    right = [log.call(3), log.answer(), log.formulated("t3.1"), log.written()]
+    (row,) = rows("model", session_view(log.records(*failing, *again, *right)))
+    assert (row["steps"], row["first try passed"], row["turns"]) == (2, 1, 3)
+
+
+def test_tools_are_counted_with_what_was_wrong_with_their_calls(log):
+    failing = [log.call(1), log.answer(), log.formulated("t1.1"), log.invalid("t1.1")]
+    again = [log.call(2), log.answer(), log.formulated("t2.1"), log.written()]
+    (row,) = rows("tool", session_view(log.records(*failing, *again)))
+    assert (row["requests"], row["invalid"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"),
+    [(0, 0, 0.0, 1.0), (10, 10, 0.722, 1.0), (0, 10, 0.0, 0.278), (81, 263, 0.255, 0.366)],
+)
+def test_the_interval_is_wilsons(hits, of, low, high):
+    assert Share(hits, of).interval == pytest.approx((low, high), abs=0.001)
+
+
+def test_tokens_cost_what_the_users_table_says(tmp_path, log):
+    file = tmp_path / "prices.toml"
+    file.write_text('as_of = "2026-11"\ncurrency = "USD"\n[models."recorded:demo"]\ninput = 3.0\noutput = 15\n')
+    (row,) = count_sessions(
+        "model", [session_view(log.records(log.call(1), log.answer()))], load_price_file(file)
+    ).value
+    assert row["cost"] == "0.0006 USD"
+    assert rows("model", session_view(log.records(log.call(1), log.answer())))[0]["cost"] == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["x = [", '[models.a]\ninput = "3"\noutput = 1', "[models.a]\ninput = 1", "models = 3"]
+)
+def test_prices_that_are_none_are_refused_by_name(tmp_path, text):
+    file = tmp_path / "prices.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=r"No cost can be worked out\. .*prices\.toml:"):
+        load_price_file(file)
 
 
 CARD = SessionStats(
@@ -169,10 +194,10 @@ def test_no_text_of_a_log_reaches_the_terminal_raw(log, evil):
         )
         for r in records
     ]
-    for report in REPORTS.values():
-        for table in report([session_view(bad)], SessionList(None).prices()).blocks:
-            text = table_as_text(table, colour=False)
-            assert all(char == "\n" or char.isprintable() for char in text), ascii(text)
+    for by in GROUPS:
+        (table,) = count_sessions(by, [session_view(bad)], Prices()).blocks
+        text = table_as_text(table, colour=False)
+        assert all(char == "\n" or char.isprintable() for char in text), ascii(text)
 
 
 def test_a_library_reads_again_only_what_has_grown(tmp_path, stories):
@@ -193,10 +218,10 @@ def test_a_library_reads_again_only_what_has_grown(tmp_path, stories):
 def test_every_report_goes_over_the_sessions_that_a_line_asks_for(tmp_path, stories):
     stories.gallery(tmp_path)
     library = SessionList(tmp_path)
-    for name in REPORTS:
+    for name in GROUPS:
         assert library.report(name).blocks[0].rows
-    assert len(library.report("decisions", "session:20261118-091500-aa01").blocks[0].rows) == 2
-    with pytest.raises(UsageError, match="no report"):
+    assert library.report("decision", "session:20261118-091500-aa01").value[0]["count"] == 1
+    with pytest.raises(UsageError, match="cannot be counted"):
         library.report("nothing")
     assert len(library.cards("is:unfinished")) == 2
     assert library.why("todo/cli.py", 4).origin is not None
@@ -205,4 +230,4 @@ def test_every_report_goes_over_the_sessions_that_a_line_asks_for(tmp_path, stor
 def test_a_project_without_sessions_has_empty_reports(tmp_path):
     library = SessionList(tmp_path / ".rails")
     assert library.cards() == ()
-    assert all(REPORTS[name]((), library.prices()).blocks for name in REPORTS)
+    assert all(library.report(by).blocks for by in GROUPS)

@@ -8,10 +8,10 @@ from rails.approval.decision import Decision
 from rails.approval.policy.file import read_policy
 from rails.approval.policy.policy import PolicyApprover
 from rails.approval.policy.rules import Policy
+from rails.config.prices import Prices
 from rails.log.reader import read_strict
 from rails.projections.session import session_view
-from rails.review.reports.decisions import decisions
-from rails.review.reports.models import model_report
+from rails.review.reports.grouped import count_sessions
 
 
 def request(tool, **parameters):
@@ -197,8 +197,8 @@ def test_a_dry_run_is_no_denial_anywhere(work):
     said, view = applied(work.project, WRITE, DryRunApprover())
     assert (said, view.outcome) == ("applied", "dry_run")
     assert not (work.project / "new.txt").exists()
-    assert decisions([view]) == ()
+    assert count_sessions("decision", [view], Prices()).value == []
     assert view.turns[-1].outcome == "dry_run"
     assert not view.turns[-1].failed
-    row = model_report([view]).rows[0]
-    assert (row.denied, row.passed, row.tries) == (0, 1, 1)
+    (row,) = count_sessions("model", [view], Prices()).value
+    assert (row["denied"], row["first try passed"], row["steps"]) == (0, 1, 1)

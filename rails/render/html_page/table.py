@@ -21,18 +21,12 @@ def nowhere(cell: Cell) -> None:
     del cell
 
 
-def within(cell: Cell) -> str | None:
-    """Link to a turn of the session that is on the same page."""
-    return f"#turn-{cell.turn}"
-
-
 def table_html(table: Table, link: Link, name: str) -> Html:
     """Return a table with its heading and its notes; it scrolls sideways by itself where there is no room."""
-    slots = {at for row in table.rows for at, cell in enumerate(row) if cell.style.startswith("heat")}
-    head = el("tr", [_head(column, at, table, slot=at in slots) for at, column in enumerate(table.columns)])
+    head = el("tr", [_head(column, at, table) for at, column in enumerate(table.columns)])
     body = [el("tr", [_cell(cell, at, table, link) for at, cell in enumerate(row)]) for row in table.rows]
     drawn = el("table", el("thead", head), el("tbody", body))
-    kind = "report heat" if slots else "report small" if len(table.columns) <= _SMALL else "report"
+    kind = "report small" if len(table.columns) <= _SMALL else "report"
     return el(
         "section",
         el("h2", html_text(one_line(table.title, 200)), id=name),
@@ -43,8 +37,8 @@ def table_html(table: Table, link: Link, name: str) -> Html:
     )
 
 
-def _head(column: str, at: int, table: Table, *, slot: bool) -> Html:
-    kind = "slot" if slot else "num" if at in table.numeric else None
+def _head(column: str, at: int, table: Table) -> Html:
+    kind = "num" if at in table.numeric else None
     return el("th", html_text(one_line(column, 60)), scope="col", class_=kind)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rails.core.events.changes import GateVerdict, ToolExecutionResult
+from rails.core.text import one_line
 from rails.core.verdict import Finding
 from rails.projections.common import (
     ApprovalView,
@@ -20,7 +21,6 @@ from rails.projections.common import (
 )
 from rails.render import blocks
 from rails.render.diffs import DIFF_LINES, read_diff
-from rails.review.reports.repair_drift import difference
 
 OUTCOMES: Final[Mapping[TurnOutcome, blocks.Badge]] = {
     "applied": blocks.Badge("✓", "good", "Applied"),
@@ -97,6 +97,16 @@ def _call(request: RequestView) -> blocks.CallBlock:
 def _correction(correction: CorrectionView) -> blocks.ValueChanges:
     changes = tuple((change.place, *difference(change.old, change.new)) for change in correction.changes)
     return blocks.ValueChanges(correction.taken, correction.why, changes)
+
+
+def difference(old: str | None, new: str | None, width: int = 60) -> tuple[str, str]:
+    """Return the parts of two values around the first place where they differ, each on one printable line."""
+    if old is None or new is None:
+        return tuple("(none)" if value is None else one_line(value, width) for value in (old, new))  # type: ignore[return-value]
+    at = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    start = 0 if max(len(old), len(new)) <= width else max(0, at - width // 3)
+    dots = "…" if start else ""
+    return f"{dots}{one_line(old[start:], width)}", f"{dots}{one_line(new[start:], width)}"
 
 
 def _gate(gate: GateVerdict, diff_lines: int, *, drawn: bool) -> Iterator[blocks.Block]:

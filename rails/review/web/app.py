@@ -90,7 +90,6 @@ class ReviewPage:
             Route(
                 "/api/report/{name}", lambda asked: _json(self._reports.report(asked.path_params["name"], _q(asked)))
             ),
-            Route("/api/compare", lambda asked: _json(self._reports.compare(_q(asked, "a"), _q(asked, "b")))),
             Route("/api/why", lambda asked: _json(self._reports.why(_q(asked, "at")))),
             Route("/api/list", lambda asked: _json(self._reports.list(_q(asked)))),
             Route("/api/failure/{session}", self._failure),

@@ -1,7 +1,6 @@
-"""What the page shows besides sessions and hits: reports, comparisons, histories of lines, filtered lists.
+"""What the page shows besides sessions and hits: reports, histories of lines, filtered lists.
 
     GET /api/report/NAME?q=LINE   a report over the sessions that LINE asks for
-    GET /api/compare?a=ID&b=ID    two sessions
     GET /api/why?at=FILE:LINE     where a line comes from
     GET /api/list?q=LINE          the sessions that LINE asks for
     GET /api/failure/ID?from=N&by=1   the next (-1: the previous) record in which something failed
@@ -26,15 +25,14 @@ from rails.log.session_stats import SessionStats
 from rails.render.blocks import Cell
 from rails.render.html_page.markup import Html, el, html_text, join
 from rails.review.html import report_html
+from rails.review.reports.grouped import GROUPS
 from rails.review.reports.line_history import line_history_as_text
-from rails.review.reports.report_list import REPORTS
 from rails.review.session_list import SessionList
 from rails.review.web.pages import still_reading
 from rails.review.web.search import SESSION_CHIPS, chips
 
 _LISTED: Final = 200
 _PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")
-_TABS: Final = {"models": "Models", "rules": "Rules", "weeks": "By week", "drift": "Drift", "decisions": "Decisions"}
 
 
 class Reports:
@@ -57,12 +55,6 @@ class Reports:
             report_html(report, link),
         )
         return {"title": report.title, "html": html}
-
-    def compare(self, first: str, second: str) -> dict[str, Json]:
-        """Return two sessions side by side."""
-        found = self._library.compare(first, second)
-        heading = el("h1", html_text("Two sessions compared"))
-        return {"title": "Comparison", "html": join(heading, report_html(found, link))}
 
     def why(self, place: str) -> dict[str, Json]:
         """Return the history of the line at ``place``, FILE:LINE."""
@@ -113,9 +105,8 @@ def link(cell: Cell) -> str | None:
 
 def _tabs(current: str) -> Html:
     items = [
-        el("li", el("a", html_text(words), href=f"#/r/{name}", aria_current="page" if name == current else None))
-        for name, words in _TABS.items()
-        if name in REPORTS
+        el("li", el("a", html_text(f"By {name}"), href=f"#/r/{name}", aria_current="page" if name == current else None))
+        for name in GROUPS
     ]
     return el("nav", el("ul", items, class_="tabs"), aria_label="Reports")
 

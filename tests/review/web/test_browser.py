@@ -211,7 +211,7 @@ def test_axe_finds_nothing_serious(chromium, served, state, log, runs, scheme):
         tool("write_file", file_path="a.py", content="a = 1\n"), tool("write_file", file_path="b.py", content="b")
     )
     page.goto(served.server.url_for("decide"))
-    addresses = (f"s/{run.id}", "", f"s/{writer.session_id}", "q/argparse", "r/models", "r/rules", "f/is%3Adone", "y/")
+    addresses = (f"s/{run.id}", "", f"s/{writer.session_id}", "q/argparse", "r/model", "r/rule", "f/is%3Adone", "y/")
     found = []
     for address in addresses:
         page.evaluate(f"location.hash = '#/{address}'")

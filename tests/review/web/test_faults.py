@@ -21,7 +21,7 @@ BROKEN = [
     ("rails.review.web.card.asked_html", "/api/session/ID/question"),
     ("rails.review.inbox.Inbox.rule_words", "/api/session/ID/question/0/rule"),
     ("rails.review.inbox.Inbox.hears", "/api/session/ID/hears"),
-    ("rails.review.web.reports.Reports.report", "/api/report/models"),
+    ("rails.review.web.reports.Reports.report", "/api/report/model"),
     ("rails.review.web.reports.Reports.list", "/api/list?q=a"),
 ]
 MAKES = [RuntimeError, MemoryError, RecursionError, SystemExit]

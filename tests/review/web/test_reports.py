@@ -1,4 +1,4 @@
-"""Reports, comparisons, histories of lines and filtered lists: by HTTP, and by keys in a real Chromium."""
+"""Reports, histories of lines and filtered lists: by HTTP, and by keys in a real Chromium."""
 
 from urllib.parse import quote
 
@@ -19,26 +19,17 @@ def told(state, stories):
 
 def test_every_report_has_its_tables_and_tabs(told, served):
     for name, words in (
-        ("models", "95 % interval"),
-        ("rules", "heat-"),
-        ("weeks", "by week"),
-        ("drift", "limit = 100"),
-        ("decisions", "Add a test for --json"),
+        ("model", "95 % interval"),
+        ("rule", "F821"),
+        ("tool", "edit_file"),
+        ("decision", "median seconds"),
     ):
         html = served.json(f"/api/report/{name}")["html"]
         assert words in html, name
         assert f'href="#/r/{name}" aria-current="page"' in html
-    assert served.json("/api/report/decisions?q=" + quote(f"session:{EASY}"))["html"].count("<tr>") == 2
+    assert served.json("/api/report/decision?q=" + quote(f"session:{EASY}"))["html"].count("<tr>") == 2
     assert served.ask("/api/report/nothing")[0] == 400
-    assert served.ask("/api/report/models?q=is:happy")[0] == 400
-
-
-def test_links_lead_to_the_record_of_the_turn(told, served):
-    html = served.json(f"/api/compare?a={HARD}&b={EASY}")["html"]
-    assert f'href="#/s/{HARD}/3"' in html
-    assert "The first turn is the same" in html
-    for wrong in (f"a={HARD}&b={HARD}", f"a={HARD}&b=nobody", "a=&b=", "a=..%2F..%2Fetc&b=x"):
-        assert served.ask(f"/api/compare?{wrong}")[0] == 400, wrong
+    assert served.ask("/api/report/model?q=is:happy")[0] == 400
 
 
 def test_why_a_line_is_so_and_what_is_no_place(told, served):
@@ -89,7 +80,7 @@ def test_the_next_failure_is_found_in_both_directions(told, served):
 
 
 def test_reports_need_the_token_like_everything_else(told, served):
-    for path in ("/api/report/models", "/api/why?at=x:1", f"/api/compare?a={HARD}&b={EASY}", "/api/list"):
+    for path in ("/api/report/model", "/api/why?at=x:1", "/api/list"):
         assert served.ask(path, token=False)[0] == 401, path
     assert served.ask("/reports.js", token=False)[0] == 200
 
@@ -101,8 +92,8 @@ def test_hostile_text_in_reports_is_escaped(state, served, stories):
     story.ask(evil).decided("deny", evil)
     story.end("gave_up", evil)
     stories.easy(state, EASY)
-    paths = [f"/api/report/{name}" for name in ("models", "rules", "weeks", "drift", "decisions")]
-    for path in (*paths, f"/api/compare?a={HARD}&b={EASY}", "/api/list", f"/api/list?q={quote('text:<script>')}"):
+    paths = [f"/api/report/{name}" for name in ("model", "rule", "tool", "decision")]
+    for path in (*paths, "/api/list", f"/api/list?q={quote('text:<script>')}"):
         html = served.json(path)["html"]
         assert "<script" not in html, path
         assert "<img" not in html, path
@@ -119,30 +110,15 @@ def page(page):
 @pytest.mark.xdist_group("browser")
 @pytest.mark.timeout(300)
 class TestInChromium:
-    """The keys are the terminal application's."""
+    """What the keys lead to."""
 
-    def test_two_sessions_are_marked_and_compared_by_keys(self, page, served, told):
-        page.goto(served.server.url)
-        page.wait_for_selector(".card")
-        page.keyboard.press("j")
-        page.keyboard.press("x")
-        assert page.locator(".card.marked").count() == 1
-        page.keyboard.press("j")
-        page.keyboard.press("x")
-        page.wait_for_selector("h1:has-text('compared')")
-        assert "only in B" in page.locator("#page").inner_text()
-        page.locator("#page a[href^='#/s/']").first.click()
-        page.wait_for_selector("section.turn.current")
-
-    def test_reports_are_a_key_away_and_the_heat_map_leads_to_its_session(self, page, served, told):
+    def test_reports_are_a_key_away(self, page, served, told):
         page.goto(served.server.url)
         page.wait_for_selector(".card")
         page.keyboard.press("r")
-        page.wait_for_selector(".report svg.span")
-        page.locator(".tabs a", has_text="Rules").click()
-        page.wait_for_selector(".heat td a")
-        page.locator(".heat td a").first.click()
-        page.wait_for_selector("section.turn")
+        page.wait_for_selector(".report table")
+        page.locator(".tabs a", has_text="rule").click()
+        page.wait_for_selector(".report td:has-text('ruff')")
 
     def test_why_and_filter_are_typed(self, page, served, told):
         page.goto(served.server.url)
@@ -183,7 +159,7 @@ class TestInChromium:
         page.wait_for_selector(".card")
         page.keyboard.press("?")
         shown = page.locator("#help").inner_text()
-        for words in ("next, previous failure", "reports: models", "mark a session", "why is this line so"):
+        for words in ("next, previous failure", "counted by model", "why is this line so"):
             assert words in shown
 
     @pytest.mark.parametrize("width", [320, 1280])
@@ -191,8 +167,8 @@ class TestInChromium:
         page.set_viewport_size({"width": width, "height": 700})
         page.goto(served.server.url)
         page.wait_for_selector(".card")
-        places = [f"#/r/{name}" for name in ("models", "rules", "drift", "decisions")]
-        for place in (*places, f"#/c/{HARD}/{EASY}", "#/y/todo%2Fcli.py%3A4", "#/f/is%3Adone"):
+        places = [f"#/r/{name}" for name in ("model", "rule", "tool", "decision")]
+        for place in (*places, "#/y/todo%2Fcli.py%3A4", "#/f/is%3Adone"):
             page.evaluate(f"location.hash = {place!r}")
             sync_api.expect(page.locator("#page .report, #page .why, #page .ask").first).to_be_visible()
             sync_api.expect(page.locator("#status")).to_have_text("")

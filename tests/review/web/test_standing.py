@@ -71,10 +71,10 @@ def test_sums_of_a_log_that_is_still_being_read_say_so(served, priced, state, lo
         part = priced.json(address)
         assert part["meter"].endswith("USD (so far: the log is still being read)")
         assert "<dt>Cost</dt><dd><p>0.0045 USD (so far" in part["head"]
-        for page in ("/api/list?q=role:coder", "/api/report/models?q=is:unfinished", "/api/sessions"):
+        for page in ("/api/list?q=role:coder", "/api/report/model?q=is:unfinished", "/api/sessions"):
             assert "still being read" in priced.ask(page)[2].decode(), page
     assert "so far" not in priced.json(address)["meter"]
-    assert "still being read" not in priced.ask("/api/report/models")[2].decode()
+    assert "still being read" not in priced.ask("/api/report/model")[2].decode()
     writer.close()
 
 

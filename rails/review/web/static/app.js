@@ -56,7 +56,7 @@ async function get(path, signal) {
 }
 
 function place(kind) {
-  const at = { "": "#/", f: "#/", s: "#/", r: "#/r/models", c: "#/r/models", y: "#/y/" }[kind ?? ""];
+  const at = { "": "#/", f: "#/", s: "#/", r: "#/r/model", y: "#/y/" }[kind ?? ""];
   for (const link of document.querySelectorAll(".places a")) {
     if (link.getAttribute("href") === at) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

@@ -1,11 +1,9 @@
-// Reports, comparisons, stories of lines and filtered lists: addresses and keys. The markup comes from the server.
+// Reports, stories of lines and filtered lists: addresses and keys. The markup comes from the server.
 
-let marked = "";
 let focused = ""; // the view whose line is to have the focus once it is there
 
 const paths = {
-  r: ([name, line]) => `/api/report/${encodeURIComponent(name || "models")}?q=${encodeURIComponent(line ?? "")}`,
-  c: ([a, b]) => `/api/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`,
+  r: ([name, line]) => `/api/report/${encodeURIComponent(name || "model")}?q=${encodeURIComponent(line ?? "")}`,
   y: ([place]) => `/api/why?at=${encodeURIComponent(place ?? "")}`,
   f: ([line]) => `/api/list?q=${encodeURIComponent(line ?? "")}`,
 };
@@ -26,10 +24,9 @@ export async function show(kind, rest, signal, { get, put, page, say }) {
 
 // Keys that lead to these views.
 export const keys = {
-  r: () => { location.hash = "#/r/models"; },
+  r: () => { location.hash = "#/r/model"; },
   y: () => ask("y"),
   i: () => ask("f"),
-  x: mark,
 };
 
 function ask(target) {
@@ -37,20 +34,6 @@ function ask(target) {
   if (form) return form.elements.line.focus();
   focused = target;
   location.hash = `#/${target}/`;
-}
-
-function mark() {
-  const card = document.querySelector("#page .card.current");
-  const id = card?.getAttribute("href").split("/")[2];
-  if (!id) return;
-  if (marked && marked !== id) {
-    location.hash = `#/c/${marked}/${id}`;
-    marked = "";
-    return;
-  }
-  marked = marked === id ? "" : id;
-  card.classList.toggle("marked", marked === id);
-  document.getElementById("status").textContent = marked ? "This session is marked; press x on another one to compare the two." : "No session is marked.";
 }
 
 document.addEventListener("submit", (event) => {
