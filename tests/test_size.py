@@ -60,7 +60,9 @@ def measured(path: Path) -> tuple[int, int]:
     docstrings = [node.body[0] for node in nodes if isinstance(node, DOCUMENTED) and ast.get_docstring(node)]
     ignored = {id(part) for docstring in docstrings for part in ast.walk(docstring)}
     kept = [node for node in nodes if id(node) not in ignored]
-    lines = {line for node in kept if hasattr(node, "lineno") for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = {
+        line for node in kept if hasattr(node, "lineno") for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
     return len(kept), len(lines)
 
 

@@ -1,9 +1,8 @@
 """Search by regular expression or without regard to case, in bounded time.
 
-A regular expression means what it means to Python with ``re.MULTILINE``, in linear time: no pattern, however
-hostile, can hold the session. What cannot be had in linear time, look-around and back-references above all, is
-refused by name (:mod:`rails.data_formats.regex`). The replacement knows ``$1`` to ``$99``, ``$&`` (the whole match)
-and ``$$`` (a dollar); everything else in it is literal. Without a regular expression the replacement is literal.
+A regular expression is of RE2's dialect, in which ``^`` and ``$`` are those of lines, in linear time: no pattern,
+however hostile, can hold the session. Look-around and back-references are refused (:mod:`rails.data_formats.regex`). The replacement knows ``$1`` to
+``$99``, ``$&`` (the whole match) and ``$$`` (a dollar); everything else in it is literal. Without a regular expression the replacement is literal.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def test_a_search_never_shows_secrets_or_state(registry, project):
 def test_a_wrong_pattern_is_explained(registry, project):
     result = use(registry, project, "search_files", pattern="main(")
     assert not result.ok
-    assert "not closed" in result.text
+    assert "missing )" in result.text
 
 
 def test_an_edit_tool_is_not_run_here(registry, project):
