@@ -312,7 +312,8 @@ class AnswerParser:
             kept.append(text[pos:start])
             pos = end
             self._complete(found, late)
-        self._prose = [*kept, text[pos:]]
+        if pos:
+            self._prose, self._places = [*kept, text[pos:]], {}
 
     def _suspect(self, text: str) -> None:
         """Look for the rest of a doubtful block in what seems to be prose or another block."""

@@ -29,7 +29,7 @@ from rails.parsing.blocks import FENCE, BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.call_formats.provider_json import provider_calls
-from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
+from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas, own_names
 from rails.parsing.scanner import Scanner
 from rails.parsing.unread_calls import find_unread_calls, without_blocks
 
@@ -100,7 +100,7 @@ def second_look(
     """
     known = [*(_beside(text, proposed_to, read) if read else find_proposals(text, proposed_to))]
     yield from known
-    for call in find_unread_calls(text, tools, ignored, read):
+    for call in find_unread_calls(text, tools, ignored, read, proposed_to):
         if not any(one.start < call.end and call.start < one.end for one in known):
             yield call
 
@@ -156,7 +156,7 @@ def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> R
         return Refusal("patch", message, outcome.hint, block.start, block.end)
     if outcome.tool not in tools:
         message = f"Line {line}, {block.form}: there is no tool {outcome.tool!r} here, which it needs."
-        hint = f"There are: {', '.join(sorted(tools)[:20]) or 'none'}."
+        hint = f"Your tools: {own_names(tools, outcome.tool)}."
         return Refusal("patch", message, hint, block.start, block.end)
     form = BEGIN if block.form == "provider JSON" and BEGIN in block.raw else block.form
     told = form, block.start, block.end, (), block.raw, outcome.below

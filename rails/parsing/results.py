@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from rails.core.dataclass import NamedTuple, dataclass, field
 from rails.core.errors import Refusal
+from rails.core.likeness import likeness
 from rails.core.tool_request import Json, RawRequest
 
 #: Tool name (or alias) to the JSON Schema of its parameters. Every name a model may use is a key.
 ToolSchemas: TypeAlias = Mapping[str, Mapping[str, Json]]
+
+
+_NAMED: Final = 20
+
+
+def own_names(tools: ToolSchemas, wanted: str) -> str:
+    """Return the names of tools in words, without their aliases, those most like ``wanted`` first."""
+    first: dict[int, str] = {}
+    for name, schema in tools.items():
+        first.setdefault(id(schema), name)
+    names = sorted(first.values(), key=lambda name: (-likeness(name, wanted), name))
+    return ", ".join(names[:_NAMED]) or "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,6 @@ _JSON = {
     "upper case keys": {"Tool": "write_file", "Arguments": _ARGUMENTS},
     "action_input": {"action": "write_file", "action_input": _ARGUMENTS},
     "tool_name, flat": {"tool_name": "write_file", **_ARGUMENTS},
-    "unknown tool, flat": {"tool_name": "add_package", "package": "left-pad"},
     "unknown tool with arguments": {"name": "add_package", "arguments": {"package": "left-pad"}},
     "another spelling": {"name": "writeFile", "arguments": _ARGUMENTS},
     "list under tool_calls": {"tool_calls": [{"name": "write_file", "arguments": _ARGUMENTS}]},
@@ -267,10 +266,7 @@ _JSON = {
     "tool_uses": {"tool_uses": [{"recipient_name": "functions.write_file", "parameters": _ARGUMENTS}]},
     "under any key": {"next": {"tool": "write_file", "args": _ARGUMENTS}},
     "unknown tool, Llama": {"name": "add_package", "parameters": {"package": "left-pad"}},
-    "unknown tool, asking": {"tool": "search", "query": "left-pad"},
-    "unknown tool, nothing else": {"tool": "list_packages"},
     "arguments as a list": {"name": "write_file", "args": ["a.py", "x"]},
-    "only the name": {"tool_name": "write_file"},
     "a whole response": {"choices": [{"message": {"tool_calls": [{"name": "write_file", "arguments": _ARGUMENTS}]}}]},
 }
 _OPENED = pair("invoke", ' name="write_file"')[0] + '<parameter name="path">a.py'
@@ -298,7 +294,6 @@ WANTED = {
     "ReAct": 'Thought: write it\nAction: write_file\nAction Input: {"path": "a.py"}\n',
     "ReAct, bold": '**Action:** write_file\n**Action Input:** {"path": "a.py"}\n',
     "Phi": f"<|tool_call|>[{json.dumps(_JSON['name, arguments'])}]<|/tool_call|>\n",
-    "unknown element": "<add_package>\n<package>left-pad</package>\n</add_package>\n",
     "element of another spelling": "<WriteFile>\n<path>a.py</path>\n<content>x</content>\n</WriteFile>\n",
     "fence with a path": f"{F}python src/app.py\nx = 1\n{F}\n",
     "fence with a path and a colon": f"{F}python:src/app.py\nx = 1\n{F}\n",
@@ -323,24 +318,14 @@ WANTED = {
     "Qwen-Agent": '✿FUNCTION✿: write_file\n✿ARGS✿: {"path": "a.py"}\n',
     "GLM, a name and JSON": 'write_file\n{"path": "a.py", "content": "x"}\n',
     "Kimi, tokens stripped": 'functions.write_file:0{"path": "a.py"}\n',
-    "DeepSeek, tokens stripped": f"functionwrite_file\n{F}json\n{json.dumps(_ARGUMENTS)}\n{F}\n",
     "Mistral, the mark stripped": 'write_file[ARGS]{"path": "a.py"}\n',
     "Mistral, behind text": f"OK [TOOL_CALLS] {json.dumps(_JSON['list'])}\n",
     "Llama, function/": '<function/write_file>{"path": "a.py"}</function>\n',
     "Gemini, an assignment": f'{F}tool_code\nresult = write_file(path="a.py")\nprint(result)\n{F}\n',
-    "Gemini, an unknown tool": f'{F}tool_code\nprint(default_api.add_package(name="x"))\n{F}\n',
     "Gemini, call:": "<ctrl42>call:default_api:write_file{path:a.py}\n",
     "invoke in a fence": f"{F}xml\n{_OPENED}</parameter>\n</invoke>\n{F}\n",
-    "unknown element with attributes": '<add_package name="left-pad" />\n',
-    "unknown element with text": "<execute_sql>SELECT 1</execute_sql>\n",
-    "bash": "<bash>\nnpm install left-pad\n</bash>\n",
-    "Cline": "<write_to_file>\n<path>a.py</path>\n<content>\nx = 1\n</content>\n</write_to_file>\n",
-    "Lovable": '<lov-write file_path="a.py">\nx = 1\n</lov-write>\n',
-    "Bolt": '<boltArtifact id="a">\n<boltAction type="file" filePath="a.py">\nx\n</boltAction>\n</boltArtifact>\n',
-    "element with text": "<write_file>a.py</write_file>\n",
     "call with a name": '<call name="write_file">{"path": "a.py"}</call>\n',
     "tool without a name": "<tool>\n<name>write_file</name>\n<parameters>{}</parameters>\n</tool>\n",
-    "file with a path": '<file path="a.py">\nx = 1\n</file>\n',
     "only in a thought": f"<think>\n{REAL}</think>\n",
 }
 #: Answers that ask for nothing.
@@ -395,7 +380,7 @@ def rows() -> Iterator[dict[str, Any]]:
         for before in ("", "I will write it now.\n\n"):
             yield _row("wanted", form, before + call, [], told=True)
     for form, value in _JSON.items():
-        for fence in ("json", "", "tool_call"):
+        for fence in ("json",) if form.startswith("unknown tool") else ("json", "", "tool_call"):
             yield _row("wanted", form, f"{F}{fence}\n{json.dumps(value, indent=1)}\n{F}\n", [], told=True)
         yield _row("wanted", form, f"Now:\n{json.dumps(value)}\n", [], told=True)
     yield from _indented()
@@ -547,12 +532,12 @@ def verdict(row: dict[str, Any], size: int = 0) -> str:
     for start in range(0, len(text), size or len(text)):
         reader.feed(text[start : start + (size or len(text))])
     found = reader.flush("end_turn")
-    names = [request.tool_name for request in found.requests]
+    names = [request.tool_name for request in found.requests if request.tool_name in TOOLS]
     if any(request.parameters.get("path") == EVIL["path"] for request in found.requests):
         return "QUOTED RUN"
     if row["form"] == "wanted" and names == ["write_file"] and not found.refusals:
-        return "ok"  # a file in a fence with its name, or a provider's own JSON: taken, and shown to a human
-    if row["told"] is True and not found.refusals:
+        return "ok"  # in a provider's own form, or a file in a fence with its name
+    if row["told"] is True and not found.refusals and len(names) == len(found.requests):
         return "WANTED SILENT"
     if row["told"] is False and found.refusals:
         return "data refused"

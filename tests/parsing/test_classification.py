@@ -206,8 +206,8 @@ def test_s0_explanation_is_a_parameter_only_where_the_tool_has_one(tools):
 )
 def test_provider_blocks_written_as_text_are_read(tools, value):
     assert dict(parse(fenced(value), tools).requests[0].parameters) == {"code": "1"}
-    unknown = json.loads(json.dumps(value).replace("run_code", "get_weather"))
-    assert not parse(fenced(unknown), tools).requests
+    data = json.loads(json.dumps(value).replace("run_code", "Ann"))
+    assert not parse(fenced(data), tools).requests
 
 
 def test_double_encoded_arguments_are_decoded_and_reported(tools):

@@ -21,7 +21,7 @@ def told(worked):
         (fence(tool="create_directory", path="x"), ("'create_directory' is not defined", FOLDER)),
         (fence(tool="add_package", args={"name": "left-pad"}), ("'add_package' is not defined", PACKAGE)),
         (fence(tool="execute_sql", sql="drop table x", description="d"), ("'execute_sql'", "No database is reached")),
-        ("<fetch_webpage><urls>[]</urls></fetch_webpage>", ("no tool 'fetch_webpage'", "No page is fetched")),
+        ("<fetch_webpage><urls>[]</urls></fetch_webpage>", ("'fetch_webpage'", "No page is fetched")),
     ],
 )
 def test_a_tool_of_another_system_is_refused_with_the_reason_and_what_to_do_instead(work, answer, words):
@@ -32,7 +32,7 @@ def test_a_tool_of_another_system_is_refused_with_the_reason_and_what_to_do_inst
 
 def test_c6_09_an_unknown_xml_element_is_an_error_that_names_the_tools_there_are(work):
     text = told(work("<invented_tool><path>a.txt</path><mode>x</mode></invented_tool>", "Then not."))
-    assert "There is no tool 'invented_tool'; there are: " in text
+    assert "You have no tool 'invented_tool'. Your tools: " in text
 
 
 EDIT = {"tool": "edit_file", "path": "a.txt", "search_replace": {"old_string": "one", "new_string": "two"}}

@@ -20,6 +20,7 @@ from typing import Final
 
 from rails.core.builtin_tools import MULTI_EDIT
 from rails.core.dataclass import NamedTuple, dataclass
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
@@ -213,12 +214,14 @@ def tool_calls(value: Json, tools: ToolSchemas) -> Json:
     return calls if own else value
 
 
+#: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
+_FUNCTION_NAME: Final = lazy(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*")
 #: What may stand beside the name and the arguments of a call in a provider's form.
 _BESIDE: Final = frozenset({"id", "type", "call_id", "tool_call_id", "index"})
 
 
 def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFault | None:
-    """Read a provider's block that a model wrote as text; only for tools that exist."""
+    """Read a provider's block that a model wrote as text; for tools that exist, and names that are a function's."""
     function = value.get("function")
     path: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("arguments", "parameters")
@@ -232,7 +235,9 @@ def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFaul
         block, dialect = value, "name"
     key = next((one for one in keys if one in block), "")
     name = block.get("name")
-    if name not in tools or not key or not block.keys() <= _BESIDE | {"name", key}:
+    if not isinstance(name, str) or not key or not block.keys() <= _BESIDE | {"name", key}:
+        return None
+    if name not in tools and (dialect == "anthropic" or not (block[key] and _FUNCTION_NAME.fullmatch(name))):
         return None
     arguments = block[key]
     note: tuple[Repair, ...] = ()
@@ -242,4 +247,4 @@ def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFaul
         return _fault(f"the arguments must be an object, got {_a(arguments)}", *path, key)
     if is_schema(arguments):
         return None
-    return Call(str(name), arguments, "", dialect, note)
+    return Call(name, arguments, "", dialect, note)

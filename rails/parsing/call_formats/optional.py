@@ -12,6 +12,7 @@ json      any name key and any arguments key in a json fence, in any spelling, o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from typing import Final
 
@@ -21,9 +22,35 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.parsing.call_formats.form import NAME
 from rails.parsing.call_formats.forms import FORMS
-from rails.parsing.foreign_calls import ARGUMENT_KEYS, NAME_KEYS, WRAPPERS, known_tool, plain
 from rails.parsing.results import ToolSchemas
 
+_NAME_KEYS: Final = (
+    "tool",
+    "toolname",
+    "functionname",
+    "recipientname",
+    "function",
+    "action",
+    "name",
+    "use",
+    "command",
+)
+_ARGUMENT_KEYS: Final = ("arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "kwargs")
+#: Keys under which models put a call or a list of them.
+_WRAPPERS: Final = frozenset(
+    {
+        "actions",
+        "calls",
+        "commands",
+        "function",
+        "functioncall",
+        "functioncalls",
+        "functions",
+        "invocations",
+        "operations",
+    }
+    | {"requests", "steps", "tool", "toolcall", "toolcalls", "toolrequest", "toolrequests", "tools", "tooluse"}
+)
 #: The dialects that are read here.
 NAMES: Final = frozenset({"hermes", "mistral", "react", "name", "cohere", "gemini"})
 
@@ -82,7 +109,7 @@ def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas,
         return {"tool": tool, "arguments": value}, dialect
     within = {_HOLDS[dialect]} if dialect in _HOLDS else dialects
     if isinstance(value, dict) and "json" in within and "tool" not in value:
-        listed = [item for key, item in value.items() if plain(key) in WRAPPERS and isinstance(item, list)]
+        listed = [item for key, item in value.items() if _plain(key) in _WRAPPERS and isinstance(item, list)]
         value = listed[0] if len(listed) == 1 and _loose_list(listed[0], tools) else value
     if isinstance(value, list):
         pairs = [_one(item, within, tools, certain=bool(dialect)) for item in value]
@@ -111,11 +138,11 @@ def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) 
 
 def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:
     """Return an object with a name and arguments under any of their keys as its S1 equivalent; None for any other."""
-    keys = {plain(key): key for key in value}
-    named = next((keys[key] for key in NAME_KEYS if isinstance(value.get(keys.get(key, "")), str)), "")
-    inside = [keys[key] for key in ARGUMENT_KEYS if key in keys]
-    tool = known_tool(str(value.get(named, "")), tools)
-    others = keys.keys() - {plain(named), plain(inside[0] if inside else "")} - {"id", "type", "callid", "toolcallid"}
+    keys = {_plain(key): key for key in value}
+    named = next((keys[key] for key in _NAME_KEYS if isinstance(value.get(keys.get(key, "")), str)), "")
+    inside = [keys[key] for key in _ARGUMENT_KEYS if key in keys]
+    tool = _known_tool(str(value.get(named, "")), tools)
+    others = keys.keys() - {_plain(named), _plain(inside[0] if inside else "")} - {"id", "type", "callid", "toolcallid"}
     if not tool or len(inside) != 1 or others:
         return None
     return {"tool": tool, "arguments": value[inside[0]]}
@@ -123,3 +150,16 @@ def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:
 
 def _loose_list(items: list[Json], tools: ToolSchemas) -> bool:
     return bool(items) and all(isinstance(one, dict) and _loose(one, tools) is not None for one in items)
+
+
+def _plain(name: str) -> str:
+    """Return a name without letter case and separators, so that writeFile and write-file are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _known_tool(name: str, tools: ToolSchemas) -> str:
+    """Return the tool that is meant by ``name``, however it is spelt; "" for none."""
+    if name in tools:
+        return name
+    wanted = _plain(name.rpartition(".")[2])
+    return next((tool for tool in tools if _plain(tool) == wanted), "") if wanted else ""
