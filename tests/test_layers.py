@@ -178,7 +178,7 @@ INSIDE = {
         {"files", "ledger", "verdicts"},
         {"weakened_config", "weakened_tests", "scratch_files", "command_checks", "enforcement", "approved_state"},
         {"registry", "coverage", "config_options", "read_tests"},
-        {"checks", "weakened_commands"},
+        {"kinds", "weakened_commands"},
         {"languages"},
         {"support"},
         {"baseline"},
@@ -202,7 +202,8 @@ INSIDE = {
         {"reports"},
     ],
     "n8n": [
-        {"summary", "formatting"},
+        {"plugin"},
+        {"check", "summary", "formatting"},
         {"draw"},
         {"compare"},
         {"edit", "info", "repair"},
@@ -235,6 +236,18 @@ def test_imports_inside_a_package_run_one_way(package):
         if own != other and levels[other] <= levels[own]:
             broken.add((name, f"{package}.{other}"))
     assert broken == set()
+
+
+def test_of_n8n_others_import_the_plugin_only():
+    others = [path for path in modules() if not name_of(path).startswith("n8n.")]
+    named = {
+        (name_of(path), f"{module}.{one}".removeprefix("rails.").split(".")[1])
+        for path in others
+        for module, names in facts_of(path).imports
+        if f"{module}.".startswith("rails.n8n.")
+        for one in names or [""]
+    }
+    assert {name for _, name in named} == {"plugin"}, named
 
 
 def calls_of(name):

@@ -52,10 +52,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _rules(options: argparse.Namespace, words: list[str]) -> int:
-    from rails.gate.checks.n8n import rules_table
+    from rails.n8n.plugin import RULES
 
     common.refuse_more("n8n rules", words, 0)
-    rows = rules_table()
+    rows = [(rule.id, rule.severity, rule.reason, rule.example) for rule in RULES.values()]
     if options.json:
         names = ("id", "severity", "reason", "example")
         common.print_json([dict(zip(names, row, strict=True)) for row in rows])
@@ -66,7 +66,7 @@ def _rules(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
-    from rails.n8n.nodes.build import build_catalogue, catalogue_info
+    from rails.n8n.plugin import build_catalogue, catalogue_info
 
     named = options.build or (words[1] if words[:1] == ["build"] and len(words) == 2 else None)
     if named is None and words not in ([], ["info"]):
@@ -95,7 +95,7 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
 
 def _names(options: argparse.Namespace, words: list[str]) -> int:
     """Write the names, versions and ports of n8n's own nodes, as they ship for who has no n8n here."""
-    from rails.n8n.nodes.build import names_list, names_text
+    from rails.n8n.plugin import names_list, names_text
 
     if len(words) != 1 or not Path(words[0]).exists():
         raise UsageError("Write: ai-rails n8n names SOURCE [-o FILE.json]; SOURCE is as for catalogue build.")
@@ -106,8 +106,7 @@ def _names(options: argparse.Namespace, words: list[str]) -> int:
 def _account(options: argparse.Namespace, words: list[str]) -> int:
     """Read what the user's n8n has and print it as the table of ``.rails.toml``, or put it there."""
     from rails.integrations.n8n_api import N8nApi
-    from rails.n8n.account import account_of
-    from rails.n8n.rules.project import facts_in
+    from rails.n8n.plugin import account_of, facts_in
 
     if len(words) != 2 or words[0] != "read":
         raise UsageError("Write: ai-rails n8n account read URL [--key-env NAME] [-o .rails.toml].")
@@ -158,13 +157,13 @@ def _give(target: str, text: str) -> None:
 
 def _draw(options: argparse.Namespace, words: list[str]) -> int:
     """Write the picture of a workflow; with ``--before`` what changed is coloured."""
-    from rails.n8n.draw import picture
+    from rails.n8n import plugin
 
     if len(words) != 1:
         raise UsageError("Write: ai-rails n8n draw FLOW.json [--before OLD.json] [-o FILE.svg].")
     told = _outline(options.before, words[0])
     changed = f": {told.title}" if options.before else ""
-    drawn = picture.svg(told.drawing, label=f"{Path(words[0]).name}{changed}", alone=True)
+    drawn = plugin.svg(told.drawing, label=f"{Path(words[0]).name}{changed}", alone=True)
     if not drawn:
         raise UsageError(f"{one_line(words[0])} has no node to draw. Nothing was written.")
     target = options.output or str(Path(words[0]).with_suffix(".svg"))
@@ -190,7 +189,7 @@ def _diff(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _outline(before: str | None, after: str) -> ChangeSummary:
-    from rails.n8n.summary import workflow_summary
+    from rails.n8n.plugin import workflow_summary
 
     old = _read(before) if before is not None else None
     told = workflow_summary(old, _read(after), after)

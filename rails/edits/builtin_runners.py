@@ -11,7 +11,7 @@ from rails.core.tool_request import Json, ToolResult
 
 
 def _node_info(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
-    from rails.n8n.info.describe import answer
+    from rails.n8n.plugin import answer
 
     return ToolResult(True, answer(parameters))
 

@@ -9,8 +9,7 @@ from rails.core.paths import WorkspacePath
 from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 from rails.edits.edit_request import EditRequest
-from rails.n8n import formatting
-from rails.n8n.edit import operations
+from rails.n8n import plugin
 
 
 def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> EditRequest | Refusal:
@@ -19,11 +18,11 @@ def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> EditR
     if data is None or workflow is None:
         what = "does not exist" if data is None else "is not a workflow in JSON"
         return Refusal("workflow", f"{path} {what}.", "Create the whole file with write_file.")
-    made = operations.apply_operations(workflow, _objects(steps))
+    made = plugin.apply_operations(workflow, _objects(steps))
     if isinstance(made, Refusal):
         return made
     text = json.dumps(made, ensure_ascii=False, indent=2)
-    after, _ = formatting.complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
+    after, _ = plugin.complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
     before, new = decode_text(data), decode_text(after)
     if before is None or before.encoding != "utf-8" or new is None:
         return Refusal("workflow", f"{path} is not UTF-8 text.", "Save it as UTF-8.", path=one_line(str(path)))

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import NamedTuple, dataclass, field, replace
-from rails.core.errors import FAULT
 from rails.core.lazy_pattern import lazy
-from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import TextFindings, count_in, identity, lines_of, nameless, which_are_new, with_new
+from rails.gate.registry import CHECKS
 from rails.gate.support.check import CheckJob, CheckResult
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
@@ -186,25 +185,7 @@ _MOST: Final = 20
 
 
 def change_summaries(proposal: ChangeSet) -> tuple[ChangeSummary, ...]:
-    """Return an outline for each n8n workflow of ``proposal``."""
-    return tuple(islice(_made(proposal), _MOST))
-
-
-def _made(proposal: ChangeSet) -> Iterator[ChangeSummary]:
-    for change in proposal.changes:
-        if change.path.text.lower().endswith(".json") and b'"nodes"' in (change.after or change.before or b""):
-            made = _outline(change)
-            if made is not None:
-                yield made
-
-
-def _outline(change: FileChange) -> ChangeSummary | None:
-    from rails.core.change_summary import ChangeSummary
-    from rails.n8n import summary
-
-    try:
-        return summary.workflow_summary(change.before, change.after, change.path.text)
-    except FAULT as error:  # what only helps to read must not keep the verdict from anybody
-        return ChangeSummary(
-            change.path.text, f"no outline could be made: {type(error).__name__}: {one_line(str(error))}", ()
-        )
+    """Return the outline of each file whose kind has one."""
+    makers = [kind.summary for kind in CHECKS.values() if kind.summary is not None]
+    made = (make(change) for change in proposal.changes for make in makers)
+    return tuple(islice((outline for outline in made if outline is not None), _MOST))

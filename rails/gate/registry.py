@@ -1,4 +1,4 @@
-"""One module for each kind of check, and one dict that lists them.
+"""The kinds of files that there are: every module of ``rails.gate.kinds`` that has a ``KIND``.
 
 A check receives which files changed (both texts) and answers with what it found in them, before and
 after, with what it repaired, and with what it could not check. What is *new* is decided in one place,
@@ -8,56 +8,51 @@ after, with what it repaired, and with what it could not check. What is *new* is
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
+from rails.gate import kinds
 from rails.gate.support.check import Check
-from rails.gate.support.read_file import SHELLS, interpreter_of, run_by_python
+from rails.gate.support.kind import Kind
 
-#: Every check: the module of this folder and the endings of the files it wants, in the order of running.
-CHECKS: Final[Mapping[str, frozenset[str]]] = {
-    "python": frozenset({".py", ".pyi", ".pyw"}),
-    "notebook": frozenset({".ipynb"}),
-    "javascript": frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"}),
-    "shell": frozenset({".sh", ".bash"}),
-    "markup": frozenset({".html", ".htm", ".css"}),
-    "markdown": frozenset({".md", ".markdown", ".mdx"}),
-    "data": frozenset(
-        {
-            ".json",
-            ".jsonc",
-            ".json5",
-            ".jsonl",
-            ".ndjson",
-            ".ipynb",
-            ".webmanifest",
-            ".geojson",
-            ".har",
-            ".yaml",
-            ".yml",
-            ".toml",
-        }
-    ),
-}
 #: Looks at every text file that no other check wants.
 FALLBACK: Final = "text"
+
+
+def load_check(name: str) -> Check:
+    """Return the check called ``name``."""
+    module: Check = importlib.import_module(f"{kinds.__name__}.{name}")
+    return module
+
+
+def _found() -> Iterator[Kind]:
+    for file in Path(kinds.__path__[0]).glob("*.py"):
+        kind = getattr(load_check(file.stem), "KIND", None)
+        if isinstance(kind, Kind):
+            yield kind
+
+
+#: Every kind but that of other texts, by its name (that of its module), in the order of running.
+#: Every kind but that of other texts, by its name (that of its module), in the order of running.
+CHECKS: Final[Mapping[str, Kind]] = {
+    kind.name: kind for kind in sorted(_found(), key=lambda kind: (kind.place, kind.name))
+}
 
 
 def checks_for(path: str, data: bytes = b"") -> list[str]:
     """Return the names of the checks for ``path``; at least one for every file.
 
-    What has no ending is what the first line of ``data`` says that runs it.
+    ``data`` is the file's content, which a kind may claim: a script without an ending, a workflow in JSON.
     """
-    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
-    suffix = f".{ending.lower()}" if dot and stem else ""
-    if not suffix and run_by_python(data):
-        return ["python"]
-    if not suffix and interpreter_of(data) in SHELLS:
-        return ["shell"]
-    return [name for name, suffixes in CHECKS.items() if suffix in suffixes] or [FALLBACK]
+    claimed = _claimed(path, data)
+    if claimed is not None:
+        return [claimed]
+    return [name for name, kind in CHECKS.items() if kind.wants(path)] or [FALLBACK]
 
 
-def load_check(name: str) -> Check:
-    """Return the check called ``name``; only the checks that a change needs are imported."""
-    module: Check = importlib.import_module(f"rails.gate.checks.{name}")
-    return module
+@lru_cache(maxsize=256)
+def _claimed(path: str, data: bytes) -> str | None:
+    claiming = (name for name, kind in CHECKS.items() if kind.claims is not None and kind.claims(path, data))
+    return next(claiming, None)

@@ -18,7 +18,6 @@ from rails.core.dataclass import replace
 from rails.core.text import one_line
 from rails.log.index.turns import TurnSpan
 from rails.log.session_stats import SessionStats
-from rails.n8n.draw import picture
 from rails.projections.attempts import AttemptRow, caption, causes_of, rows_of
 from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Badge, Notes
@@ -57,7 +56,9 @@ def render_html(view: SessionView) -> str:
 
 def document(title: str, content: Html) -> str:
     """Return ``content`` as a complete HTML document with our style sheet, and a policy that allows nothing else."""
-    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8") + picture.stylesheet()
+    from rails.n8n import plugin
+
+    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8") + plugin.stylesheet()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     head = el(
@@ -193,8 +194,12 @@ def turn_sections(view: SessionView, turns: Sequence[TurnView] | None = None) ->
 
 def workflow_picture(summary: ChangeSummary) -> str:
     """Return the picture of what a change of a workflow means, as markup; nothing where there is none."""
+    if summary.drawing is None:
+        return ""
+    from rails.n8n import plugin
+
     label = f"The workflow in {one_line(summary.path, 300)}: {one_line(summary.title, 300)}"
-    return picture.svg(summary.drawing, label=label)
+    return plugin.svg(summary.drawing, label=label)
 
 
 def footer(view: SessionView) -> Html:

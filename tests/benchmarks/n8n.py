@@ -56,7 +56,7 @@ def published(flows, options):
 
 
 def ours(flows, profile="import"):
-    from rails.gate.checks.n8n import check_workflow
+    from rails.n8n.check import check_workflow
 
     found, times = [], []
     for flow in flows:

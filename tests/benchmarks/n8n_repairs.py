@@ -448,7 +448,7 @@ def bases(options, known):
 
 
 def judged(flow):
-    from rails.gate.checks.n8n import check_workflow
+    from rails.n8n.check import check_workflow
 
     data = json.dumps(flow).encode()
     return {(f.rule, f.json_path) for f in check_workflow(data, "flow.json") if f.severity == "error"}

@@ -86,7 +86,7 @@ def test_a_hostile_package_of_the_project_reaches_nothing(hostile, monkeypatch, 
 
 def test_where_nothing_contains_it_a_package_of_the_project_runs_after_agreement_only(hostile, monkeypatch):
     level(monkeypatch, UNCONTAINED)
-    monkeypatch.setattr("rails.gate.checks.javascript.label", lambda: UNCONTAINED)
+    monkeypatch.setattr("rails.gate.kinds.javascript.label", lambda: UNCONTAINED)
     hostile.put("package.json", '{"devDependencies": {"prettier": "*"}}')
     verdict = hostile.judge(("a.js", "const a  = 1;\n"))
     assert verdict.status == "error"

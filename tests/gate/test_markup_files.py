@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rails.gate.checks import markup
+from rails.gate.languages.html import Elements
 
 PAGE = "<!doctype html>\n<html>\n<body>\n<ul><li>a<li>b</ul>\n<p>x<br>y\n<svg><path d='1'/></svg>\n</body>\n</html>\n"
 STYLE = '@media (min-width: 1px) {\n  a::after { content: "}"; background: url(x;y.png) } /* { */\n}\n'
@@ -52,5 +52,5 @@ def test_a_template_is_said_to_be_not_checked(world, text):
 
 def test_a_page_in_which_nothing_is_closed_is_read_in_a_moment():
     started = time.process_time()
-    faults = markup._Elements("<p></b>\n" * 8_000 + "<i><div>" * 2_000 + "</div>" * 2_000).faults
+    faults = Elements("<p></b>\n" * 8_000 + "<i><div>" * 2_000 + "</div>" * 2_000).faults
     assert (len(faults), time.process_time() - started < 1) == (10_000, True)

@@ -32,7 +32,7 @@ def test_a_script_that_was_broken_before_is_not_blamed_on_the_change(world):
 
 
 def test_without_bash_it_is_said_and_no_pass_by_silence(world, monkeypatch):
-    from rails.gate.checks import shell
+    from rails.gate.kinds import shell
 
     monkeypatch.setattr(shell, "_PLACES", ())
     verdict = world.judge(("run.sh", "echo\n"))
@@ -63,7 +63,7 @@ def test_patterns_that_a_running_script_switches_on_are_no_error(world):
 
 
 def test_a_parser_that_crashes_is_a_check_that_did_not_run(world, monkeypatch, tmp_path):
-    from rails.gate.checks import shell
+    from rails.gate.kinds import shell
 
     broken = tmp_path / "bash"
     broken.write_text("#!/bin/sh\necho oops >&2\nexit 70\n")

@@ -2,7 +2,7 @@
 
 import json
 
-from rails.gate.checks.n8n import check_workflow
+from rails.n8n.check import check_workflow
 
 
 def node(name, type="n8n-nodes-base.noOp", version=1, **more):

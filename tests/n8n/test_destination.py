@@ -6,7 +6,7 @@ import pytest
 from n8n_workflows import chain, errors, findings, node, rules, the_one, to, workflow
 
 from rails.core.errors import UsageError
-from rails.gate.checks.n8n import check_workflow
+from rails.n8n.check import check_workflow
 from rails.n8n.model import Issue
 from rails.n8n.rules.destination import PROFILES, check, weigh
 

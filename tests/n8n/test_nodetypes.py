@@ -5,8 +5,8 @@ import json
 import pytest
 from n8n_workflows import errors, findings, node, the_one, workflow
 
-from rails.gate.checks.n8n import check_workflow
 from rails.n8n.account import N8nAccount
+from rails.n8n.check import check_workflow
 from rails.n8n.rules.project import Surroundings
 
 START = node("Start", "n8n-nodes-base.manualTrigger")

@@ -7,8 +7,8 @@ import pytest
 from n8n_workflows import node, to, workflow
 
 from rails.core.verdict import Finding
-from rails.gate.checks.n8n import check_workflow, unjudged
 from rails.n8n.account import N8nAccount
+from rails.n8n.check import check_workflow, unjudged
 from rails.n8n.rules.project import Surroundings, facts_in
 
 START = node("Start", "n8n-nodes-base.manualTrigger")

@@ -140,7 +140,7 @@ def main():
     parser.add_argument("--workflows", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    from rails.gate.checks.n8n import check_workflow
+    from rails.n8n.check import check_workflow
     from rails.n8n import formatting, summary
     from rails.n8n.account import N8nAccount
     from rails.n8n.draw import picture

@@ -181,8 +181,8 @@ def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
         "notebook": ("b.ipynb", '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n'),
         "schemas": ("b.json", '{"$schema": "http://json-schema.org/draft-07/schema#"}\n'),
     }
-    within = {"n8n": "n8n.check_workflow", "schemas": "schemas.findings_of_schema"}
-    place = f"rails.gate.checks.{within.get(name, f'{name}.run_check')}"
+    within = {"n8n": "n8n.plugin.check_workflow", "schemas": "gate.kinds.schemas.findings_of_schema"}
+    place = f"rails.{within.get(name, f'gate.kinds.{name}.run_check')}"
     calls = break_once(monkeypatch, place, times=9)
     path, content = files[name]
     done = project(request("write_file", file_path=path, content=content), "Done.", approvals=["approve"])
@@ -206,7 +206,7 @@ def test_a_command_of_the_project_as_a_check_that_breaks_is_never_a_pass(project
 
 
 def test_an_outline_that_breaks_says_so_and_keeps_the_verdict_from_nobody(project, monkeypatch):
-    calls = break_once(monkeypatch, "rails.n8n.summary.workflow_summary", times=9)
+    calls = break_once(monkeypatch, "rails.n8n.plugin.workflow_summary", times=9)
     flow = request("write_file", file_path="b.json", content='{"nodes": [], "connections": {}}\n')
     done = project(flow, "Done.", approvals=["approve"])
     assert calls

@@ -71,9 +71,9 @@ THROWN = [
     ("rails.edits.checkpoint_store.CheckpointStore.record", BROKEN, EDIT),
     ("rails.gate.gate.Gate.judge", MemoryError, PYTHON),
     ("rails.gate.gate.Gate.judge", MANY, PYTHON),
-    ("rails.gate.checks.python.run_check", RecursionError, PYTHON),
-    ("rails.gate.checks.python.run_check", MANY, PYTHON),
-    ("rails.gate.checks.python.run_check", SystemExit, PYTHON),
+    ("rails.gate.kinds.python.run_check", RecursionError, PYTHON),
+    ("rails.gate.kinds.python.run_check", MANY, PYTHON),
+    ("rails.gate.kinds.python.run_check", SystemExit, PYTHON),
     ("rails.session.monitor.Monitor.look", key_error, EDIT),
     ("rails.session.monitor.Monitor.look", RecursionError, EDIT),
     ("rails.session.budget.SessionBudget.use", OverflowError, EDIT),
@@ -141,7 +141,7 @@ def test_whatever_is_thrown_the_run_goes_on_or_resumes(project, monkeypatch, tar
 NONSENSE = [None, 42, "text", b"bytes", (), {"a": 1}, object(), iter(())]
 RETURNED = [
     ("rails.gate.gate.Gate.judge", PYTHON),
-    ("rails.gate.checks.python.run_check", PYTHON),
+    ("rails.gate.kinds.python.run_check", PYTHON),
     ("rails.session.proposal.plan_with_choices", EDIT),
     ("rails.session.turn.validate_all", EDIT),
     ("rails.tools.runners.files.run_builtin_tool", EDIT),

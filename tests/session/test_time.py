@@ -10,7 +10,7 @@ import pytest
 
 from rails.core.conversation import Message, TextDelta, TextPart
 from rails.core.errors import CheckError, ModelRetryable
-from rails.gate.checks import markdown
+from rails.gate.kinds import markdown
 from rails.models.anthropic import AnthropicModel
 from rails.models.in_time import in_time
 from rails.models.openai import OpenAIModel
@@ -145,7 +145,7 @@ def test_the_time_of_a_session_cuts_through_a_check_that_hangs(work, monkeypatch
         held.wait(60)
         return real(*words)
 
-    monkeypatch.setattr("rails.gate.checks.markdown.run_check", hanging)
+    monkeypatch.setattr("rails.gate.kinds.markdown.run_check", hanging)
     started = time.monotonic()
     done = work(request("write_file", file_path="b.md", content="# B\n"), "Done.", approvals=["approve"], max_seconds=1)
     spent = time.monotonic() - started

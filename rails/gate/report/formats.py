@@ -13,6 +13,7 @@ from rails.core.text import printable
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding, NotChecked, Verdict
 from rails.gate.baseline import without_numbers
+from rails.gate.registry import CHECKS
 
 _SARIF_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
@@ -45,10 +46,10 @@ def sarif(verdict: Verdict) -> str:
 
 def _sarif_rule(rule: str, findings: Sequence[Finding]) -> Json:
     first = next(finding for finding in findings if finding.rule == rule)
-    if first.tool == "n8n":
-        from rails.n8n.rules.all_rules import RULES
-
-        about, help_text = RULES[rule].reason, f"For example: {RULES[rule].example}"
+    kind = CHECKS.get(first.tool)
+    if kind is not None and kind.rules is not None:
+        about, example = kind.rules()[rule]
+        help_text = f"For example: {example}"
     else:
         about, help_text = without_numbers(first.message), first.remedy
     described: dict[str, Json] = {"id": rule, "shortDescription": {"text": about or rule}}

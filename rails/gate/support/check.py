@@ -7,12 +7,14 @@ after, with what it repaired, and with what it could not check. What is *new* is
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from rails.core.dataclass import dataclass, field
+from rails.core.text import plain_text, why_not_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.support.settings import GateSettings
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from rails.gate.support.warm_processes import PythonPool
 
 T = TypeVar("T")
+#: Yields what is wrong with a text; its path comes first.
+TextCheck: TypeAlias = "Callable[[str, str], Iterable[Finding]]"
 
 
 #: Answers kept: those about a few hundred files. The oldest go first.
@@ -54,6 +58,20 @@ class CheckResult:
     not_checked: tuple[NotChecked, ...] = ()
     ran: tuple[str, ...] = ()
 
+    @classmethod
+    def of_text(cls, tool: str, job: CheckJob, findings: TextCheck) -> CheckResult:
+        """Return what ``findings(path, text)`` yields for both sides of a file that stays as it is.
+
+        A file that is not UTF-8 text is not checked, by the name of ``tool``.
+        """
+        text = plain_text(job.after)
+        if text is None:
+            missed = NotChecked(job.path, tool, why_not_text(job.after))
+            return cls(job.path, job.after, not_checked=(missed,))
+        before = plain_text(job.before or b"")
+        old = tuple(findings(job.path, before)) if before else ()
+        return cls(job.path, job.after, tuple(findings(job.path, text)), old)
+
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
@@ -61,6 +79,14 @@ class CheckReport:
 
     outcomes: tuple[CheckResult, ...]
     runs: tuple[CheckRun, ...] = ()
+
+    @classmethod
+    def of_texts(cls, tool: str, about: str, jobs: Sequence[CheckJob], findings: TextCheck) -> CheckReport:
+        """Return the report of a check that reads each file alone; ``about`` says what it looks at."""
+        start = time.perf_counter()
+        outcomes = tuple(CheckResult.of_text(tool, job, findings) for job in jobs)
+        spent = round((time.perf_counter() - start) * 1000, 2)
+        return cls(outcomes, (CheckRun(tool, "", spent, about, len(jobs)),))
 
 
 @dataclass(slots=True)

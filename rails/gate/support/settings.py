@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from rails.config.tables import CommandTable, GateTables, HeadingsTable, ModeTable, SchemaTable, UserGateTables
     from rails.core.verdict import Finding
     from rails.gate.support.check_command import CheckCommand
-    from rails.n8n.account import N8nAccount
+    from rails.n8n.plugin import N8nAccount
 
 PROJECT_FILE: Final = ".rails.toml"
 USER_FILE: Final = "gate.toml"
@@ -193,7 +193,7 @@ def _parsed(data: bytes, name: str, project: str) -> GateSettings:
 
 def _account(file: SettingsFile) -> N8nAccount:
     from rails.config.tables import ProjectTables
-    from rails.n8n.account import N8nAccount
+    from rails.n8n.plugin import N8nAccount
 
     table = file.tables(ProjectTables, only="n8n").n8n
     lists = (None if names is None else frozenset(names) for names in (table.published, table.packages))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -14,7 +13,7 @@ from rails.core.plain_file import read_ordinary
 from rails.gate.support.check import CheckContext, CheckJob
 
 if TYPE_CHECKING:
-    from rails.n8n.rules.project import Surroundings, WorkflowFacts
+    from rails.n8n.plugin import Surroundings, WorkflowFacts
 
 #: Folders' entries that are looked at, files that are read, and the largest of them.
 _MOST_ENTRIES: Final = 20_000
@@ -24,24 +23,17 @@ _SKIPPED: Final = frozenset({"node_modules", "dist", "build", "venv"})
 
 
 class WorkflowFiles:
-    """Which files of a change were judged as workflows, and what there is around each."""
+    """What there is around each workflow of a change."""
 
     def __init__(self, jobs: Sequence[CheckJob], context: CheckContext) -> None:
         self._jobs, self._context = jobs, context
-        self.judged: set[str] = set()
 
     def around(self, path: str) -> Surroundings:
         """Return the other workflows of the project and the account that they are for."""
-        from rails.n8n.rules.project import Surroundings
+        from rails.n8n.plugin import Surroundings
 
         others = [facts for name, found in self._facts.items() if name != path for facts in found]
         return Surroundings(others, self._context.options.account)
-
-    def aside(self) -> WorkflowFiles:
-        """Return the same, for files that are not what is judged: what they were before."""
-        made = copy.copy(self)
-        made.judged = set()
-        return made
 
     @cached_property
     def _facts(self) -> dict[str, tuple[WorkflowFacts, ...]]:
@@ -84,9 +76,7 @@ def _read(data: bytes, path: str) -> tuple[WorkflowFacts, ...]:
     """Return the facts of the workflows in a file, none where it is none."""
     if b'"nodes"' not in data or b'"connections"' not in data:
         return ()
-    from rails.n8n.json_file import WorkflowFile, read_workflow_file
-    from rails.n8n.recognise import looks_like_workflow
-    from rails.n8n.rules.project import facts_in
+    from rails.n8n.plugin import WorkflowFile, facts_in, looks_like_workflow, read_workflow_file
 
     read = read_workflow_file(data)
     if not isinstance(read, WorkflowFile) or not looks_like_workflow(read.value, path):

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rails.core.errors import CheckError
 from rails.core.text import counted, one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
-from rails.gate.languages.python import config as settings
-from rails.gate.languages.python.config import PythonSettings
-from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.processes import programs
+from rails.gate.support.kind import Kind
+
+if TYPE_CHECKING:
+    from rails.gate.languages.python.config import PythonSettings
+    from rails.gate.languages.python.ruff import RuffCli
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all notebooks. Raises CheckError for unreadable configuration."""
+    from rails.gate.languages.python import config as settings
+    from rails.gate.languages.python.ruff import RuffCli
+    from rails.processes import programs
+
     config = settings.read_python_settings(context.project)
     tool, started = programs.find_ruff(), time.perf_counter()
     if tool is None:
@@ -61,6 +67,8 @@ def _unread(job: CheckJob) -> tuple[NotChecked, ...]:
 
 def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, config: PythonSettings) -> Iterator[Finding]:
     """Yield what ruff finds in the cells, at their lines of the file. Raises CheckError, JsonError."""
+    from rails.gate.languages.python import config as settings
+
     text = plain_text(data)
     if text is None:
         raise CheckError("it is not UTF-8 text")
@@ -78,3 +86,6 @@ def _line(document: JsonDocument, cell: int, row: int) -> int:
 
 def _miss(job: CheckJob, reason: str) -> tuple[NotChecked, ...]:
     return (NotChecked(job.path, "ruff", reason),)
+
+
+KIND = Kind("notebook", suffixes=frozenset({".ipynb"}), place=20)

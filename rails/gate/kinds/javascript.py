@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rails.core.verdict import CheckRun
-from rails.gate.languages.javascript import config as jssettings
-from rails.gate.languages.javascript.biome import BiomeTools
-from rails.gate.languages.javascript.node_tools import NodeTools
-from rails.gate.languages.javascript.node_worker import find_node
-from rails.gate.support import config_files, executed_config
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport
-from rails.gate.support.fix_and_lint import FixAndLint
-from rails.gate.support.settings import PROJECT_FILE
-from rails.sandbox.probe import label
-from rails.sandbox.view import NONE
+from rails.gate.support.kind import Kind
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
+    from rails.gate.languages.javascript import config as jssettings
+    from rails.gate.languages.javascript.biome import BiomeTools
+    from rails.gate.languages.javascript.node_tools import NodeTools
+    from rails.gate.languages.javascript.node_worker import find_node
+    from rails.gate.support import config_files, executed_config
+    from rails.gate.support.fix_and_lint import FixAndLint
+    from rails.gate.support.settings import PROJECT_FILE
+    from rails.sandbox.probe import label
+    from rails.sandbox.view import NONE
+
     config = jssettings.read_script_settings(context.project)
     if not context.trusted and (config.eslint_code or label().level == NONE):
         own_file = config_files.read_config_file(context.project / PROJECT_FILE)
@@ -48,3 +50,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
         if tools.version(name)
     )
     return CheckReport(outcomes, tuple(runs))
+
+
+_ENDINGS = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"})
+KIND = Kind("javascript", suffixes=_ENDINGS, place=30)

@@ -1,4 +1,4 @@
-"""JSON, YAML and TOML: does it parse, where not, and is a key given twice. n8n workflows go to their own check."""
+"""JSON, YAML and TOML: does it parse, where not, and is a key given twice; and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -10,143 +10,111 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import NamedTuple
+from rails.core.lazy_pattern import lazy
 from rails.core.text import decode_text, line_column, one_line
-from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
+from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.data_formats import positions
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
-from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.kind import Kind, suffix_of
 from rails.gate.support.parse_hints import cause
-from rails.gate.support.workflow_files import WorkflowFiles
 
 if TYPE_CHECKING:
     from yaml import Node
 
 _YAML: Final = frozenset({".yaml", ".yml"})
 _TOML: Final = frozenset({".toml"})
+_JSON: Final = frozenset(
+    {".json", ".jsonc", ".json5", ".jsonl", ".ndjson", ".ipynb", ".webmanifest", ".geojson", ".har"}
+)
 #: Files called .json whose readers allow comments and trailing commas.
-_WITH_COMMENTS: Final = re.compile(
+_WITH_COMMENTS: Final = lazy(
     r"(?:ts|js)config(?:\..*)?\.json|\.(?:eslintrc|babelrc|swcrc)(?:\.json)?|devcontainer\.json|(?:biome|deno|renovate)\.jsonc?"
     r"|(?:settings|launch|tasks|extensions|keybindings)\.json|.*\.jsonc",
     re.I,
 )
 #: What readers of JSON take, we take; but keys that stand twice are told, and nesting is bounded by Python only.
 _RULES: Final = JsonRules(repeated=True, surrogates=True, any_number=True, depth=sys.maxsize)
-#: Elements of an array that are looked at before saying that it holds no workflow.
-_LISTED: Final = 20
-_COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?://[^\n]*\s*|/\*.*?\*/\s*)*[}\]])', re.S)
-_TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_COMMENT: Final = lazy(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?://[^\n]*\s*|/\*.*?\*/\s*)*[}\]])', re.S)
+_TOML_PLACE: Final = lazy(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Parse each file, before and after."""
     start = time.perf_counter()
-    workflows = WorkflowFiles(jobs, context)
-    outcomes = tuple(_outcome(job, context, workflows) for job in jobs)
+    outcomes = tuple(_outcome(job, context) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
-    runs = [CheckRun("data", "", duration, "syntax, duplicate keys, JSON Schemas", len(jobs))]
-    if workflows.judged:
-        from rails.gate.checks.n8n import version
-
-        # The time is in the line above: a workflow is parsed and judged in one go.
-        runs.append(CheckRun("n8n", version(), 0.0, f"profile {context.profile}", len(workflows.judged)))
-    return CheckReport(outcomes, tuple(runs))
+    return CheckReport(outcomes, (CheckRun("data", "", duration, "syntax, duplicate keys, JSON Schemas", len(jobs)),))
 
 
-def _outcome(job: CheckJob, context: CheckContext, workflows: WorkflowFiles) -> CheckResult:
-    found, missing = _check(job.path, job.after, context, workflows)
-    after, fixed = job.after, tuple[Fixed, ...]()
-    if context.fix and job.path in workflows.judged:
-        after, fixed = _tidied(job, unsafe=context.unsafe_fixes)
-        found, missing = _check(job.path, after, context, workflows) if fixed else (found, missing)
-    before, _ = _check(job.path, job.before, context, workflows.aside()) if job.before is not None else ((), None)
-    not_checked = [NotChecked(job.path, missing.check, missing.reason, missing.required)] if missing else []
-    if job.path in workflows.judged:
-        from rails.gate.checks.n8n import unjudged
-
-        not_checked += [
-            NotChecked(job.path, "n8n parameters", why, required=False) for why in unjudged(context.options.account)
-        ]
-    return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
+def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
+    found, missing = _check(job.path, job.after, context)
+    before, _ = _check(job.path, job.before, context) if job.before is not None else ((), None)
+    not_checked = (NotChecked(job.path, missing.check, missing.reason, missing.required),) if missing else ()
+    return CheckResult(job.path, job.after, tuple(found), tuple(before), not_checked=not_checked)
 
 
-def _tidied(job: CheckJob, *, unsafe: bool) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return an n8n workflow repaired, in n8n's own form, with what is missing filled in, and what was done.
+class Missing(NamedTuple):
+    """Why a file, or its schema, was not checked."""
 
-    An older file of another form is left as it is: a small edit must not become a change of every line.
-    """
-    from rails.n8n import formatting
-    from rails.n8n.nodes import catalogue
-
-    if job.before is not None and formatting.canonical(job.before) != job.before:
-        return job.after, ()
-    return formatting.tidied(job.after, job.path, catalogue.current(), unsafe=unsafe)
-
-
-class _Missing(NamedTuple):
     reason: str
     check: str = "data"
     required: bool = True
 
 
-def _check(
-    path: str, data: bytes, context: CheckContext, workflows: WorkflowFiles
-) -> tuple[Sequence[Finding], _Missing | None]:
-    """Return the findings of one file and, when it could not be checked, why.
-
-    The path of a file that was judged as an n8n workflow is added to those of ``workflows``.
-    """
-    decoded = decode_text(data)
-    if decoded is None or (decoded.encoding != "utf-8" and not data.isascii()):
-        return (), _Missing(f"it is {decoded.label}, not UTF-8" if decoded else "it is not UTF-8 text")
-    suffix, text = _suffix(path), decoded.text
+def _check(path: str, data: bytes, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
+    """Return the findings of one file and, when it could not be checked, why."""
+    suffix = suffix_of(path)
+    if suffix == ".json5":
+        return (), Missing("there is no check for JSON5")
+    if suffix not in _YAML and suffix not in _TOML:
+        return json_findings(path, data, context)
+    text, missing = _text(data)
+    if missing is not None:
+        return (), missing
     if suffix in _YAML:
         if "{{" in text and "/templates/" in f"/{path}":
-            return (), _Missing("it is a template, not YAML yet")
+            return (), Missing("it is a template, not YAML yet")
         found = list(_yaml(path, text))
         return (found, None) if found else _yaml_schema(path, text, context)
-    if suffix in _TOML:
-        found = list(_toml(path, text))
-        return (found, None) if found else _toml_schema(path, text, context)
-    if suffix == ".json5":
-        return (), _Missing("there is no check for JSON5")
-    return _json_file(path, data, text, context, workflows)
+    found = list(_toml(path, text))
+    return (found, None) if found else _toml_schema(path, text, context)
 
 
-def _json_file(
-    path: str, data: bytes, text: str, context: CheckContext, workflows: WorkflowFiles
-) -> tuple[Sequence[Finding], _Missing | None]:
-    if _suffix(path) in (".jsonl", ".ndjson"):
+def _text(data: bytes) -> tuple[str, Missing | None]:
+    decoded = decode_text(data)
+    if decoded is None:
+        return "", Missing("it is not UTF-8 text")
+    if decoded.encoding != "utf-8" and not data.isascii():
+        return "", Missing(f"it is {decoded.label}, not UTF-8")
+    return decoded.text, None
+
+
+def json_findings(path: str, data: bytes, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
+    """Return what is wrong with the syntax of a JSON file, else by its schema, and what could not be checked."""
+    text, missing = _text(data)
+    if missing is not None:
+        return (), missing
+    if suffix_of(path) in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text)), None
     commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2]) is not None
     source = _COMMENT.sub(_blank, text) if commented else text
     value, findings = parse_json(path, source)
-    if not commented and _may_be_workflow(value):
-        found, missing = _n8n(path, data, value, context.profile, workflows)
-        if missing:
-            return found or findings, missing
-        if path in workflows.judged:
-            return _with_schema(path, text, value, found or findings, context)
     if findings:
         return findings, None
     return _schema(path, text, value, context, lambda: positions.in_json(source))
 
 
-def _with_schema(
-    path: str, text: str, value: object, findings: Sequence[Finding], context: CheckContext
-) -> tuple[Sequence[Finding], _Missing | None]:
-    """Add what the user's own schema says of a workflow. One that the workflow itself names is not looked at."""
-    if not any(settings.matches(path, pattern) for entry in context.options.schemas for pattern in entry.path):
-        return findings, None
-    more, missing = _schema(path, text, value, context, lambda: positions.in_json(text))
-    return [*findings, *more], missing
+def schema_findings(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
+    """Return what the schema of a JSON file finds, as :func:`json_findings` does."""
+    return _schema(path, text, parse_json(path, text)[0], context, lambda: positions.in_json(text))
 
 
 def _has_schema(text: str, context: CheckContext) -> bool:
     return "$schema" in text or ":schema" in text or bool(context.options.schemas)
 
 
-def _yaml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], _Missing | None]:
+def _yaml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
     if not _has_schema(text, context):
         return (), None
     import yaml
@@ -157,7 +125,7 @@ def _yaml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[
         values = list(yaml.load_all(text, Loader=loader))
         nodes = list(yaml.compose_all(text, Loader=loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return (), _Missing(f"its values cannot be read: {one_line(str(error), 100)}", "schema", required=False)
+        return (), Missing(f"its values cannot be read: {one_line(str(error), 100)}", "schema", required=False)
     findings: list[Finding] = []
     for value, node in zip(values, nodes, strict=False):
         found, missing = _schema(path, text, value, context, partial(positions.in_yaml, node))
@@ -167,7 +135,7 @@ def _yaml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[
     return findings, None
 
 
-def _toml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], _Missing | None]:
+def _toml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
     if not _has_schema(text, context):
         return (), None
     import tomllib
@@ -177,35 +145,14 @@ def _toml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[
 
 def _schema(
     path: str, text: str, value: object, context: CheckContext, locate: Callable[[], positions.Places]
-) -> tuple[Sequence[Finding], _Missing | None]:
+) -> tuple[Sequence[Finding], Missing | None]:
     """Compare with the file's JSON Schema, if it has one."""
     if not _has_schema(text, context):
         return (), None
-    from rails.gate.checks import schemas
+    from rails.gate.kinds import schemas
 
     found, missing = schemas.findings_of_schema(schemas.SchemaDocument(path, text, value, locate), context)
-    return found, _Missing(missing.reason, "schema", missing.required) if missing else None
-
-
-def _n8n(
-    path: str, data: bytes, value: object, profile: str, workflows: WorkflowFiles
-) -> tuple[Sequence[Finding], _Missing | None]:
-    """Give a workflow to the n8n check, which reports repeated keys itself and judges the last of them, as n8n does."""
-    try:
-        from rails.gate.checks.n8n import check_workflow
-        from rails.n8n.recognise import looks_like_workflow
-    except ImportError as error:
-        return (), _Missing(f"the n8n checks cannot be loaded: {error}")
-    if not looks_like_workflow(value, path):
-        return (), None
-    workflows.judged.add(path)
-    return list(check_workflow(data, path, profile, around=workflows.around(path))), None
-
-
-def _may_be_workflow(value: object) -> bool:
-    """A look that needs no import: a workflow, or a list of them as n8n exports it."""
-    items = value[:_LISTED] if isinstance(value, list) else [value]
-    return any(isinstance(item, dict) and bool({"nodes", "connections"} & item.keys()) for item in items)
+    return found, Missing(missing.reason, "schema", missing.required) if missing else None
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -310,6 +257,4 @@ def _at(path: str, place: tuple[int, int], rule: str, message: str, remedy: str 
     return Finding(path, line, column, rule, message, tool, end_line=line, end_column=column, remedy=remedy)
 
 
-def _suffix(path: str) -> str:
-    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
-    return f".{ending.lower()}" if dot and stem else ""
+KIND = Kind("data", suffixes=_JSON | _YAML | _TOML, place=70)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.verdict import CheckRun
-from rails.gate.languages.python import config as settings
-from rails.gate.languages.python.syntax import CompileAhead
-from rails.gate.languages.python.tools import PythonTools
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.fix_and_lint import FixAndLint, taking_turns
-from rails.gate.support.warm_processes import side_by_side
-from rails.processes.programs import Tool
+from rails.gate.support.kind import Kind, suffix_of
+from rails.gate.support.read_file import run_by_python
+
+if TYPE_CHECKING:
+    from rails.gate.languages.python.tools import PythonTools
+    from rails.processes.programs import Tool
 
 #: Two workers, and as many threads again that talk to ruff meanwhile.
 _THREADS: Final = 4
@@ -25,6 +25,12 @@ _MANY: Final = 100
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError for unreadable configuration."""
+    from rails.gate.languages.python import config as settings
+    from rails.gate.languages.python.syntax import CompileAhead
+    from rails.gate.languages.python.tools import PythonTools
+    from rails.gate.support.fix_and_lint import FixAndLint, taking_turns
+    from rails.gate.support.warm_processes import side_by_side
+
     tools = PythonTools(context, settings.read_python_settings(context.project))
     clocks: dict[str, list[float]] = {}
     outcomes: list[CheckResult] = []
@@ -50,6 +56,8 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 
 
 def _known_to_compile(job: CheckJob) -> tuple[object, ...]:
+    from rails.gate.languages.python.tools import PythonTools
+
     return PythonTools.parser, job.path, job.after
 
 
@@ -82,3 +90,10 @@ def _runs(tools: PythonTools, clocks: dict[str, list[float]], files: int) -> lis
         for name, (version, origin, tool, does) in about.items()
         if name in clocks
     ]
+
+
+def _claims(path: str, data: bytes) -> bool:
+    return not suffix_of(path) and run_by_python(data)
+
+
+KIND = Kind("python", suffixes=frozenset({".py", ".pyi", ".pyw"}), claims=_claims, place=10)

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
+from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
-from rails.gate.checks.text import marker_findings
+from rails.gate.kinds.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.kind import Kind, suffix_of
 from rails.gate.support.read_file import SHELLS, interpreter_of
-from rails.processes.programs import run_tool
 
 _PLACES: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
-_SAID: Final = re.compile(r"^/dev/stdin: line (\d+): (.*)$", re.MULTILINE)
+_SAID: Final = lazy(r"^/dev/stdin: line (\d+): (.*)$", re.MULTILINE)
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
@@ -49,6 +50,8 @@ def _outcome(job: CheckJob, bash: str) -> CheckResult:
 
 def _findings(path: str, data: bytes, bash: str) -> Iterator[Finding]:
     """Yield what belongs in no text, and bash's first complaint. Raises CheckError."""
+    from rails.processes.programs import run_tool
+
     if (text := plain_text(data)) is not None:
         yield from marker_findings(path, text)
     # Whether patterns like !(a|b) are read is switched while a script runs: a text is broken if it is so either way.
@@ -62,3 +65,10 @@ def _findings(path: str, data: bytes, bash: str) -> Iterator[Finding]:
     words = f"bash cannot parse this: {one_line(said[2], 200)}."
     remedy = "Close the quote, bracket or block that is open."
     yield Finding(path, int(said[1]), 1, "syntax-error", words, "bash", end_line=int(said[1]), remedy=remedy)
+
+
+def _claims(path: str, data: bytes) -> bool:
+    return not suffix_of(path) and interpreter_of(data) in SHELLS
+
+
+KIND = Kind("shell", suffixes=frozenset({".sh", ".bash"}), claims=_claims, place=40)

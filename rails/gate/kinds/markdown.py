@@ -12,8 +12,9 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.baseline import split_lines
-from rails.gate.checks.text import marker_findings
+from rails.gate.kinds.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.kind import Kind
 from rails.gate.support.settings import PROJECT_FILE, matches
 
 _FENCE: Final = lazy(r"\s*(`{3,}|~{3,})")
@@ -140,3 +141,6 @@ def _unquoted(target: str) -> str:
     from urllib.parse import unquote
 
     return unquote(target) if "%" in target else target
+
+
+KIND = Kind("markdown", suffixes=frozenset({".md", ".markdown", ".mdx"}), place=60)

@@ -1,20 +1,8 @@
 """n8n workflows: a pass here means that n8n imports, opens and runs the file.
 
-``check_workflow`` yields findings for any bytes and never raises on any JSON. The order of the work:
-
-    recognise, document            is it a workflow; read the JSON as n8n does
-    structure                      n8n's own structural rules; ``model`` is what is sound of it
-    destination                    what the place it goes to asks; what blocks there
-    flow, cycles, triggers         the graph: port types, reach, loops, webhooks, responses
-    nodetypes                      types and versions, by the ``catalogue``
-    fields, requirements           parameters, as ``parameters`` and ``display`` fill and show them
-    wiring                         connections against ``ports``
-    dynamic, code, secrets         expressions, Code nodes (``javascript``, ``early``), literal secrets
-    findings, positions            from JSON paths to lines and columns
-
-``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``compare`` and ``account`` say what a
-change does, ``sketch``, ``canvas``, ``strokes``, ``glyphs`` and ``picture`` draw it, ``describe`` informs agents of
-a node type, ``catalogue_build`` and ``packages`` make the catalogue from the user's n8n.
+``check_workflow`` yields findings for any bytes and never raises on any JSON. First comes n8n's own structural
+validator, then ``model`` has what is sound of the workflow, and each module of ``rules`` yields issues with JSON paths;
+at the end the issues get lines and columns.
 """
 
 from __future__ import annotations
@@ -49,7 +37,6 @@ from rails.n8n.rules import (
     structure,
     triggers,
 )
-from rails.n8n.rules.all_rules import RULES
 from rails.n8n.rules.destination import PROFILES
 from rails.n8n.rules.project import Surroundings
 
@@ -265,8 +252,3 @@ def _as_they_run(issues: Iterable[Issue], never: set[int]) -> Iterator[Issue]:
     for issue in issues:
         idle = issue.severity == "error" and len(issue.path) > 1 and issue.path[1] in never
         yield replace(issue, severity="warning") if idle else issue
-
-
-def rules_table() -> list[tuple[str, str, str, str]]:
-    """Return every rule as id, severity on ``import``, reason and example, in order of id."""
-    return [(rule.id, rule.severity, rule.reason, rule.example) for rule in RULES.values()]
