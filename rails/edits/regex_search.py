@@ -1,8 +1,9 @@
 """Search by regular expression or without regard to case, in bounded time.
 
 A regular expression is of RE2's dialect, in which ``^`` and ``$`` are those of lines, in linear time: no pattern,
-however hostile, can hold the session. Look-around and back-references are refused (:mod:`rails.data_formats.regex`). The replacement knows ``$1`` to
-``$99``, ``$&`` (the whole match) and ``$$`` (a dollar); everything else in it is literal. Without a regular expression the replacement is literal.
+however hostile, can hold the session. Look-around and back-references are refused (:mod:`rails.data_formats.regex`).
+The replacement knows ``$1`` to ``$99``, ``$&`` (the whole match) and ``$$`` (a dollar); everything else in it is
+literal. Without a regular expression the replacement is literal.
 """
 
 from __future__ import annotations

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, TypeGuard
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from urllib.parse import unquote
 
 from rails.core import limits
@@ -24,43 +26,31 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.data_formats.regex import RegexError, compile_pattern
-from rails.json_schema.formats import CHECKED, INFORMING
+
+if TYPE_CHECKING:
+    from rails.json_schema.explain import SchemaFault
 
 JsonSchema = Mapping[str, Json]
 
 #: The names of types, as JSON Schema calls them.
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "object", "null")
 
-_TEXT: Final = frozenset({"title", "description", "$comment", "contentEncoding", "contentMediaType", "$schema", "$id"})
-_ANYTHING: Final = frozenset({"default", "examples", "const", "deprecated", "readOnly", "writeOnly", "example"})
-_COUNTS: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"})
-_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _ONE_SCHEMA: Final = frozenset(
     {"items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else", "unevaluatedProperties"}
 )
 _LISTS: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _NAMED: Final = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
-_OTHERS: Final = frozenset(
-    {"type", "required", "enum", "pattern", "format", "uniqueItems", "dependentRequired", "$ref"}
-)
-#: Every keyword that a definition may use.
-KEYWORDS: Final = _TEXT | _ANYTHING | _COUNTS | _NUMBERS | _ONE_SCHEMA | _LISTS | _NAMED | _OTHERS
-#: Keywords of older or newer drafts, with what to write instead.
+#: Keywords of older or newer drafts and of habit, with what to write instead.
 _INSTEAD: Final = {
     "additionalItems": 'Use "prefixItems" and "items" (JSON Schema 2020-12).',
     "dependencies": 'Use "dependentRequired" or "dependentSchemas" (JSON Schema 2020-12).',
     "patternProperties": 'Name the properties, or use "additionalProperties" with "propertyNames".',
-    "unevaluatedItems": 'Use "items" or "maxItems".',
     "$anchor": 'Use a "$ref" that starts with "#/$defs/".',
-    "$dynamicRef": 'Use a "$ref" that starts with "#/$defs/".',
-    "$dynamicAnchor": 'Use a "$ref" that starts with "#/$defs/".',
-    "$recursiveRef": 'Use a "$ref" that starts with "#/$defs/".',
     "optional": 'A property is optional when "required" does not list it.',
     "nullable": 'Write "type": ["string", "null"] instead.',
     "options": 'Use "enum".',
     "values": 'Use "enum".',
 }
-_DIALECTS: Final = ("2020-12/schema", "2019-09/schema", "draft-07/schema", "draft-06/schema", "draft-04/schema")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +95,33 @@ def check_parameters(schema: Json) -> Iterator[SchemaProblem]:
 
 def check_schema(schema: Json) -> Iterator[SchemaProblem]:
     """Yield every mistake in ``schema``; nothing is fetched and nothing is validated with it."""
-    problems = list(_Walk(schema).check(schema, (), 0))
-    yield from problems
-    if not problems:
-        yield from _check_size(schema)
+    from rails.json_schema.validator import schema_faults, validator_for
+
+    problems = [as_problem(fault) for fault in schema_faults(validator_for(metaschema()), schema)]
+    yield from problems or check_meaning(schema)
+
+
+@cache
+def metaschema() -> dict[str, Any]:
+    """Return the closed JSON Schema of the schemas that are allowed."""
+    text = Path(__file__).with_name("allowed.schema.json").read_text("utf-8")
+    return dict(json.loads(text))
+
+
+def as_problem(fault: SchemaFault) -> SchemaProblem:
+    """Return a fault of a schema or a definition, in which a name that is not known is a field and no parameter."""
+    from rails.json_schema.explain import place_in_words
+
+    name = str(fault.place[-1]) if fault.place else ""
+    message = fault.detail if fault.keyword else fault.detail.removeprefix(f"`{place_in_words(fault.place)}` ")
+    fix = fault.hint or "Correct it."
+    if fault.keyword == "additionalProperties":
+        message = f"the field {one_line(name)!r} is not known, so it would do nothing"
+        near, question, _ = fix.partition("?")
+        fix = _INSTEAD.get(name) or (f"{near}?".replace("`", '"') if question else "Remove it.")
+    elif fault.keyword == "required":
+        message = f"the field {name!r} is missing"
+    return SchemaProblem(fault.place, message, fix)
 
 
 def kind_in_words(value: Json) -> str:
@@ -163,203 +176,88 @@ def subschemas(schema: JsonSchema) -> Iterator[tuple[JsonPlace, Json]]:
                 yield (key, name), item
 
 
-class _Walk:
-    def __init__(self, root: Json) -> None:
-        self.root = root
-        self.ending: set[str] = set()  # references that are known not to come back: each is followed once
-        self.schemas: set[int] = set()
+def check_meaning(root: Json) -> Iterator[SchemaProblem]:
+    """Yield what a schema of the allowed form says that cannot be meant: in patterns, limits, names and references."""
+    schemas = list(_all_schemas(root, (), 0))
+    known = {id(schema) for _, schema in schemas}
+    problems = [problem for place, schema in schemas for problem in _check_one(root, schema, place, known)]
+    yield from problems or _check_written_out(root)
 
-    def check(self, schema: Json, place: JsonPlace, depth: int) -> Iterator[SchemaProblem]:
-        if isinstance(schema, bool):
-            return
-        if not isinstance(schema, dict):
-            yield SchemaProblem(
-                place,
-                f"a schema must be an object, not {kind_in_words(schema)}",
-                'Write for example {"type": "string"}.',
-            )
-            return
-        if depth > limits.SCHEMA_DEPTH:
-            yield SchemaProblem(place, f"the schema has more than {limits.SCHEMA_DEPTH} levels", "Make it flatter.")
-            return
-        for key, value in schema.items():
-            for problem in self.keyword(key, value):
-                yield SchemaProblem((*place, *problem.place), problem.message, problem.fix)
-        yield from _contradictions(schema, place)
+
+_TOO_DEEP: Final = f"the schema has more than {limits.SCHEMA_DEPTH} levels"
+
+
+def _all_schemas(schema: Json, place: JsonPlace, depth: int) -> Iterator[tuple[JsonPlace, Json]]:
+    """Yield a schema and those within it, each with its place, to the first level that is too deep."""
+    yield place, None if depth > limits.SCHEMA_DEPTH else schema
+    if isinstance(schema, dict) and depth <= limits.SCHEMA_DEPTH:
         for inner, child in subschemas(schema):
-            yield from self.check(child, place + inner, depth + 1)
-
-    def keyword(self, key: str, value: Json) -> Iterator[SchemaProblem]:
-        if key not in KEYWORDS:
-            fix = _INSTEAD.get(key) or did_you_mean(key, KEYWORDS, 'Remove it, or put text under "$comment".')
-            yield SchemaProblem((key,), f"the schema keyword {key!r} is not known, so it would check nothing", fix)
-            return
-        message = _wrong_value(key, value)
-        if message:
-            yield SchemaProblem((key,), f"{key!r} {message}", f"Found {quoted_json(value)}.")
-        elif key == "$ref" and isinstance(value, str):
-            yield from self.reference(value)
-        elif key == "pattern" and isinstance(value, str):
-            yield from _check_pattern(value)
-        elif key == "format" and isinstance(value, str) and value not in CHECKED and value not in INFORMING:
-            fix = did_you_mean(value, CHECKED, f"Known: {', '.join(sorted(CHECKED))}.")
-            yield SchemaProblem((key,), f"the format {value!r} is not known, so it would check nothing", fix)
-
-    def reference(self, ref: str) -> Iterator[SchemaProblem]:
-        if not ref.startswith("#/"):
-            fix = 'Put the schema under "$defs" and write "#/$defs/NAME"; nothing is ever fetched.'
-            yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} does not stay inside this schema", fix)
-            return
-        try:
-            target = resolve_reference(self.root, ref)
-        except KeyError:
-            yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} points to nothing", "Correct its path.")
-            return
-        if not isinstance(target, bool) and id(target) not in (self.schemas or self.collected()):
-            fix = 'Put the schema under "$defs" and write "#/$defs/NAME".'
-            yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} points to what is no schema", fix)
-        elif ref not in self.ending and self.comes_back(target, [ref]):
-            fix = "Write the levels out: a value checked without end cannot be checked."
-            yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} leads back to itself", fix)
-        else:
-            self.ending.add(ref)
-
-    def collected(self) -> set[int]:
-        """Return what every schema is known by, those within others, too."""
-        waiting = [self.root]
-        while waiting:
-            schema = waiting.pop()
-            self.schemas.add(id(schema))
-            if isinstance(schema, dict):
-                waiting.extend(child for _, child in subschemas(schema))
-        return self.schemas
-
-    def comes_back(self, schema: Json, trail: list[str]) -> bool:
-        """Say whether following references from ``schema`` reaches one that is already on the trail."""
-        if not isinstance(schema, dict) or len(trail) > limits.SCHEMA_DEPTH:
-            return isinstance(schema, dict)
-        ref = schema.get("$ref")
-        if isinstance(ref, str) and ref not in self.ending:
-            try:
-                if ref in trail or self.comes_back(resolve_reference(self.root, ref), [*trail, ref]):
-                    return True
-            except KeyError:
-                return False
-            self.ending.add(ref)
-        return any(self.comes_back(child, trail) for place, child in subschemas(schema) if place[0] not in _NAMED_ONLY)
+            yield from _all_schemas(child, place + inner, depth + 1)
 
 
-_NAMED_ONLY: Final = frozenset({"$defs", "definitions"})
-
-
-def _wrong_value(key: str, value: Json) -> str:
-    """Say why ``value`` cannot be the value of the known keyword ``key``; empty when it can."""
-    if key in _TEXT:
-        return _wrong_text(key, value)
-    if key in _COUNTS:
-        return "" if is_whole(value) and value >= 0 else "needs a whole number, 0 or more"
-    if key in _NUMBERS:
-        good = is_number(value) and not (key == "multipleOf" and value <= 0)
-        return "" if good else f"needs a number{' above 0' if key == 'multipleOf' else ''}"
-    if key in _LISTS:
-        return "" if isinstance(value, list) and value else "needs a list of at least one schema"
-    if key in _NAMED:
-        return "" if isinstance(value, dict) else "needs an object of names and schemas"
-    if key in _ONE_SCHEMA and isinstance(value, list):
-        return "needs one schema" + ('; a list of schemas is called "prefixItems"' if key == "items" else "")
-    check = _OTHER_VALUES.get(key)
-    return check(value) if check else ""
-
-
-def _wrong_text(key: str, value: Json) -> str:
-    if not isinstance(value, str):
-        return "needs a string"
-    if key == "$schema" and not value.rstrip("#").endswith(_DIALECTS):
-        return "names an unknown JSON Schema dialect; leave it out, 2020-12 is used"
-    if key == "$id":
-        return "is not supported: references stay inside the schema. Remove it"
-    return ""
-
-
-def _wrong_type(value: Json) -> str:
-    names = value if isinstance(value, list) else [value]
-    wrong = [name for name in names if name not in TYPES]
-    if not names or wrong:
-        near = nearest_name(str(wrong[0]), TYPES) if wrong else ""
-        return f"needs one of {', '.join(TYPES)}" + (f' (did you mean "{near}"?)' if near else "")
-    return ""
-
-
-def _wrong_names(value: Json) -> str:
-    if isinstance(value, bool):
-        return 'needs a list of property names, beside "properties", not true or false inside a property'
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        return "needs a list of property names"
-    return "" if len(set(map(str, value))) == len(value) else "lists a name twice"
-
-
-def _wrong_enum(value: Json) -> str:
-    return "" if isinstance(value, list) and value else "needs a list of at least one allowed value"
-
-
-def _wrong_dependent(value: Json) -> str:
-    good = isinstance(value, dict) and not any(_wrong_names(names) for names in value.values())
-    return "" if good else "needs an object whose values are lists of property names"
-
-
-_OTHER_VALUES: Final[Mapping[str, Callable[[Json], str]]] = {
-    "type": _wrong_type,
-    "required": _wrong_names,
-    "enum": _wrong_enum,
-    "dependentRequired": _wrong_dependent,
-    "uniqueItems": lambda value: "" if isinstance(value, bool) else "needs true or false",
-    "examples": lambda value: "" if isinstance(value, list) else "needs a list",
-    "pattern": lambda value: "" if isinstance(value, str) else "needs a string",
-    "format": lambda value: "" if isinstance(value, str) else "needs a string",
-    "$ref": lambda value: "" if isinstance(value, str) else "needs a string",
-}
-
-_PAIRS: Final = (("minLength", "maxLength"), ("minItems", "maxItems"), ("minimum", "maximum"))
-
-
-def _contradictions(schema: JsonSchema, place: JsonPlace) -> Iterator[SchemaProblem]:
+def _check_one(root: Json, schema: Json, place: JsonPlace, known: set[int]) -> Iterator[SchemaProblem]:
+    if schema is None:
+        yield SchemaProblem(place, _TOO_DEEP, "Make it flatter.")
+    if not isinstance(schema, dict):
+        return
     for low, high in _PAIRS:
         least, most = schema.get(low), schema.get(high)
         if is_number(least) and is_number(most) and least > most:
             yield SchemaProblem((*place, high), f"{high!r} is below {low!r}, so nothing fits", "Swap or correct them.")
+    yield from _check_required(schema, place)
+    pattern, ref = schema.get("pattern", ""), schema.get("$ref", "")
+    try:
+        compile_pattern(str(pattern))
+    except RegexError as error:
+        fix = "Allowed: characters, [ ], groups, |, * + ? {m,n}, ^ and $; they always take linear time."
+        yield SchemaProblem((*place, "pattern"), f"the pattern cannot be used: {error}", fix)
+    if not isinstance(ref, str) or not ref:
+        return
+    try:
+        target = resolve_reference(root, ref)
+    except KeyError:
+        target = None
+    if not isinstance(target, bool) and id(target) not in known:
+        fix = 'Put the schema under "$defs" and write "#/$defs/NAME"; nothing is ever fetched.'
+        yield SchemaProblem((*place, "$ref"), f"the reference {one_line(ref)!r} points to no schema of this file", fix)
+
+
+_PAIRS: Final = (("minLength", "maxLength"), ("minItems", "maxItems"), ("minimum", "maximum"))
+
+
+def _check_required(schema: JsonSchema, place: JsonPlace) -> Iterator[SchemaProblem]:
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict) or not isinstance(required, list):
         return
     open_ended = schema.get("additionalProperties", False) is not False or "allOf" in schema or "$ref" in schema
     for name in required:
-        if isinstance(name, str) and name not in properties and not open_ended:
-            fix = did_you_mean(name, properties, f'Add "{name}" to "properties" or take it out of "required".')
-            yield SchemaProblem(
-                (*place, "required"), f'"required" names {name!r}, which "properties" does not have', fix
-            )
+        if name not in properties and not open_ended:
+            fix = did_you_mean(str(name), properties, f'Add "{name}" to "properties" or take it out of "required".')
+            message = f'"required" names {name!r}, which "properties" does not have'
+            yield SchemaProblem((*place, "required"), message, fix)
 
 
-def _check_pattern(pattern: str) -> Iterator[SchemaProblem]:
-    try:
-        compile_pattern(pattern)
-    except RegexError as error:
-        fix = "Allowed: characters, [ ], groups, |, * + ? {m,n}, ^ and $; they always take linear time."
-        yield SchemaProblem(("pattern",), f"the pattern cannot be used: {error}", fix)
-
-
-def _check_size(root: Json) -> Iterator[SchemaProblem]:
-    """Count the sub-schemas with every reference written out; a small file can hide a huge schema."""
+def _check_written_out(root: Json) -> Iterator[SchemaProblem]:
+    """Follow every reference: a small file can hide a huge schema, or one without an end."""
+    waiting: list[tuple[Json, JsonPlace, tuple[str, ...]]] = [(root, (), ())]
+    circular: set[JsonPlace] = set()
     count = 0
-    waiting = [root]
     while waiting:
-        schema = waiting.pop()
+        schema, place, trail = waiting.pop()
         count += 1
         if count > limits.SCHEMA_NODES:
             message = f"the schema has more than {limits.SCHEMA_NODES} parts with its references written out"
             yield SchemaProblem((), message, "Make it smaller, or split the tool in two.")
             return
-        if isinstance(schema, dict):
-            waiting.extend(child for place, child in subschemas(schema) if place[0] not in _NAMED_ONLY)
-            ref = schema.get("$ref")
-            if isinstance(ref, str):
-                waiting.append(resolve_reference(root, ref))
+        if not isinstance(schema, dict):
+            continue
+        inside = [part for part in subschemas(schema) if part[0][0] not in ("$defs", "definitions")]
+        waiting += [(child, place if trail else place + inner, trail) for inner, child in inside]
+        ref = schema.get("$ref")
+        at = place if trail else (*place, "$ref")
+        if isinstance(ref, str) and ref not in trail:
+            waiting.append((resolve_reference(root, ref), at, (*trail, ref)))
+        elif isinstance(ref, str) and at not in circular:
+            circular.add(at)
+            fix = "Write the levels out: a value checked without end cannot be checked."
+            yield SchemaProblem(at, f"the reference {one_line(ref)!r} leads back to itself", fix)

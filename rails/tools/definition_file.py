@@ -1,254 +1,229 @@
-"""One definition file's value, read into a :class:`~rails.tools.registry.Definition`."""
+"""One definition file's value: every mistake in it, and the :class:`~rails.tools.registry.Definition` that it is.
+
+``definition.schema.json`` beside this module says what a file may hold. Here is what a JSON Schema cannot say: what
+depends on two places of the file, on the roles that there are, or on what a person would see.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, get_args
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 from rails.core import limits
 from rails.core.builtin_tools import BUILTIN_TOOLS
-from rails.core.lazy_pattern import lazy
-from rails.core.text import one_line
+from rails.core.text import one_line, printable
 from rails.core.tool_request import Effect, Json
 from rails.data_formats.positions import JsonPlace
-from rails.json_schema.allowed import check_parameters, check_schema, did_you_mean, kind_in_words, quoted_json
+from rails.json_schema.allowed import (
+    SchemaProblem,
+    as_problem,
+    check_meaning,
+    did_you_mean,
+    kind_in_words,
+    metaschema,
+    quoted_json,
+)
 from rails.tools import aliases
-from rails.tools.definition_fields import NAME, VARIABLE, Fields
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
-from rails.tools.transports import TransportReader, filled_texts, placeholders, secret_texts
+from rails.tools.runners.secrets import secret_references
+from rails.tools.transports import filled_texts, placeholders, read_transport, secret_texts
 
+#: Fields that have several spellings, our own first.
+ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "tool_name": ("tool_name", "name", "mcp_name"),
+    "request_schema": ("request_schema", "inputSchema", "input_schema", "parameters"),
+    "response_format": ("response_format", "outputSchema", "output_schema", "response_schema"),
+    "examples": ("examples", "input_examples"),
+}
 _LEVELS: Final[Mapping[Json, Access]] = {
     "free_access": "free",
+    True: "free",
     "permissioned_access": "ask",
     "no_access": "none",
+    False: "none",
 }
-_ANY_NAME: Final = lazy(r"[\x21-\x7e]{1,64}")
-_MAX_TIMEOUT: Final = 3_600.0
+_TEXT_CHARS: Final = 20_000
+
+_Problems = Iterator[SchemaProblem]
 
 
-class DefinitionReader(Fields):
-    """Reads one definition: :meth:`definition` once, then ``problems``."""
+def read_value(value: Json, source: str, text: str, roles: Collection[str]) -> Definition | list[SchemaProblem]:
+    """Return the definition, or every mistake that makes it impossible. ``text`` is the file's; ``roles`` are slugs."""
+    if not isinstance(value, dict):
+        message = f"a definition must be one object, not {kind_in_words(value)}"
+        return [SchemaProblem((), message, "Put one tool in each file.")]
+    problems = [*_form(value), *_unreadable(value, ())]
+    if problems:
+        return problems
+    definition = make_definition(value, source, text)
+    return [problem for check in _CHECKS for problem in check(value, definition, roles)] or definition
 
-    #: Whether its schemas are looked into. Those that come with AI-Rails are by its tests, not at every start.
-    checks_schemas = True
 
-    def definition(self, source: str, text: str) -> Definition | None:
-        """Return the definition, or ``None`` when a mistake makes it impossible; ``text`` is the file's."""
-        if self.problems:
-            return None
-        self.keys()
-        name = self._tool_name()
-        schema = self._request_schema()
-        transport = TransportReader(self, name).read()
-        self._placeholders_exist(transport, schema)
-        self._secrets_declared(transport)
-        definition = Definition(
-            tool_name=name,
-            title=self.text("title") or self._annotation_title(),
-            description=self._description(),
-            request_schema=schema,
-            response_format=self._response_format(),
-            transport=transport,
-            effect=self._effect(transport),
-            access=self._access(),
-            guidance=self._guidance(),
-            aliases=self._aliases(schema),
-            tool_aliases=self.names("tool_aliases", NAME),
-            timeout_s=self._timeout(),
-            examples=self._examples(),
-            source=source,
-            text=text,
-            secrets=self.names("secrets", VARIABLE),
-            always_asks=self.choice("approval", ("by_role", "ask")) == "ask" or self._is_destructive(),
-            drops_unknown=self.choice("unknown_parameters", ("refuse", "drop")) == "drop",
-            mistaken_names=self.names("mistaken_names", _ANY_NAME),
-            hidden_parameters=self.names("hidden_parameters", _ANY_NAME),
-            annotations=self.object("annotations"),
-        )
-        return None if self.problems else definition
+def make_definition(value: Mapping[str, Any], source: str, text: str) -> Definition:
+    """Return the definition of a value that has the form of the schema."""
+    annotations = value.get("annotations", {})
+    transport = read_transport(value, str(value[_spelling(value, "tool_name")]))
+    return Definition(
+        tool_name=value[_spelling(value, "tool_name")],
+        title=value.get("title") or str(annotations.get("title", "")),
+        description=value["description"],
+        request_schema=value[_spelling(value, "request_schema")],
+        response_format=value.get(_spelling(value, "response_format"), ""),
+        transport=transport,
+        effect=_effect(value, transport),
+        access={role_slug(role): _LEVELS[level] for role, level in value.get("access_control", {}).items()},
+        guidance={role_slug(role): advice for role, advice in value.get("agent_specific_guidance", {}).items()},
+        aliases=value.get("parameter_aliases", {}),
+        tool_aliases=tuple(value.get("tool_aliases", ())),
+        timeout_s=float(value.get("timeout_s", limits.COMMAND_SECONDS)),
+        examples=tuple(value.get(_spelling(value, "examples"), ())),
+        source=source,
+        text=text,
+        secrets=tuple(value.get("secrets", ())),
+        # An annotation can only tighten.
+        always_asks=value.get("approval") == "ask" or annotations.get("destructiveHint") is True,
+        drops_unknown=value.get("unknown_parameters") == "drop",
+        mistaken_names=tuple(value.get("mistaken_names", ())),
+        hidden_parameters=tuple(value.get("hidden_parameters", ())),
+        annotations=annotations,
+    )
 
-    def _tool_name(self) -> str:
-        key, value = self.key_of("tool_name"), self.get("tool_name")
-        if key in self.raw and not (isinstance(value, str) and NAME.fullmatch(value)):
-            fix = "Use 1 to 64 letters, digits, _ or -, starting with a letter; model providers allow no others."
-            self.problem((key,), f"{quoted_json(value, 60)} is not a tool name", fix)
-        return value if isinstance(value, str) else ""
 
-    def _description(self) -> str:
-        text = self.text("description")
-        if not text.strip() and not any(problem.place == ("description",) for problem in self.problems):
-            place: JsonPlace = ("description",) if "description" in self.raw else ()
-            self.problem(place, "the field 'description' is missing or empty", "Say in a sentence what the tool does.")
-        return text
+def _spelling(value: Mapping[str, Json], field: str) -> str:
+    """Return the spelling of ``field`` that the file uses."""
+    return next((name for name in ALIASES[field] if name in value), field)
 
-    def _annotation_title(self) -> str:
-        title = self.object("annotations").get("title")
-        return title if isinstance(title, str) else ""
 
-    def _is_destructive(self) -> bool:
-        """An annotation can only tighten: an explicit "destructive" makes every use ask."""
-        return self.object("annotations").get("destructiveHint") is True
+def _effect(value: Mapping[str, Json], transport: Transport) -> Effect:
+    if isinstance(transport, Builtin):
+        tool = BUILTIN_TOOLS.get(transport.name)
+        return tool.effect if tool else "run"
+    return "read" if value.get("effect") == "read" else "run"
 
-    def _request_schema(self) -> Mapping[str, Json]:
-        key = self.key_of("request_schema")
-        if key not in self.raw:
-            return {}
-        schema = self.raw[key]
-        self._schema(key, schema, parameters=True)
-        return schema if isinstance(schema, dict) else {}
 
-    def _schema(self, key: str, schema: Json, *, parameters: bool) -> None:
-        if not self.checks_schemas:
-            return
-        check = check_parameters if parameters else check_schema
-        for problem in check(schema):
-            self.problem((key, *problem.place), problem.message, problem.fix)
-        self._readable_schema(schema, (key,), 0)
+# -- mistakes -------------------------------------------------------------------------------------
 
-    def _readable_schema(self, value: Json, place: JsonPlace, depth: int) -> None:
-        """Names and texts inside a schema or an example are read by the model too."""
-        if depth > limits.JSON_DEPTH:
-            return
-        if isinstance(value, str):
-            self.readable(value, place)
-        elif isinstance(value, dict):
-            for name, item in value.items():
-                self.readable(name, (*place, name))
-                self._readable_schema(item, (*place, name), depth + 1)
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                self._readable_schema(item, (*place, index), depth + 1)
 
-    def _response_format(self) -> Json:
-        key = self.key_of("response_format")
-        value = self.raw.get(key, "")
-        if isinstance(value, str):
-            self.readable(value, (key,))
-        elif isinstance(value, dict):
-            self._schema(key, value, parameters=False)
-        else:
-            self.problem(
-                (key,), f"must be a text or a JSON Schema, not {kind_in_words(value)}", "Describe what comes back."
-            )
-        return value
+@cache
+def definition_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a definition file, with that of its schemas in it."""
+    schema: dict[str, Any] = json.loads(Path(__file__).with_name("definition.schema.json").read_text("utf-8"))
+    return {**schema, "$defs": {**schema["$defs"], **metaschema()["$defs"]}}
 
-    def _effect(self, transport: Transport) -> Effect:
-        effects = get_args(Effect)
-        if isinstance(transport, Builtin):
-            tool = BUILTIN_TOOLS.get(transport.name)
-            own = tool.effect if tool else "run"
-            if self.raw.get("effect", own) != own:
-                self.problem(
-                    ("effect",), f"the built-in {transport.name!r} has the effect {own!r}", "Remove the field."
-                )
-            return own
-        value = self.raw.get("effect", "run")
-        if value == "edit":
-            fix = 'Use "run" for a tool that changes something elsewhere.'
-            self.problem(("effect",), "only built-in tools can edit files of the project", fix)
-        elif value not in effects:
-            fix = did_you_mean(str(value), effects, 'Allowed: "read" or "run".')
-            self.problem(("effect",), f"{quoted_json(value, 40)} is not an effect", fix)
-        return "read" if value == "read" else "run"
 
-    def _access(self) -> Mapping[str, Access]:
-        found: dict[str, Access] = {}
-        for role, level in self.object("access_control").items():
-            slug = self._role("access_control", role)
-            if isinstance(level, bool):
-                found[slug] = "free" if level else "none"
-            elif isinstance(level, str) and level in _LEVELS:
-                found[slug] = _LEVELS[level]
-            else:
-                allowed = ("free_access", "permissioned_access")
-                fix = did_you_mean(str(level), allowed, "Use free_access, permissioned_access, true or false.")
-                self.problem(("access_control", role), f"{quoted_json(level, 40)} is not an access level", fix)
-        return found
+def _form(value: dict[str, Json]) -> _Problems:
+    from rails.json_schema.validator import schema_faults, validator_for
 
-    def _guidance(self) -> Mapping[str, str]:
-        found: dict[str, str] = {}
-        for role, text in self.object("agent_specific_guidance").items():
-            slug = self._role("agent_specific_guidance", role)
-            if isinstance(text, str):
-                self.readable(text, ("agent_specific_guidance", role))
-                found[slug] = text
-            else:
-                self.problem(
-                    ("agent_specific_guidance", role), f"must be a string, not {kind_in_words(text)}", "Write text."
-                )
-        return found
+    for field, spellings in ALIASES.items():
+        given = [name for name in spellings if name in value]
+        if len(given) > 1:
+            yield SchemaProblem((given[1],), f"{given[0]!r} and {given[1]!r} mean the same", f"Keep {given[0]!r} only.")
+        if not given and field in ("tool_name", "request_schema"):
+            yield SchemaProblem((), f"the field {field!r} is missing", f'Add "{field}".')
+    schema = {key: part for key, part in definition_schema().items() if key != "allOf"}
+    yield from map(as_problem, schema_faults(validator_for(schema), value))
 
-    def _role(self, field: str, name: str) -> str:
-        slug = role_slug(name)
-        if slug != ANY_ROLE and slug not in self.roles:
-            otherwise = f'Known roles: {", ".join(sorted(self.roles))}, or "*" for all. A new role needs a template.'
-            self.problem(
-                (field, name), f"the role {one_line(name)!r} is not known", did_you_mean(slug, self.roles, otherwise)
-            )
-        return slug
 
-    def _aliases(self, schema: Mapping[str, Json]) -> Mapping[str, str]:
-        found: dict[str, str] = {}
-        known = parameter_paths(dict(schema))
-        for alias, target in self.object("parameter_aliases").items():
-            place = ("parameter_aliases", alias)
-            if not isinstance(target, str) or target not in known:
-                fix = did_you_mean(str(target), known, f"Known: {', '.join(sorted(known)) or 'none'}.")
-                self.problem(place, f"{quoted_json(target, 60)} is not a parameter", fix)
-            elif alias in known:
-                self.problem(place, "an alias cannot have the name of a parameter", "Remove it.")
-            elif alias.count(".") >= aliases.PARTS:
-                self.problem(place, f"an alias has at most {aliases.PARTS} parts", "Use a shorter path.")
-            elif alias.count("[]") != target.count("[]"):
-                self.problem(place, "an alias and its parameter need the same number of []", "Correct one of them.")
-            else:
-                found[alias] = target
-        return found
-
-    def _examples(self) -> tuple[Mapping[str, Json], ...]:
-        key = self.key_of("examples")
-        value = self.raw.get(key, [])
-        if not isinstance(value, list):
-            self.problem((key,), f"must be a list of parameter objects, not {kind_in_words(value)}", "Write [{ … }].")
-            return ()
+def _unreadable(value: Json, place: JsonPlace) -> _Problems:
+    """Refuse text in which a person would not see everything that a model reads."""
+    if isinstance(value, str) and value != printable(value, keep="\n\t"):
+        message = "has control or invisible characters, which a person would not see"
+        yield SchemaProblem(place, message, f"Remove them: {one_line(value, 80)}")
+    elif isinstance(value, str) and len(value) > _TEXT_CHARS:
+        yield SchemaProblem(place, f"has more than {_TEXT_CHARS} characters", "Shorten it.")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _unreadable(name, (*place, name))
+            if (*place, name) != ("_meta",):
+                yield from _unreadable(item, (*place, name))
+    elif isinstance(value, list):
         for index, item in enumerate(value):
-            if not isinstance(item, dict):
-                self.problem(
-                    (key, index), f"must be an object, not {kind_in_words(item)}", "Write the parameters only."
-                )
-        self._readable_schema(value, (key,), 0)
-        return tuple(item for item in value if isinstance(item, dict))
+            yield from _unreadable(item, (*place, index))
 
-    def _timeout(self) -> float:
-        value = self.raw.get("timeout_s", limits.COMMAND_SECONDS)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX_TIMEOUT:
-            fix = f"Use a number above 0, at most {_MAX_TIMEOUT:.0f}."
-            self.problem(("timeout_s",), f"{quoted_json(value, 40)} is not a number of seconds", fix)
-            return limits.COMMAND_SECONDS
-        return float(value)
 
-    def _placeholders_exist(self, transport: Transport, schema: Mapping[str, Json]) -> None:
-        """Every placeholder must be a parameter, or a misspelt one would be sent as it stands."""
-        properties = schema.get("properties")
-        known = list(properties) if isinstance(properties, dict) else []
-        for place, text in filled_texts(transport, self):
-            for name in placeholders(text):
-                if name not in known:
-                    otherwise = f"Parameters: {', '.join(known) or 'none'}. Write {{{{ for a brace."
-                    message = f"the placeholder {{{one_line(name)}}} is not a parameter"
-                    self.problem(place, message, did_you_mean(name, known, otherwise))
+def _schemas(value: Mapping[str, Json], definition: Definition, _roles: Collection[str]) -> _Problems:
+    for field, schema in (
+        ("request_schema", definition.request_schema),
+        ("response_format", definition.response_format),
+    ):
+        key = _spelling(value, field)
+        for problem in check_meaning(dict(schema)) if isinstance(schema, Mapping) else ():
+            yield SchemaProblem((key, *problem.place), problem.message, problem.fix)
 
-    def _secrets_declared(self, transport: Transport) -> None:
-        """Only declared secrets are filled in, so that a file cannot quietly send out the environment."""
-        declared = self.raw.get("secrets")
-        known = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
-        for place, text in secret_texts(transport):
-            from rails.tools.runners.secrets import secret_references  # what ships has no secrets
 
-            for name in secret_references(text):
-                if name not in known:
-                    fix = did_you_mean(name, known, f'Add "secrets": ["{one_line(name)}"].')
-                    self.problem(place, f"the secret ${{{one_line(name)}}} is not declared", fix)
+def _roles(value: Mapping[str, Any], _definition: Definition, roles: Collection[str]) -> _Problems:
+    otherwise = f'Known roles: {", ".join(sorted(roles))}, or "*" for all. A new role needs a template.'
+    for field in ("access_control", "agent_specific_guidance"):
+        for name in value.get(field, {}):
+            slug = role_slug(name)
+            if slug != ANY_ROLE and slug not in roles:
+                fix = did_you_mean(slug, roles, otherwise)
+                yield SchemaProblem((field, name), f"the role {one_line(name)!r} is not known", fix)
+
+
+def _aliases(_value: Mapping[str, Json], definition: Definition, _roles: Collection[str]) -> _Problems:
+    known = parameter_paths(dict(definition.request_schema))
+    for alias, target in definition.aliases.items():
+        place = ("parameter_aliases", alias)
+        if target not in known:
+            fix = did_you_mean(target, known, f"Known: {', '.join(sorted(known)) or 'none'}.")
+            yield SchemaProblem(place, f"{quoted_json(target, 60)} is not a parameter", fix)
+        elif alias in known:
+            yield SchemaProblem(place, "an alias cannot have the name of a parameter", "Remove it.")
+        elif alias.count(".") >= aliases.PARTS:
+            yield SchemaProblem(place, f"an alias has at most {aliases.PARTS} parts", "Use a shorter path.")
+        elif alias.count("[]") != target.count("[]"):
+            yield SchemaProblem(place, "an alias and its parameter need the same number of []", "Correct one of them.")
+
+
+def _transport(value: Mapping[str, Any], definition: Definition, _roles: Collection[str]) -> _Problems:
+    transport = definition.transport
+    if isinstance(transport, Builtin):
+        own = definition.effect
+        if transport.name not in BUILTIN_TOOLS:
+            message = f"there is no built-in tool {quoted_json(transport.name, 60)}"
+            fix = f"Built-in tools: {', '.join(sorted(BUILTIN_TOOLS))}. For a program use a command transport."
+            yield SchemaProblem(("transport",), message, fix)
+        elif value.get("effect", own) != own:
+            message = f"the built-in {transport.name!r} has the effect {own!r}"
+            yield SchemaProblem(("effect",), message, "Remove the field.")
+    elif value.get("effect") == "edit":
+        fix = 'Use "run" for a tool that changes something elsewhere.'
+        yield SchemaProblem(("effect",), "only built-in tools can edit files of the project", fix)
+    raw = value.get("transport", {})
+    if "url" in raw and value.get("api_endpoint"):
+        message = "'api_endpoint' and the transport's 'url' mean the same"
+        yield SchemaProblem(("transport", "url"), message, "Keep one of them.")
+    elif raw.get("type") == "mcp-http" and not raw.get("url", value.get("api_endpoint")):
+        yield SchemaProblem(("transport",), "an mcp-http transport needs the server's address", 'Add "url".')
+
+
+def _filled_in(value: Mapping[str, Any], definition: Definition, _roles: Collection[str]) -> _Problems:
+    """Every placeholder must be a parameter, or a misspelt one would be sent as it stands."""
+    properties: Any = definition.request_schema.get("properties", {})
+    known: list[str] = list(properties)
+    for place, text, fixed in filled_texts(definition.transport, value):
+        if "{" in fixed:
+            fix = "Use placeholders after the host only."
+            yield SchemaProblem(place, "a placeholder cannot choose the host", fix)
+        for name in placeholders(text):
+            if name not in known:
+                otherwise = f"Parameters: {', '.join(known) or 'none'}. Write {{{{ for a brace."
+                message = f"the placeholder {{{one_line(name)}}} is not a parameter"
+                yield SchemaProblem(place, message, did_you_mean(name, known, otherwise))
+    # Only declared secrets are filled in, so that a file cannot quietly send out the environment.
+    for place, text in secret_texts(definition.transport):
+        for name in secret_references(text):
+            if name not in definition.secrets:
+                fix = did_you_mean(name, definition.secrets, f'Add "secrets": ["{one_line(name)}"].')
+                yield SchemaProblem(place, f"the secret ${{{one_line(name)}}} is not declared", fix)
+
+
+_Check = Callable[[Mapping[str, Any], Definition, Collection[str]], _Problems]
+_CHECKS: Final[tuple[_Check, ...]] = (_schemas, _roles, _aliases, _transport, _filled_in)
 
 
 def parameter_paths(schema: Json, prefix: str = "", depth: int = 0) -> set[str]:

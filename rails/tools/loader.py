@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,9 +24,9 @@ from rails.core.text import counted
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
+from rails.json_schema.allowed import SchemaProblem
 from rails.json_schema.explain import place_in_words
-from rails.tools.definition_fields import ALIASES
-from rails.tools.definition_file import DefinitionReader
+from rails.tools.definition_file import ALIASES, make_definition, read_value
 from rails.tools.registry import (
     ANY_ROLE,
     ROLES,
@@ -130,17 +131,18 @@ def read_definition(
         document = parse_document(text)
     except JsonError as error:
         return None, (Mistake(source, error.line, "", f"the file is not JSON: {error.message}", error.fix),)
-    reader = DefinitionReader(document.value, frozenset(role_slug(role) for role in roles))
-    reader.checks_schemas = check_schemas
-    definition = reader.definition(source, text)
-    mistakes = tuple(_locate(source, document, reader))
-    return (None if mistakes else definition), mistakes
+    if not check_schemas and isinstance(document.value, dict):
+        with suppress(KeyError, AttributeError, TypeError, ValueError):  # what is wrong is found out below
+            return make_definition(document.value, source, text), ()
+    found = read_value(document.value, source, text, frozenset(map(role_slug, roles)))
+    if isinstance(found, Definition):
+        return found, ()
+    return None, tuple(_locate(source, document, problem) for problem in found)
 
 
-def _locate(source: str, document: JsonDocument, reader: DefinitionReader) -> Iterator[Mistake]:
-    for problem in reader.problems:
-        line = document.line(problem.place)
-        yield Mistake(source, line, place_text(problem.place), problem.message, problem.fix)
+def _locate(source: str, document: JsonDocument, problem: SchemaProblem) -> Mistake:
+    line = document.line(problem.place)
+    return Mistake(source, line, place_text(problem.place), problem.message, problem.fix)
 
 
 def place_text(place: JsonPlace) -> str:

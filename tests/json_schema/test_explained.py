@@ -431,11 +431,10 @@ def test_what_surely_fits_needs_no_full_check(schema, value, sure):
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ({"multipleOf": 0}, "needs a number above 0"),
-        ({"multipleOf": -1}, "needs a number above 0"),
+        ({"multipleOf": 0}, "must be more than 0"),
         ({"multipleOf": 0.5}, ""),
         ({"minimum": 0}, ""),
-        ({"minLength": -1}, "needs a whole number, 0 or more"),
+        ({"minLength": -1}, "must be at least 0"),
         ({"minLength": 0}, ""),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}, "back to itself"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"not": {"$ref": "#/$defs/a"}}]}}}, "back to itself"),
@@ -454,14 +453,13 @@ def test_a_schema_that_could_not_be_checked_is_refused(schema, words):
         ("additionalItems", '"prefixItems" and "items"'),
         ("dependencies", '"dependentRequired" or "dependentSchemas"'),
         ("patternProperties", '"additionalProperties" with "propertyNames"'),
-        ("unevaluatedItems", '"items" or "maxItems"'),
-        *((f"${key}", '"#/$defs/"') for key in ("anchor", "dynamicRef", "dynamicAnchor", "recursiveRef")),
+        ("$anchor", '"#/$defs/"'),
         ("optional", '"required" does not list it'),
         ("nullable", '["string", "null"]'),
         ("options", 'Use "enum"'),
         ("values", 'Use "enum"'),
         ("min_length", 'Did you mean "minLength"?'),
-        ("zzz", 'Remove it, or put text under "$comment"'),
+        ("zzz", "Remove it."),
     ],
 )
 def test_a_keyword_that_would_check_nothing_is_refused_with_what_to_write_instead(key, words):

@@ -1,7 +1,6 @@
 """The published JSON Schema of the definition format agrees with the loader."""
 
 import json
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -9,11 +8,11 @@ from jsonschema import Draft202012Validator
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.builtin_tools import BUILTIN_TOOLS
-from rails.json_schema import allowed
-from rails.tools.definition_fields import KNOWN_KEYS
+from rails.json_schema.formats import CHECKED, INFORMING
+from rails.tools.definition_file import definition_schema
 from rails.tools.describe import starter
 
-SCHEMA = json.loads(resources.files("rails.tools").joinpath("definition.schema.json").read_text("utf-8"))
+SCHEMA = definition_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 HERE = Path(__file__).parent
 GOOD = [*builtin_folder("mcp_definitions").glob("*.json"), *(HERE / "original_definitions").glob("*.json")]
@@ -53,9 +52,6 @@ def test_a_broken_definition_does_not_unless_only_the_loader_can_tell(value, bey
     assert VALIDATOR.is_valid(value) is beyond
 
 
-def test_it_knows_the_same_fields_keywords_formats_and_built_ins():
-    assert set(SCHEMA["properties"]) == KNOWN_KEYS
-    keywords = SCHEMA["$defs"]["schema"]["anyOf"][1]["properties"]
-    assert set(keywords) == allowed.KEYWORDS
-    assert set(keywords["format"]["enum"]) == {*allowed.CHECKED, *allowed.INFORMING}
-    assert set(SCHEMA["properties"]["transport"]["oneOf"][0]["properties"]["name"]["enum"]) == set(BUILTIN_TOOLS)
+def test_it_knows_the_same_formats_and_built_ins():
+    assert set(SCHEMA["$defs"]["schema"]["properties"]["format"]["enum"]) == {*CHECKED, *INFORMING}
+    assert set(SCHEMA["$defs"]["builtin"]["properties"]["name"]["enum"]) == set(BUILTIN_TOOLS)

@@ -238,7 +238,7 @@ def test_a_starter_is_a_definition_without_a_mistake(tmp_path):
 
 
 def test_a_starter_refuses_a_name_that_no_tool_can_have():
-    with pytest.raises(DefinitionError.__bases__[0], match="not a tool name"):
+    with pytest.raises(DefinitionError.__bases__[0], match="model providers allow no others"):
         starter("../x")
 
 

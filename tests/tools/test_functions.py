@@ -75,4 +75,4 @@ def test_a_function_that_is_not_there_or_raises_is_a_failed_result(project):
 def test_a_name_that_is_no_function_is_a_mistake_of_the_definition(project):
     definition, mistakes = definition_of("tools/words.py")
     assert definition is None
-    assert "is not the name of a function" in str(mistakes[0])
+    assert "A function of the project" in str(mistakes[0])
