@@ -18,7 +18,8 @@ from rails.core.plain_file import read_ordinary
 from rails.core.text import one_line, printable, sha256
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
-from rails.json_schema.allowed import check_schema, did_you_mean
+from rails.json_schema.allowed import did_you_mean
+from rails.json_schema.metaschema import check_schema
 from rails.tools.registry import role_slug
 
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.

@@ -17,18 +17,10 @@ from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Effect, Json
 from rails.data_formats.positions import JsonPlace
-from rails.json_schema.allowed import (
-    SchemaProblem,
-    as_problem,
-    check_meaning,
-    did_you_mean,
-    kind_in_words,
-    metaschema,
-    quoted_json,
-)
+from rails.json_schema.allowed import did_you_mean, kind_in_words, quoted_json
+from rails.json_schema.metaschema import SchemaProblem, as_problem, check_meaning, metaschema
 from rails.tools import aliases
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
-from rails.tools.runners.secrets import secret_references
 from rails.tools.transports import filled_texts, placeholders, read_transport, secret_texts
 
 #: Fields that have several spellings, our own first.
@@ -50,7 +42,7 @@ _TEXT_CHARS: Final = 20_000
 _Problems = Iterator[SchemaProblem]
 
 
-def read_value(value: Json, source: str, text: str, roles: Collection[str]) -> Definition | list[SchemaProblem]:
+def definition_of(value: Json, source: str, text: str, roles: Collection[str]) -> Definition | list[SchemaProblem]:
     """Return the definition, or every mistake that makes it impossible. ``text`` is the file's; ``roles`` are slugs."""
     if not isinstance(value, dict):
         message = f"a definition must be one object, not {kind_in_words(value)}"
@@ -216,6 +208,8 @@ def _filled_in(value: Mapping[str, Any], definition: Definition, _roles: Collect
                 yield SchemaProblem(place, message, did_you_mean(name, known, otherwise))
     # Only declared secrets are filled in, so that a file cannot quietly send out the environment.
     for place, text in secret_texts(definition.transport):
+        from rails.tools.runners.secrets import secret_references  # what ships has no secrets
+
         for name in secret_references(text):
             if name not in definition.secrets:
                 fix = did_you_mean(name, definition.secrets, f'Add "secrets": ["{one_line(name)}"].')

@@ -24,9 +24,9 @@ from rails.core.text import counted
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
-from rails.json_schema.allowed import SchemaProblem
 from rails.json_schema.explain import place_in_words
-from rails.tools.definition_file import ALIASES, make_definition, read_value
+from rails.json_schema.metaschema import SchemaProblem
+from rails.tools.definition_file import ALIASES, definition_of, make_definition
 from rails.tools.registry import (
     ANY_ROLE,
     ROLES,
@@ -134,7 +134,7 @@ def read_definition(
     if not check_schemas and isinstance(document.value, dict):
         with suppress(KeyError, AttributeError, TypeError, ValueError):  # what is wrong is found out below
             return make_definition(document.value, source, text), ()
-    found = read_value(document.value, source, text, frozenset(map(role_slug, roles)))
+    found = definition_of(document.value, source, text, frozenset(map(role_slug, roles)))
     if isinstance(found, Definition):
         return found, ()
     return None, tuple(_locate(source, document, problem) for problem in found)

@@ -21,7 +21,8 @@ from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
-from rails.json_schema.allowed import check_parameters, check_schema, resolve_reference
+from rails.json_schema.allowed import resolve_reference
+from rails.json_schema.metaschema import check_parameters, check_schema
 from rails.tools.loader import load_definitions, place_text, read_definition
 from rails.tools.registry import ROLES, Mcp
 from rails.tools.runners.mcp import McpError, list_tools, server_entry

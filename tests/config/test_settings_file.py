@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 
 from rails.config import tables
 from rails.config.settings_file import SCHEMAS, SettingsError, SettingsFile, parse_settings, schema_text
-from rails.json_schema.allowed import check_schema, subschemas
+from rails.json_schema.allowed import subschemas
+from rails.json_schema.metaschema import check_schema
 from rails.json_schema.validator import answer_faults
 
 KINDS = {

@@ -3,8 +3,8 @@
 import pytest
 
 from rails.core import limits
-from rails.json_schema.allowed import check_schema
 from rails.json_schema.explain import paired
+from rails.json_schema.metaschema import check_schema
 from rails.json_schema.quick_check import fits, surely_fits, types_of
 from rails.json_schema.validator import answer_faults, closed, faults
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.json_schema.allowed import check_schema
+from rails.json_schema.metaschema import check_schema
 from rails.json_schema.quick_check import fits
 from rails.json_schema.validator import answer_faults
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rails.json_schema.allowed import check_schema
+from rails.json_schema.metaschema import check_schema
 from rails.json_schema.validator import answer_faults
 
 _LINES = (Path(__file__).parents[1] / "cases/json_schema_suite/draft2020-12.jsonl").read_text("utf-8").splitlines()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.json_schema.allowed import check_schema
+from rails.json_schema.metaschema import check_schema
 from rails.json_schema.validator import MOST_FAULTS, answer_faults
 
 

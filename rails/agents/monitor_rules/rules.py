@@ -10,7 +10,6 @@ every rule has looked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -20,7 +19,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import OverseerAlert
 from rails.core.text import one_line
 
-RULES: Final[Mapping[str, Callable[[], WatchRule]]] = {
+RULES: Mapping[str, Callable[[], WatchRule]] = {
     "repeated failures": behaviour.repeated_failures,
     "repeated requests": behaviour.repeated_requests,
     "denied again": behaviour.denied_again,
