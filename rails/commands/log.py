@@ -18,8 +18,8 @@ from rails.core.events.record import Record
 from rails.core.text import counted, one_line, printable
 from rails.edits.checkpoint_commits import is_fix_run
 from rails.log.event_codec import dumps
-from rails.log.index.index import Index
 from rails.log.reader import LogRow, SessionSummary, Tail, damage_in_words, full, read_lenient, sessions, verify
+from rails.log.scan import search
 from rails.review.export.formats import FORMATS
 from rails.session.project import state_of
 
@@ -174,9 +174,7 @@ def _search(state: Path, line: str, limit: int) -> int:
         raise UsageError('What should be searched for? For example: ai-rails log search "rule:F821 is:failed"')
     if not state.is_dir():
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
-    with Index(state) as index:
-        index.refresh()
-        hits = index.search(line, limit=limit).hits
+    hits = search(state, line, limit=limit).hits
     for hit in hits:
         record = hit.record
         print(f"{hit.place}  {record.timestamp[:19]}  {record.event_type:24}  {one_line(record.message, 100)}")

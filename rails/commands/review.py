@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from rails.review.session_list import SessionList
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
-#: How long the list waits for logs that the index has not taken in yet.
-_PATIENCE_S: Final = 3.0
 _GROUPS: Final = ("model", "rule", "tool", "decision")
 
 
@@ -90,19 +88,13 @@ def _list(options: argparse.Namespace, state: Path) -> int:
     from rails.review.reports.sessions import sessions_table
 
     library = _library(state)
-    all_of_it = options.filter or options.json
-    cards = library.cards(options.filter, float("inf") if all_of_it else _PATIENCE_S)
+    cards = library.cards(options.filter)
     if options.json:
         common.print_json([to_json(card.to_json()) for card in cards[::-1]])
     elif not cards:
         print("No session matches that." if options.filter else _EMPTY)
     else:
         _print((sessions_table(cards[::-1]),))
-    if not library.complete:
-        print(
-            "The logs are long: some verdicts are not counted yet. Run this again to count more of them.",
-            file=sys.stderr,
-        )
     return EXIT_OK
 
 

@@ -248,6 +248,15 @@ def full(record: Record, state: Path) -> Record:
     return record if details is record.details else msgspec.structs.replace(record, details=details)
 
 
+def with_large_values(record: Record, state: Path) -> Record:
+    """Return a record whose arrays and objects are whole, as counting needs them; large texts stay where they are."""
+    try:
+        details = blobs.expand(record.details, state, texts=False)
+    except LogError:
+        return record
+    return record if details is record.details else msgspec.structs.replace(record, details=details)
+
+
 def blob(state: Path, sha: str) -> bytes:
     """Return the blob named ``sha``. Raises LogError when it is missing or was changed."""
     return blobs.load_blob(state, sha)

@@ -1,15 +1,15 @@
-"""A session's stats: counts that a list, a sparkline or a heat-map shows, kept up record by record."""
+"""A session's stats: the counts that a list or a sparkline shows, kept up record by record."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Final
 
 from rails.core.conversation import Usage
+from rails.core.dataclass import dataclass, field
 from rails.core.events.approval import HumanDecision
-from rails.core.events.base import Event
+from rails.core.events.base import Event, UnknownEvent
 from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
 from rails.core.events.session import (
@@ -19,6 +19,7 @@ from rails.core.events.session import (
     Escalation,
     Handoff,
     HumanSteered,
+    LogRecovered,
     OverseerAlert,
     SessionResumed,
     WorkflowEnd,
@@ -28,15 +29,36 @@ from rails.core.events.turn import (
     ContextReduced,
     CorrectionEvent,
     FeedbackSent,
+    LlmCall,
     LlmError,
     LlmResponse,
     McpRequestFormulated,
+    OutputRefused,
     ToolRequestValidationFailed,
 )
 from rails.core.events.values import object_to_json
+from rails.core.json_text import json_object
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 
+#: Groups of turns that are kept; every time there are more, two become one.
+_SPANS: Final = 200
+#: What a record says of its turn, a letter each: refused, an answer, failed checks, approved, denied, written, broken.
+_LETTERS: Final[Mapping[type[Event], str]] = {
+    **dict.fromkeys((ToolRequestValidationFailed, ChangeRefused, OutputRefused), "r"),
+    LlmResponse: "s",
+}
+_FRAME: Final = {
+    WorkflowStart,
+    WorkflowEnd,
+    AgentEngage,
+    AgentFinished,
+    SessionResumed,
+    LogRecovered,
+    Undo,
+    UnknownEvent,
+}
+_ANSWERS: Final = {"approve": "a", "deny": "d", "abort": "d"}
 #: Points of the verdict sparkline that are kept, newest last.
 _SPARK: Final = 40
 _LANDMARKS: Final = 300
@@ -76,7 +98,8 @@ class SessionStats:
     d denied. ``rules`` counts new findings by rule. ``used`` has the tokens of each model: in, out, read from the
     cache, written to it, those of corrections too. ``seconds`` is the time that was worked, ``limits`` what the
     session was started with. ``landmarks`` are the numbers of the records that say how far the plan is, ``start``
-    and ``told`` those of the session's start and of the last feedback.
+    and ``told`` those of the session's start and of the last feedback. ``spans`` are groups of turns in order: first
+    and last turn, record, and how many went well, badly, nowhere; ``letters`` what is known of the last turn.
     """
 
     session_id: str
@@ -111,6 +134,8 @@ class SessionStats:
     landmarks: list[int] = field(default_factory=list)
     start: int = 0
     told: int = 0
+    spans: list[list[int]] = field(default_factory=list)
+    letters: str = ""
 
     def add(self, record: Record) -> None:
         """Count ``record`` in; its large values should be whole."""
@@ -131,6 +156,8 @@ class SessionStats:
             self.outcome = self.message = ""
         if kind in _READ:
             self._read(record)
+        if kind not in _FRAME:
+            self._turn(record)
 
     def _read(self, record: Record) -> None:
         """Count what the fields of an event say."""
@@ -164,13 +191,40 @@ class SessionStats:
             case HumanSteered(about="handoff"):
                 self._landmark(record)
 
+    def _turn(self, record: Record) -> None:
+        """Take in what a record says of its turn; a turn begins where a model is asked that has not been already."""
+        event = record.event if record.kind is LlmCall else None
+        last = self.spans[-1][1] if self.spans else 0
+        if isinstance(event, LlmCall) and (not last or "s" in self.letters):
+            self._begin(event.turn or last + 1, record.seq)
+        elif not self.spans:
+            self._begin(0, record.seq)
+        group, before = self.spans[-1], tone_of(self.letters)
+        letter = _letter(record)
+        self.letters += letter if letter not in self.letters else ""
+        group[before] -= 1
+        group[tone_of(self.letters)] += 1
+
+    def _begin(self, number: int, record: int) -> None:
+        """Begin a turn, in the last group while that has fewer turns than the ones before it."""
+        self.letters = ""
+        size = max((sum(group[3:]) for group in self.spans[:-1]), default=1)
+        if self.spans and sum(self.spans[-1][3:]) < size:
+            self.spans[-1][1] = number
+            self.spans[-1][_OPEN] += 1
+            return
+        self.spans.append([number, number, record, 0, 0, 1])
+        if len(self.spans) > _SPANS:
+            pairs = zip(self.spans[::2], [*self.spans[1::2], [0] * 6], strict=False)
+            self.spans = [[a[0], b[1] or a[1], a[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]] for a, b in pairs]
+
     def _landmark(self, record: Record) -> None:
         """Remember a record that says how far the plan is. They are few, but nothing bounds them: the newest stay."""
         self.landmarks = [*self.landmarks, record.seq][-_LANDMARKS:]
 
     def to_json(self) -> dict[str, Json]:
         """Return the card as JSON values; ``SessionStats(**…)`` reads it back."""
-        return asdict(self)
+        return json_object(self)
 
     def _use(self, model: str, usage: Usage) -> None:
         new = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
@@ -194,6 +248,31 @@ class SessionStats:
 
     def _mark(self, letter: str) -> None:
         self.spark = (self.spark + letter)[-_SPARK:]
+
+
+#: Where a group of turns counts those that went well, badly, nowhere.
+_GOOD, _BAD, _OPEN = 3, 4, 5
+
+
+def tone_of(letters: str) -> int:
+    """Return where a group counts a turn with these letters."""
+    if set("drb") & set(letters) or ("f" in letters and "a" not in letters):
+        return _BAD
+    return _GOOD if set("ws") & set(letters) else _OPEN
+
+
+def _letter(record: Record) -> str:
+    """Return what a record says of its turn, "" for nothing."""
+    if letter := _LETTERS.get(record.kind):
+        return letter
+    match record.event if record.kind in (GateVerdict, HumanDecision, ToolExecutionResult) else None:
+        case GateVerdict(verdict=verdict):
+            return "" if verdict.status == "pass" else "f"
+        case HumanDecision(answer=answer):
+            return _ANSWERS.get(answer, "")
+        case ToolExecutionResult(ok=ok):
+            return "w" if ok else "b"
+    return ""
 
 
 def _remember(known: list[str], value: str) -> None:

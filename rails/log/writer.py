@@ -30,7 +30,7 @@ from rails.core.closing import Closing
 from rails.core.errors import LogBusyError, LogError
 from rails.core.events.base import Event
 from rails.core.events.record import DURABLE, Record
-from rails.core.events.session import LogRecovered
+from rails.core.events.session import LogRecovered, WorkflowEnd
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.log import blobs, event_codec, files
@@ -65,6 +65,7 @@ class SessionLog(Closing):
         self._broken = ""
         self._lock = threading.RLock()
         self._synced_at = time.monotonic()
+        self._ended = False
         self._synced = -1  # how many bytes of the file are known to be on the disk
 
     @classmethod
@@ -139,6 +140,7 @@ class SessionLog(Closing):
             self._write(line)
             self._position, self._next = self._next, None
             self._commit(durable=event.type in DURABLE)
+            self._ended = event.type == WorkflowEnd.TYPE
         if details is given and record.message == event.message and not hasattr(event, "verdict"):
             # Read back, it would be the same, but for a request without its raw text, and a verdict without its files.
             record.__dict__["event"] = event
@@ -174,6 +176,10 @@ class SessionLog(Closing):
                 os.close(self._descriptor)
                 self._descriptor = -1
                 self._broken = "it is closed"
+        if self._ended:
+            from rails.log.summaries import keep_summary
+
+            keep_summary(self.state, self.session_id)
 
     def _payload(self, details: Mapping[str, Json]) -> tuple[Mapping[str, Json], bytes]:
         """Return the details as they are written, and their JSON; most are small and hold no secret."""

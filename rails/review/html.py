@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Final
@@ -16,7 +15,6 @@ from typing import Final
 from rails.core.change_summary import ChangeSummary
 from rails.core.dataclass import replace
 from rails.core.text import one_line
-from rails.log.index.turns import TurnSpan
 from rails.log.session_stats import SessionStats
 from rails.projections.attempts import AttemptRow, caption, causes_of, rows_of
 from rails.projections.common import SessionView, TurnView
@@ -93,14 +91,16 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
     )
 
 
-def overview(view: SessionView, stats: SessionStats | None = None, spans: Sequence[TurnSpan] = ()) -> Html:
+def overview(view: SessionView, stats: SessionStats | None = None) -> Html:
     """Return the counts, where the time went, and a strip of turns to jump to.
 
-    ``stats`` and ``spans`` are of the whole session, where ``view`` is only a part of it.
+    ``stats`` are of the whole session, where ``view`` is only a part of it.
     """
     heading = el("h2", html_text("At a glance"), id="glance", class_="quiet")
     figures = [page_renderer().draw(block) for block in (stats_figures(stats) if stats else session_figures(view))]
-    spans = spans or (_spans(view.turns) if len(view.turns) > MOST_STEPS else ())
+    spans: Sequence[Sequence[int]] = stats.spans if stats else ()
+    if len(view.turns) > MOST_STEPS:
+        spans = _spans(view.turns)
     strip = el("ol", _density(spans), class_="strip dense") if spans else el("ol", _steps(view.turns), class_="strip")
     nav = el("nav", strip, aria_label="Turns")
     return el("section", heading, figures, nav, aria_labelledby="glance", class_="overview")
@@ -121,24 +121,25 @@ def _step(turn: int, record: int, tone: str, label: str, inside: Html) -> Html:
     return el("a", inside, href=f"#turn-{turn}", class_=tone, data_record=record, **named)
 
 
-def _spans(turns: Sequence[TurnView]) -> tuple[TurnSpan, ...]:
+def _spans(turns: Sequence[TurnView]) -> list[tuple[int, ...]]:
+    """Return groups of turns as the stats of a session have them."""
     size = -(-len(turns) // MOST_STEPS)
     parts = [turns[at : at + size] for at in range(0, len(turns), size)]
-    tones = [Counter("bad" if turn.failed else OUTCOMES[turn.outcome].tone for turn in part) for part in parts]
-    return tuple(
-        TurnSpan(part[0].number, part[-1].number, part[0].first_seq, len(part) - tone["bad"], tone["bad"], 0)
-        for part, tone in zip(parts, tones, strict=True)
-    )
+    bad = [sum(turn.failed for turn in part) for part in parts]
+    return [
+        (part[0].number, part[-1].number, part[0].first_seq, len(part) - failed, failed, 0)
+        for part, failed in zip(parts, bad, strict=True)
+    ]
 
 
-def _density(spans: Sequence[TurnSpan]) -> list[Html]:
+def _density(spans: Sequence[Sequence[int]]) -> list[Html]:
     """Return a session of many turns as a row of narrow marks, the darker the more of their turns failed."""
     marks = []
-    for span in spans:
-        share = f"fail-{-(-4 * span.bad // max(1, span.count))}"
-        words = f"Turns {span.first:,} to {span.last:,}" if span.count > 1 else f"Turn {span.first:,}"
-        label = f"{words}: {span.bad:,} of {span.count:,} failed"
-        marks.append(el("li", _step(span.first, span.record, share, label, Html(""))))
+    for first, last, record, good, bad, unfinished in spans:
+        count = good + bad + unfinished
+        share = f"fail-{-(-4 * bad // max(1, count))}"
+        words = f"Turns {first:,} to {last:,}" if count > 1 else f"Turn {first:,}"
+        marks.append(el("li", _step(first, record, share, f"{words}: {bad:,} of {count:,} failed", Html(""))))
     return marks
 
 

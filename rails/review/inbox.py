@@ -20,9 +20,9 @@ from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.core.events.approval import ApprovalOpened
-from rails.log.index import seek
-from rails.log.index.index import Index
+from rails.log import seek
 from rails.log.reader import LOG_NAME, LogRow, Tail, full, read_lenient, session_ids, sessions
+from rails.log.scan import tail_from
 from rails.projections.questions import ApprovalQuestion, ApprovalQuestions
 from rails.projections.session import session_view
 from rails.review.reports.dry_run import rule_in_words
@@ -49,8 +49,8 @@ class AnswerState:
 class Inbox:
     """The questions of the project whose ``.rails`` folder is ``state``. Without ``key`` nothing can be decided."""
 
-    def __init__(self, state: Path, index: Index, key: bytes | None) -> None:
-        self._state, self._index, self._key = state, index, key
+    def __init__(self, state: Path, key: bytes | None) -> None:
+        self._state, self._key = state, key
         self._lock = threading.Lock()
         self._known: dict[str, tuple[Tail, ApprovalQuestions]] = {}
 
@@ -150,7 +150,7 @@ class Inbox:
         log = self._state / "sessions" / session_id / LOG_NAME
         end = Tail(log, seek.end_of(log))  # first: what comes after it is read, whatever is not seen here
         number = seek.newest_of(log, ApprovalOpened.TYPE)
-        return self._index.tail(session_id, number) if number else end
+        return tail_from(self._state, session_id, number) if number else end
 
 
 def _outcome(question: ApprovalQuestion, *, mine: bool = False) -> AnswerState:

@@ -13,9 +13,9 @@ from rails.core.errors import LogError, UsageError
 from rails.core.events.record import Record
 from rails.core.text import one_line
 from rails.log.files import SESSION_ID
-from rails.log.index.index import Index
 from rails.log.reader import LOG_NAME, damage_in_words, full, read_lenient, session_ids
 from rails.log.session_stats import SessionStats
+from rails.log.summaries import Summaries
 from rails.projections.common import SessionView
 from rails.projections.session import session_view
 from rails.review.reports.grouped import GROUPS, REPORT_SESSIONS, ReviewReport, count_sessions
@@ -32,7 +32,7 @@ class SessionList:
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
         self.state = state
-        self.complete = True
+        self.summaries = Summaries(state)
         self._prices = prices
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[int, SessionView]] = OrderedDict()
@@ -62,20 +62,12 @@ class SessionList:
             except (LogError, UsageError):
                 continue
 
-    def cards(self, line: str = "", within_s: float = float("inf")) -> tuple[SessionStats, ...]:
-        """Return the stats of the sessions that a line asks for, the newest first. Raises UsageError.
-
-        What is new is taken in for at most about ``within_s`` seconds; ``complete`` says whether that was enough.
-        """
-        if not self.state.is_dir():
-            return chosen((), line)
-        with Index(self.state) as index:
-            self.complete = index.refresh(within_s)
-            return chosen(index.cards(_CARDS), line)
+    def cards(self, line: str = "") -> tuple[SessionStats, ...]:
+        """Return the stats of the sessions that a line asks for, the newest first. Raises UsageError."""
+        return chosen(self.summaries.newest(_CARDS), line)
 
     def report(self, name: str, line: str = "") -> ReviewReport:
         """Return a report over the newest sessions that a line asks for. Raises UsageError."""
-        self.complete = True
         names = [card.session_id for card in self.cards(line)] if line.strip() else session_ids(self.state)[::-1]
         return self.report_of(name, names[:REPORT_SESSIONS][::-1])
 

@@ -28,8 +28,6 @@ from rails.edits.checkpoint_commits import is_fix_run
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.log import files
 from rails.log.files import SESSION_ID
-from rails.log.index import feed
-from rails.log.index.index import INDEX_NAME
 from rails.log.reader import LOG_NAME, session_ids
 from rails.log.writer import COLLECTING
 from rails.session.project import state_of
@@ -96,7 +94,6 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
             else:
                 (gone / name).mkdir()
         left = [one.name for one in gone.iterdir()]
-        feed.remove(state / INDEX_NAME)  # it has their words; it is built again from what is left
         store.forget([name for name in left if name in known], keep=workspace.lock)
         for name in left:
             shutil.rmtree(state / "handoffs" / name, ignore_errors=True)

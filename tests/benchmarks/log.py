@@ -16,8 +16,9 @@ from pathlib import Path
 
 from rails.core.events.base import UnknownEvent
 from rails.log import event_codec
-from rails.log.index.index import Index
 from rails.log.reader import Tail, read_lenient, verify
+from rails.log.scan import records_from, search
+from rails.log.summaries import Summaries
 from rails.log.writer import SessionLog
 
 WORDS = [
@@ -108,7 +109,7 @@ def timed(call, repeat=5):
     return f"{statistics.median(times):8.2f} ms", result
 
 
-def index(folder, records):
+def scan(folder, records):
     state = folder / "state"
     generate(state, records, sessions=10)
     log = next(iter(sorted((state / "sessions").iterdir()))) / "log.jsonl"
@@ -117,41 +118,19 @@ def index(folder, records):
     say(f"verify one session ({records // 10:,} records)", timed(lambda: verify(log), 1)[0])
     say(f"read one session leniently ({records // 10:,} records)", timed(lambda: read_lenient(log), 1)[0])
     say("first 200 records of a session without an index", timed(lambda: list(Tail(log).read(200)))[0])
-    with Index(state) as found:
-        start = time.perf_counter()
-        found.refresh()
-        took = time.perf_counter() - start
-        size = sum(path.stat().st_size for path in state.glob("index.db*"))
-        say(
-            "build the index",
-            f"{took:.1f} s, {records / took:,.0f}/s, {size / 1e6:.0f} MB ({size / total:.2f} × the logs)",
-        )
-        say("refresh with nothing new", timed(found.refresh)[0])
-        say("cards of all sessions", timed(found.cards)[0])
-        say("a window of 200 in the middle", timed(lambda: found.window(log.parent.name, records // 20, 200))[0])
-        for query in (
-            "encode",
-            "haystackneedle",
-            "detail*",
-            '"hash of the record"',
-            "path:src/m7.py is:failed",
-            "nobodywrotethis",
-        ):
-            figure, page = timed(lambda query=query: found.search(query))
-            say(f"search {query}", f"{figure}   {len(page.hits)} hits")
-        for query in ("text:aystackneedl", "text:aystackneedle?"):
-            figure, page = timed(lambda query=query: found.search(query), 3)
-            say(f"search {query}", f"{figure}   {len(page.hits)} hits")
-    for path in state.glob("index.*"):
-        path.unlink()
-    with Index(state) as found:
-        figure, page = timed(lambda: found.search("haystackneedle", refresh_s=0), 1)
-        say("search haystackneedle without an index", f"{figure}   {len(page.hits)} hits")
+    summaries = Summaries(state)
+    say("stats of all sessions, counted anew", timed(lambda: Summaries(state).newest(10), 1)[0])
+    say("stats of all sessions, kept", timed(lambda: summaries.newest(10))[0])
+    say("a window of 200 in the middle", timed(lambda: records_from(state, log.parent.name, records // 20, 200))[0])
+    queries = ("encode", "haystackneedle", "detail*", '"hash of the record"', "path:src/m7.py is:failed", "nobodywrote")
+    for query in (*queries, "is:denied", "text:aystackneedl", "text:aystackneedle?"):
+        figure, page = timed(lambda query=query: search(state, query))
+        say(f"search {query}", f"{figure}   {len(page.hits)} hits")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", default="all", choices=["appends", "kills", "index", "all"])
+    parser.add_argument("what", nargs="?", default="all", choices=["appends", "kills", "scan", "all"])
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=1_000)
     options = parser.parse_args()
@@ -159,8 +138,8 @@ def main():
         folder = Path(name)
         if options.what in ("appends", "all"):
             appends(folder)
-        if options.what in ("index", "all"):
-            index(folder, options.records)
+        if options.what in ("scan", "all"):
+            scan(folder, options.records)
         if options.what in ("kills", "all"):
             kills(folder, options.kills)
 

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rails.core.events.base import UnknownEvent
-from rails.log.index import seek
+from rails.log import seek
 from rails.log.reader import LogRow, Position, Tail
 from rails.log.writer import SessionLog
 

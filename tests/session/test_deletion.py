@@ -16,7 +16,6 @@ from rails.core.verdict import Verdict
 from rails.edits.apply import apply
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
-from rails.log.index.index import INDEX_NAME, Index
 from rails.log.reader import read_strict, session_ids
 from rails.log.writer import COLLECTING, SessionLog
 from rails.session.deletion import delete_sessions, kept_bytes, older_than
@@ -60,15 +59,12 @@ def test_a_deleted_session_leaves_no_byte_and_others_keep_theirs(project):
     step(project, "two", "b.txt", None, b"b\n")
     (project / ".rails" / "handoffs" / "one").mkdir(parents=True)
     (project / ".rails" / "handoffs" / "one" / "1.md").write_text("take over")
-    with Index(project / ".rails") as index:
-        index.refresh()
     before = kept_bytes(project)
     freed = delete_sessions(project, ["one"])
     assert session_ids(project / ".rails") == ["two"]
     assert len(values(project)) == 2
     assert not (project / ".rails" / "handoffs" / "one").exists()
     assert not (project / ".rails" / "deleted").exists()
-    assert not (project / ".rails" / INDEX_NAME).exists()
     assert freed.logs > 0 < freed.values
     assert kept_bytes(project).checkpoints < before.checkpoints
     assert [record.details["text"][:1] for record in read_strict(project / ".rails/sessions/two/log.jsonl")] == [

@@ -29,7 +29,7 @@ from rails.core.verdict import Verdict
 from rails.gate.gate import Gate
 from rails.gate.ledger import read_ledger
 from rails.gate.report.text import verdict_as_json, verdict_as_text
-from rails.log.index.index import Index
+from rails.log.scan import search
 from rails.log.writer import SessionLog
 from rails.session.job import SessionJob
 from rails.session.project import agents_of, state_of
@@ -240,9 +240,7 @@ def _session_search(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult
     state, limit = state_of(tools.project), given.get("limit")
     if not state.is_dir():
         return McpResult("There is no session in this project yet.")
-    with Index(state) as index:
-        index.refresh()
-        hits = index.search(str(given["query"]), limit=limit if isinstance(limit, int) else _HITS).hits
+    hits = search(state, str(given["query"]), limit=limit if isinstance(limit, int) else _HITS).hits
     lines = [
         f"{hit.place}  {hit.record.timestamp[:19]}  {hit.record.event_type}  {one_line(hit.record.message, 200)}"
         for hit in hits

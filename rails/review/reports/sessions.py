@@ -1,6 +1,6 @@
 """The list of sessions: which ones a line asks for, and how they went in one row each. Pure.
 
-The line is that of the search (``rails.log.index.query``), asked of whole sessions: words of the task, ``role:``,
+The line is that of the search (``rails.log.query``), asked of whole sessions: words of the task, ``role:``,
 ``model:``, ``path:``, ``rule:``, ``session:``, ``after:``, ``before:``, and ``is:`` with done, unfinished,
 failed (it gave up or broke), findings, refused, denied, approved, undone or damaged. ``-`` turns any of them around.
 """
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rails.core.errors import UsageError
-from rails.log.index.query import Facet, Phrase, Query, parse_query
-from rails.log.index.terms import folded_words
+from rails.log.query import Facet, Phrase, Query, parse_query
 from rails.log.session_stats import SessionStats
+from rails.log.terms import folded_words
 from rails.render.blocks import Cell, CellStyle, Table, cells
 
 #: Points of the sparkline: a mark for a terminal, a style, and words.

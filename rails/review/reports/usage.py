@@ -14,7 +14,6 @@ from rails.core.text import one_line
 from rails.log.session_stats import SessionStats
 
 _MINUTE: Final = 60
-_SO_FAR: Final = "(so far: the log is still being read)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +22,7 @@ class SessionUsage:
 
     ``bars`` are the names of the bounds and how much of each is used, from 0 to 1.
 
-    ``note`` says what is wrong with the table of prices, if anything is. ``partial``: the log is not all read yet,
-    so more was used and less is left.
+    ``note`` says what is wrong with the table of prices, if anything is.
     """
 
     tokens: str = ""
@@ -32,29 +30,24 @@ class SessionUsage:
     left: tuple[str, ...] = ()
     bars: tuple[tuple[str, float], ...] = ()
     note: str = ""
-    partial: bool = False
 
     @property
     def line(self) -> str:
         """Everything in one line, for the strip of what happens now."""
         left = f"Left: {', '.join(self.left)}" if self.left else ""
-        words = " · ".join(filter(None, (self.tokens, self.cost, left)))
-        return f"{words} {_SO_FAR}" if words and self.partial else words
+        return " · ".join(filter(None, (self.tokens, self.cost, left)))
 
     @property
     def facts(self) -> dict[str, str]:
         """The facts for a session's header; names of empty ones have no value."""
-        facts = {"Cost": self.cost or self.note, "Budget left": ", ".join(self.left)}
-        return {name: f"{words} {_SO_FAR}" if words and self.partial else words for name, words in facts.items()}
+        return {"Cost": self.cost or self.note, "Budget left": ", ".join(self.left)}
 
 
-def session_usage(
-    card: SessionStats, prices: Prices, *, since_last_s: float = 0.0, note: str = "", partial: bool = False
-) -> SessionUsage:
+def session_usage(card: SessionStats, prices: Prices, *, since_last_s: float = 0.0, note: str = "") -> SessionUsage:
     """Return what the session of ``card`` (its stats) has used.
 
     ``since_last_s`` is how long the last record of a running session is ago, in seconds: that time counts, as it does
-    in the run. ``note`` and ``partial`` are passed on.
+    in the run. ``note`` is passed on.
     """
     used = {model: Usage(*counts) for model, counts in card.used.items()}
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
@@ -64,7 +57,7 @@ def session_usage(
     beside = f" without {', '.join(unknown)} (no price)" if known and unknown else ""
     bounds = [*_left(card, prices, spent, card.seconds + max(0.0, since_last_s))]
     left, bars = tuple(words for words, _, _ in bounds), tuple((name, share) for _, name, share in bounds)
-    return SessionUsage(_tokens(list(used.values())), prices.text(spent) + beside, left, bars, note, partial)
+    return SessionUsage(_tokens(list(used.values())), prices.text(spent) + beside, left, bars, note)
 
 
 def _tokens(counts: Sequence[Usage]) -> str:

@@ -1,7 +1,6 @@
 """What the page shows, as fragments of HTML: the list of sessions, a window of one, the hits of a search.
 
-The log is the only source; the index of ``rails.log.index.index`` makes it fast and can be deleted. A session
-is shown by windows of records, so that a long one opens as fast as a short one.
+The log is the only source. A session is shown by windows of records, so that a long one opens as fast as a short one.
 """
 
 from __future__ import annotations
@@ -29,9 +28,10 @@ from rails.core.events.turn import LlmCall
 from rails.core.text import counted, one_line, sha256
 from rails.core.tool_request import Json
 from rails.log.event_codec import NEWER
-from rails.log.index.index import Index
 from rails.log.reader import LOG_NAME, full
+from rails.log.scan import SearchHit, records_from, search
 from rails.log.session_stats import SessionStats
+from rails.log.summaries import Summaries
 from rails.projections.common import SessionView
 from rails.projections.progress import current_step_text, plan_of
 from rails.projections.questions import ApprovalQuestion
@@ -41,11 +41,10 @@ from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
 from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import bytes_text, time_text
-from rails.review.html import MOST_STEPS, header, overview, turn_sections, why
+from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.reports.sessions import outcome_words, unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
-from rails.review.web.builder import Builder
 from rails.review.web.search import RECORD_CHIPS, SESSION_CHIPS, chips, hit_html
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
@@ -73,8 +72,7 @@ _SPARK: Final = {
 class Window:
     """A part of a session: records ``first`` to ``last`` of ``total``; ``turns`` are (number, markup).
 
-    ``step`` says which step of the plan is at work, ``meter`` and ``bars`` what the whole session has used, ``read``
-    which share of the log that is known of.
+    ``step`` says which step of the plan is at work, ``meter`` and ``bars`` what the whole session has used.
     """
 
     session_id: str
@@ -87,7 +85,6 @@ class Window:
     step: str = ""
     meter: str = ""
     bars: tuple[tuple[str, float], ...] = ()
-    read: float = 1.0
 
     def to_json(self) -> dict[str, Json]:
         """Return the window for the page."""
@@ -101,7 +98,6 @@ class Window:
             "step": self.step,
             "meter": self.meter,
             "bars": [[name, share] for name, share in self.bars],
-            "read": self.read,
             "turns": [{"number": number, "html": html} for number, html in self.turns],
         }
 
@@ -114,25 +110,9 @@ class Pages:
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
         self.state, self._prices = state, prices
-        self._index = Index(state)
+        self.summaries = Summaries(state)
         self._lock = threading.Lock()
         self._kept: tuple[str, int, SessionView] | None = None
-        self._builder = Builder(state)
-
-    def refresh(self, budget_s: float) -> None:
-        """Take in what is new, for at most about ``budget_s`` seconds; what takes longer is done in the background."""
-        if not self._builder.at_work and not self._index.refresh(budget_s) and self._index.behind:
-            self._builder.start()
-
-    @property
-    def index(self) -> Index:
-        """The index over the logs."""
-        return self._index
-
-    def close(self) -> None:
-        """Close the index."""
-        self._builder.close()
-        self._index.close()
 
     def knows(self, session_id: str) -> bool:
         """Whether there is such a session."""
@@ -140,14 +120,13 @@ class Pages:
 
     def sessions(self) -> Html:
         """Return the newest sessions with their verdicts."""
-        self.refresh(1.0)
-        cards = self._index.cards(_SESSIONS)
+        cards = self.summaries.newest(_SESSIONS)
         if not cards:
             return el("p", html_text("No session yet. Start one with ai-rails run or ai-rails apply."), class_="empty")
         items = [el("li", self.card(card)) for card in cards]
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
         heading = el("h1", html_text("Sessions"), class_="quiet")
-        return join(heading, chips("", SESSION_CHIPS, "f"), still_reading(self._index.complete), shown)
+        return join(heading, chips("", SESSION_CHIPS, "f"), shown)
 
     def card(self, card: SessionStats) -> Html:
         """Return a session as an entry of the list, with its cost."""
@@ -160,11 +139,10 @@ class Pages:
         """Return whole turns of a session, or ``None`` where there is none: those from record ``first`` on (``None``:
         up to the end), or those that end before record ``before``. ``part`` leaves out what is said of all of it.
         """
-        self.refresh(0.3)
-        standing = self._index.standing(session_id)
-        if standing is None:
+        try:
+            card = self.summaries.get(session_id)
+        except LogError:
             return None
-        card, share = standing
         total, running = card.records, is_being_written(self.state, session_id)
         wanted = _last_window(total) if first is None else max(1, min(first, total))
         wanted, stop = (max(1, before - WINDOW), before - 1) if before else (wanted, wanted + WINDOW - 1)
@@ -176,21 +154,18 @@ class Pages:
         last = min(stop, total) if stop >= total or not turns else turns[-1].last_seq
         sections = turn_sections(view, turns)
         shown = tuple(zip((turn.number for turn in turns), sections, strict=True))
-        plan, meter = plan_of(self._landmarks(card)), self.meter(card, partial=share < 1)
-        head = Html("") if part else self._head(card, view, meter, share, running=running)
+        plan, meter = plan_of(self._landmarks(card)), self.meter(card)
+        head = Html("") if part else self._head(card, view, meter, running=running)
         step = current_step_text(plan)
-        return Window(
-            session_id, start, last, total, not view.outcome, head, shown, step, meter.line, meter.bars, share
-        )
+        return Window(session_id, start, last, total, not view.outcome, head, shown, step, meter.line, meter.bars)
 
-    def _head(self, card: SessionStats, view: SessionView, meter: SessionUsage, share: float, *, running: bool) -> Html:
+    def _head(self, card: SessionStats, view: SessionView, meter: SessionUsage, *, running: bool) -> Html:
         """Return what is said of the whole session: from its view, or from its stats where it is too long for one."""
         drawn = plan_html(plan_of(self._landmarks(card)), session_id=card.session_id, at_work=running)
         top = join(header(view, meter.facts, running=running), drawn)
         if card.records <= _WHOLE:
             return join(top, overview(view), why(view))
-        spans = self._index.turns(card.session_id, MOST_STEPS)
-        return join(top, reading_html(share), overview(view, card, spans), found_html(card))
+        return join(top, overview(view, card), found_html(card))
 
     def _view(self, card: SessionStats, start: int, stop: int) -> SessionView:
         """Return the view of a session, or of some of its records and its frame where it is too long."""
@@ -209,37 +184,35 @@ class Pages:
                 self._kept = name, total, session_view(self._records(name, 1, total), damage)
             return self._kept[2]
 
-    def meter(self, card: SessionStats, *, partial: bool = False) -> SessionUsage:
+    def meter(self, card: SessionStats) -> SessionUsage:
         """Return what a session has used by now, and what is left of its budget."""
         try:
             prices, note = load_price_file(self._prices) if self._prices else Prices(), ""
         except UsageError as error:
             prices, note = Prices(), str(error)
         running = not card.outcome and card.last and is_being_written(self.state, card.session_id)
-        return session_usage(
-            card,
-            prices,
-            since_last_s=_since(card.last) if running else 0.0,
-            note=note,
-            partial=partial or not self._index.complete,
-        )
+        return session_usage(card, prices, since_last_s=_since(card.last) if running else 0.0, note=note)
 
     def _landmarks(self, card: SessionStats) -> Iterator[Record]:
         """Yield the records that the plan is computed from, in order, with their large values as pointers."""
         for number in sorted({card.start, *card.landmarks, card.told} - {0}):
-            yield from (hit.record for hit in self._index.window(card.session_id, number, 1))
+            yield from records_from(self.state, card.session_id, number, 1)
 
     def search(self, line: str, before: str = "") -> Html:
         """Return the newest records that match a search line. Raises UsageError for a line that means nothing."""
-        self.refresh(0.2)
-        building = self._builder.at_work
-        found = self._index.search(line, limit=_HITS, before=before, refresh_s=0, beyond=not building)
-        tasks = {hit.session_id: card.task for hit in found.hits if (card := self._index.card(hit.session_id))}
-        hits = [hit_html(hit, line, tasks.get(hit.session_id, ""), self._index.turn_of(hit)) for hit in found.hits]
+        found = search(self.state, line, limit=_HITS, before=before)
+        tasks = {name: self.summaries.get(name).task for name in {hit.session_id for hit in found.hits}}
+        hits = [hit_html(hit, line, tasks[hit.session_id], self._turn_of(hit)) for hit in found.hits]
         more = el("button", html_text("Older"), class_="more", data_before=found.next) if found.next else None
         nothing = el("p", html_text("Nothing found."), class_="empty") if not hits else None
-        head = None if before else join(chips(line, RECORD_CHIPS, "q"), still_reading(not building))
+        head = None if before else chips(line, RECORD_CHIPS, "q")
         return join(head, nothing, el("ol", hits, class_="hits") if hits else None, more)
+
+    def _turn_of(self, hit: SearchHit) -> int:
+        """Return the turn that a record belongs to, 0 for none that begins near it."""
+        number, first = hit.record.seq, max(1, hit.record.seq - _LOOK_BACK[1])
+        events = [record.event for record in records_from(self.state, hit.session_id, first, number - first + 1)]
+        return max((event.turn for event in events if isinstance(event, LlmCall)), default=0)
 
     def unchanged(
         self, session_id: str, records: tuple[int, int], path: str, lines: range, known: tuple[int, int, str]
@@ -284,10 +257,8 @@ class Pages:
         last = record
         for count in _LOOK_BACK:
             first = max(1, last - count + 1)
-            before = self._index.window(session_id, first, last - first + 1)
-            if asked := [
-                (event.turn, hit.record.seq) for hit in before if isinstance(event := hit.record.event, LlmCall)
-            ]:
+            before = records_from(self.state, session_id, first, last - first + 1)
+            if asked := [(event.turn, record.seq) for record in before if isinstance(event := record.event, LlmCall)]:
                 return next(seq for turn, seq in asked if turn == asked[-1][0])  # asked again: the same turn
             if first == 1:
                 break
@@ -297,8 +268,8 @@ class Pages:
     def _records(self, session_id: str, first: int, count: int) -> list[Record]:
         records: list[Record] = []
         while count > 0 and first > 0:
-            part = self._index.window(session_id, first, min(count, limits.PAGE_ROWS))
-            records += [hit.record if hit.whole else self._whole(hit.record) for hit in part]
+            part = records_from(self.state, session_id, first, min(count, limits.PAGE_ROWS))
+            records += map(self._whole, part)
             if len(part) < limits.PAGE_ROWS:
                 break
             first, count = first + len(part), count - len(part)
@@ -309,12 +280,6 @@ class Pages:
             return full(record, self.state)
         except LogError:
             return msgspec.structs.replace(record, message=f"{record.message} (a stored value cannot be read)")
-
-
-def still_reading(complete: bool) -> Html | None:
-    """Return the note of a page whose sums are not whole yet; None where everything is in."""
-    words = "The logs are still being read: this is what is known so far. Reload the page for the rest."
-    return None if complete else el("p", html_text(words), class_="meta", role="status")
 
 
 def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> Html:
@@ -344,15 +309,6 @@ def _since(stamp: str) -> float:
 def _last_window(total: int) -> int:
     half = WINDOW // 2
     return 1 + half * max(0, -(-(total - WINDOW) // half))
-
-
-def reading_html(share: float) -> Html | None:
-    """Return a bar of how much of a log is known, ``None`` where all of it is."""
-    if share >= 1:
-        return None
-    words = f"The log is still being read: {share:.0%}. The figures below are of this part; the turns are all there."
-    bar = el("progress", max=100, value=int(share * 100), aria_label="Read of the log, in percent")
-    return el("p", bar, html_text(f" {words}"), class_="reading")
 
 
 def found_html(card: SessionStats) -> Html | None:

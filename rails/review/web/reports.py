@@ -20,7 +20,7 @@ from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
-from rails.log.index.index import Index
+from rails.log.scan import next_failure
 from rails.log.session_stats import SessionStats
 from rails.render.blocks import Cell
 from rails.render.html_page.markup import Html, el, html_text, join
@@ -28,7 +28,6 @@ from rails.review.html import report_html
 from rails.review.reports.grouped import GROUPS
 from rails.review.reports.line_history import line_history_as_text
 from rails.review.session_list import SessionList
-from rails.review.web.pages import still_reading
 from rails.review.web.search import SESSION_CHIPS, chips
 
 _LISTED: Final = 200
@@ -41,8 +40,8 @@ class Reports:
     ``draw`` gives a session's card in the list, so that a filtered list looks like the whole one.
     """
 
-    def __init__(self, state: Path, index: Index, draw: Callable[[SessionStats], Html]) -> None:
-        self._state, self._index, self._draw = state, index, draw
+    def __init__(self, state: Path, draw: Callable[[SessionStats], Html]) -> None:
+        self._state, self._draw = state, draw
         self._library = SessionList(state, config_folder() / PRICES_NAME)
 
     def report(self, name: str, line: str) -> dict[str, Json]:
@@ -51,7 +50,6 @@ class Reports:
         html = join(
             _tabs(name),
             _asked("Only sessions that match", line, f"r/{name}"),
-            self._so_far(),
             report_html(report, link),
         )
         return {"title": report.title, "html": html}
@@ -86,16 +84,12 @@ class Reports:
         )
         nothing = el("p", html_text("No session matches that."), class_="empty") if not cards else None
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
-        return {"title": "Sessions", "html": join(asked, self._so_far(), nothing, shown, more)}
-
-    def _so_far(self) -> Html | None:
-        return still_reading(self._library.complete)
+        return {"title": "Sessions", "html": join(asked, nothing, shown, more)}
 
     def failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
         """Return the next record after ``start`` in which something failed; the previous one with ``by`` -1."""
         at = int(start) if start.isascii() and start.isdigit() and len(start) < 16 else 0
-        found = self._index.next_failure(session_id, at, back=by == "-1")
-        return {"seq": found}
+        return {"seq": next_failure(self._state, session_id, at, back=by == "-1")}
 
 
 def link(cell: Cell) -> str | None:

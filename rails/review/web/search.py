@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import quote
 
 from rails.core.text import one_line
-from rails.log.index.lines import SearchHit
-from rails.log.index.terms import texts_of
+from rails.log.scan import SearchHit
+from rails.log.terms import texts_of
 from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import time_text
 

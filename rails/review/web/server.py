@@ -49,11 +49,10 @@ class ReviewServer:
         except OSError as error:
             raise UsageError(f"Port {port} cannot be used: {error.strerror}. Leave --port out.") from error
         self._pages = Pages(state, prices)
-        index = self._pages.index
-        self._streams = Streams(index, self._closing, self._pages.meter)
+        self._streams = Streams(self._pages.summaries, self._closing, self._pages.meter)
         self.port = self._http.port
         self._guard = Guard(self.port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-        reports, inbox = Reports(state, index, self._pages.card), Inbox(state, index, key)
+        reports, inbox = Reports(state, self._pages.card), Inbox(state, key)
         page = ReviewPage(self._pages, reports, inbox, self._streams, changes if key else None)
         self._app = GuardMiddleware(page.app(), self._guard)
 
@@ -91,7 +90,6 @@ class ReviewServer:
         """Stop answering."""
         self._closing.set()
         self._http.close()
-        self._pages.close()
 
     def __enter__(self) -> Self:
         return self.start()

@@ -8,11 +8,13 @@ receives ``reset`` and starts from a window of the session again.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Final
 
 from anyio.to_thread import run_sync
@@ -21,10 +23,11 @@ from rails.core.errors import LogError
 from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd
 from rails.core.events.turn import CorrectionEvent, LlmCall, LlmResponse
-from rails.log.index.index import Index
 from rails.log.live_text import live_text
 from rails.log.reader import LogRow
+from rails.log.scan import records_from, tail_from
 from rails.log.session_stats import SessionStats
+from rails.log.summaries import Summaries
 from rails.projections.live import Live, LiveSignal
 from rails.review.reports.usage import SessionUsage
 
@@ -42,10 +45,12 @@ _LOOK_BACK: Final = 200
 
 
 class Streams:
-    """The open streams over one index; ``closing`` ends them all. ``meter`` says what a session has used."""
+    """The open streams of a project; ``closing`` ends them all. ``meter`` says what a session has used."""
 
-    def __init__(self, index: Index, closing: threading.Event, meter: Callable[[SessionStats], SessionUsage]) -> None:
-        self._index, self._closing, self._meter = index, closing, meter
+    def __init__(
+        self, summaries: Summaries, closing: threading.Event, meter: Callable[[SessionStats], SessionUsage]
+    ) -> None:
+        self._summaries, self._closing, self._meter = summaries, closing, meter
         self._count = 0
 
     @property
@@ -64,7 +69,7 @@ class Streams:
         """
         self._count += 1
         try:
-            follower = await run_sync(_Follower, self._index, self._meter, session_id, seen)
+            follower = await run_sync(_Follower, self._summaries, self._meter, session_id, seen)
             yield follower.opening
             while not (self._closing.is_set() or follower.ended):
                 if text := await run_sync(follower.text):
@@ -82,21 +87,18 @@ class Streams:
 class _Follower:
     """One session as one tab sees it."""
 
-    def __init__(self, index: Index, meter: Callable[[SessionStats], SessionUsage], session_id: str, seen: int) -> None:
-        self._meter, self._seen, self._state = meter, seen, index.state
+    def __init__(
+        self, summaries: Summaries, meter: Callable[[SessionStats], SessionUsage], session_id: str, seen: int
+    ) -> None:
+        self._meter, self._seen, self._state = meter, seen, summaries.state
         self._text, self._told = "", -math.inf
         self.opening, self.ended = b"retry: 1000\n\n", False
-        index.refresh(0.3)
-        standing = index.standing(session_id)
-        total = standing[0].records if standing else 0
+        self._card = copy.deepcopy(summaries.get(session_id))
+        total = self._card.records
         if total - seen > MOST_BEHIND:
             self.opening = _event(LiveSignal(total, "reset", {})) + self.opening
             self._seen = total
-        card = index.card(session_id) or SessionStats(session_id)
-        # What the stats have not counted is counted here, unless that is a whole long log.
-        self._card = standing[0] if standing and total - card.records > MOST_BEHIND else card
-        first = min(_turn_start(index, session_id, self._seen), self._card.records + 1)
-        self._tail = index.tail(session_id, first)
+        self._tail = tail_from(self._state, session_id, _turn_start(self._state, session_id, self._seen))
         self._live, self._beat = Live(), time.monotonic()
 
     def has_grown(self) -> bool:
@@ -158,14 +160,13 @@ def _costs(record: Record) -> bool:
     return isinstance(record.event, LlmResponse | CorrectionEvent)
 
 
-def _turn_start(index: Index, session_id: str, seen: int) -> int:
+def _turn_start(state: Path, session_id: str, seen: int) -> int:
     """Return the record that the turn of ``seen`` begins with: its requests give later signals their names."""
     if seen < 1:
         return 1
     first = max(1, seen - _LOOK_BACK)
-    before = index.window(session_id, first, seen - first + 1)
-    asked = [hit.record.seq for hit in before if isinstance(hit.record.event, LlmCall)]
-    return max(asked, default=seen + 1)
+    before = records_from(state, session_id, first, seen - first + 1)
+    return max((record.seq for record in before if isinstance(record.event, LlmCall)), default=seen + 1)
 
 
 def _event(signal: LiveSignal) -> bytes:

@@ -8,7 +8,6 @@ import pytest
 
 from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
-from rails.review.web.pages import Pages
 from rails.review.web.server import ReviewServer
 
 from ..running import KEY, tool
@@ -107,9 +106,8 @@ def state(tmp_path):
 
 
 @pytest.fixture
-def served(state, monkeypatch):
-    """A client of a server over ``state``; what is written there later is seen, however long taking it in lasts."""
-    monkeypatch.setattr(Pages, "refresh", lambda pages, _: pages.index.refresh())
+def served(state):
+    """A client of a server over ``state``."""
     state.mkdir(exist_ok=True)
     with ReviewServer(state, key=KEY) as server:
         client = Client(server)

@@ -4,10 +4,8 @@ from unittest import mock
 
 import pytest
 
-from rails.log.index.index import Index
+from rails.log.summaries import Summaries
 from rails.projections.session import session_view
-from rails.review.web import pages
-from rails.review.web.builder import Builder
 from rails.review.web.server import ReviewServer
 
 from ..running import KEY
@@ -30,8 +28,6 @@ def written(tmp_path_factory, log):
     with mock.patch("os.fdatasync", return_value=None):
         writer = write(state, many(log, 1_200, failing=(3, 600, 601, 1_200)))
     writer.close()
-    with Index(state) as index:
-        assert index.refresh()
     return state, writer.session_id
 
 
@@ -46,63 +42,30 @@ def test_figures_strip_and_findings_are_of_the_whole_session_wherever_one_looks(
         client = Client(server)
         for place in ("", "?first=1", "?first=2500"):
             part = client.json(f"/api/session/{long}{place}")
-            assert part["read"] == 1
             for words in (
                 "<dt>turns</dt><dd>1,200</dd>",
                 "<dt>refused</dt><dd>4</dd>",
                 "<dt>tokens in</dt><dd>120,000</dd>",
             ):
                 assert words in part["head"], words
-            assert part["head"].count("data-record=") == 200
-            assert "Turns 1 to 6: 1 of 6 failed" in part["head"]
+            assert part["head"].count("data-record=") == 150
+            assert "Turns 1 to 8: 1 of 8 failed" in part["head"]
             assert f"is%3Arefused%20session%3A{long}" in part["head"]
 
 
 @pytest.mark.parametrize("turns", [3, 200, 201, 650])
-def test_the_strip_of_the_index_is_that_of_the_view(served, state, log, turns):
+def test_the_strip_of_the_stats_is_that_of_the_view(served, state, log, turns):
     records = many(log, turns, failing=range(2, turns, 7))
     writer = served.write(state, records)
     writer.close()
-    with Index(state) as index:
-        assert index.refresh()
-        spans = index.turns(writer.session_id)
+    spans = Summaries(state).get(writer.session_id).spans
     view = session_view(records)
     assert len(spans) <= 200
-    assert sum(span.count for span in spans) == turns
-    for span in spans:
-        inside = [turn for turn in view.turns if span.first <= turn.number <= span.last]
-        assert span.record == inside[0].first_seq
-        assert span.bad == sum(turn.failed for turn in inside)
-
-
-def test_a_log_that_the_index_does_not_have_yet_is_open_at_once_and_counts_up(served, state, log, monkeypatch):
-    monkeypatch.setattr(Builder, "start", lambda _: None)
-    monkeypatch.setattr(pages.Index, "refresh", lambda *_: False)
-    writer = served.write(state, many(log, 1_200))
-    writer.close()
-    with served.other() as server:
-        client = served.client(server)
-        for first in (1, 2_000, 4_700):
-            part = client.json(f"/api/session/{writer.session_id}?first={first}")
-            assert part["total"] == 4_802
-            assert part["first"] <= first <= part["last"]
-            assert (part["read"], part["running"]) == (0, False)
-            assert "still being read: 0%" in part["head"]
-        assert part["turns"][0]["number"] == 1_175
-
-
-def test_what_takes_longer_than_a_request_may_is_taken_in_behind_it(served, state, log, monkeypatch):
-    writer = served.write(state, many(log, 1_200))
-    writer.close()
-    with Index(state) as index:
-        assert not index.refresh(0)
-        assert index.behind
-    builder = Builder(state)
-    builder.start()
-    builder._thread.join(60)
-    with Index(state) as index:
-        assert index.card(writer.session_id).turns == 1_200
-    builder.close()
+    assert sum(sum(span[3:]) for span in spans) == turns
+    for first, last, record, _, bad, _ in spans:
+        inside = [turn for turn in view.turns if first <= turn.number <= last]
+        assert record == inside[0].first_seq
+        assert bad == sum(turn.failed for turn in inside)
 
 
 @pytest.mark.browser

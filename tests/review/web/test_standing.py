@@ -1,10 +1,6 @@
 """What a running session has used, what is left, and how far its plan is: in the answers, the stream, the browser."""
 
-import fcntl
-
 import pytest
-
-from rails.log.index.index import _LOCK, Index
 
 CHAIN = [{"agent": name, "task": f"{name}'s part"} for name in ("planner", "coder")]
 LIMITS = {"max_tokens": 10_000, "max_seconds": 900.0, "max_cost": 0.5}
@@ -62,22 +58,6 @@ def test_a_window_says_what_the_whole_session_has_used(served, priced, state, lo
     assert "At work" not in part["head"], "nobody writes the log any more"
 
 
-def test_sums_of_a_log_that_is_still_being_read_say_so(served, priced, state, log):
-    writer = served.write(state, log.records(*BEGUN))
-    address = f"/api/session/{writer.session_id}"
-    priced.json(address)
-    with (state / _LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # as another process does that takes the logs in
-        part = priced.json(address)
-        assert part["meter"].endswith("USD (so far: the log is still being read)")
-        assert "<dt>Cost</dt><dd><p>0.0045 USD (so far" in part["head"]
-        for page in ("/api/list?q=role:coder", "/api/report/model?q=is:unfinished", "/api/sessions"):
-            assert "still being read" in priced.ask(page)[2].decode(), page
-    assert "so far" not in priced.json(address)["meter"]
-    assert "still being read" not in priced.ask("/api/report/model")[2].decode()
-    writer.close()
-
-
 def test_without_prices_the_page_says_nothing_of_money(served, state, log):
     writer = served.write(state, log.records(*BEGUN))
     part = served.json(f"/api/session/{writer.session_id}")
@@ -100,8 +80,6 @@ def test_a_table_of_prices_that_is_wrong_is_said_and_hides_nothing(served, price
 def test_a_window_of_a_long_session_has_the_plan_and_the_cost_of_all_of_it(served, priced, state, log):
     turns = [event for number in range(2, 400) for event in (*answered(number), log.told())]
     writer = served.write(state, log.records(*BEGUN, *HANDED, engaged("coder"), *turns))
-    with Index(state) as index:
-        assert index.refresh(), "a page that is asked meanwhile counts what is in by then"
     for first in ("", "?first=1", "?first=600"):
         part = priced.json(f"/api/session/{writer.session_id}{first}")
         assert part["step"] == "Step 2 of 2"
@@ -111,7 +89,7 @@ def test_a_window_of_a_long_session_has_the_plan_and_the_cost_of_all_of_it(serve
 
 
 @pytest.mark.parametrize("seen", [0, 3])
-def test_the_stream_counts_on_from_what_the_index_has(served, priced, state, log, seen):
+def test_the_stream_counts_on_from_what_is_counted(served, priced, state, log, seen):
     writer = served.write(state, log.records(*BEGUN))
     before = priced.json(f"/api/session/{writer.session_id}")["meter"]
     assert before.startswith("1,000 tokens in")

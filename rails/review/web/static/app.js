@@ -120,7 +120,6 @@ async function showSession(id, seq, signal) {
   turns.begin(document.getElementById("list"), part, { ask, put });
   if (seq) goTo(await turns.at(Number(seq)));
   turns.look().catch(() => {});
-  if (part.read < 1) renew(id, signal);
   if (!shown.running) return;
   await approval.refresh(id, signal).catch(fail);
   hear(id, signal).catch(() => {});
@@ -184,10 +183,6 @@ function renew(id, signal) {
         draw(newer, false);
         turns.grow(newer);
         if (whole && newer.last < newer.total) stale = true;
-        if (newer.read < 1) {
-          stale = true; // the figures grow while the log is read
-          await new Promise((done) => setTimeout(done, 500));
-        }
       }
     } catch (error) {
       if (!signal.aborted) fail(error);

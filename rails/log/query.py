@@ -2,27 +2,28 @@
 
     gate E501 tool:edit_file is:failed -session:20261121-232415-7f3a after:2026-11-21
 
-Everything must hold. Fields: ``type role model tool path rule code by is`` (what a record says),
-``session``, ``after`` and ``before`` (UTC date or time; ``after`` includes its moment, ``before`` does
-not). A value may end with ``*``. ``text:"rse_req"`` is any piece of text, letter by letter, also inside
-words; it goes through the logs. What looks like a field and is none is searched as words.
+Everything must hold. Fields: ``type role model tool path rule code by is`` (what a record says), ``session``, ``after``
+and ``before`` (UTC date or time; ``after`` includes its moment, ``before`` does not), ``since`` (``yesterday``,
+``today``, ``8h``, ``3d``, ``2w`` in local time, or as ``after``). A value may end with ``*``. ``text:"rse_req"`` is any
+piece of text, letter by letter, also inside words. What looks like a field and is none is searched as words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
-from rails.log.index.terms import Words, folded_words
+from rails.log.terms import Words, folded_words
 
 FACETS: Final = ("type", "role", "model", "tool", "path", "rule", "code", "by", "is")
-#: A word that every record has in the index, because FTS5 has no NOT without something before it.
-EVERY_RECORD: Final = "xany"
 _PIECE: Final = re.compile(r'(?P<not>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+))')
+_AGO: Final = re.compile(r"(\d{1,4})([hdw])")
+_HOURS: Final = {"h": 1, "d": 24, "w": 168}
 _TIME: Final = re.compile(r"\d{4}-\d\d(-\d\d(T\d\d(:\d\d(:\d\d(\.\d{1,6})?)?)?)?)?Z?")
 
 
@@ -65,11 +66,13 @@ class Query:
         """Whether a record of this time may match."""
         return self.after <= timestamp and (not self.before or timestamp < self.before)
 
-    def matches(self, words: Words) -> bool:
-        """Whether a record with these words matches, apart from its session and time."""
-        return all(_has_phrase(words, p) is not p.negative for p in self.phrases) and all(
-            _has_facet(words, f) is not f.negative for f in self.facets
-        )
+    def has_phrases(self, words: Words) -> bool:
+        """Whether a text with these words has the words that are asked for, and none that must not be there."""
+        return all(_has_phrase(words, phrase) is not phrase.negative for phrase in self.phrases)
+
+    def has_facets(self, facets: frozenset[tuple[str, str]]) -> bool:
+        """Whether the fields that are asked for are among these, and none that must not be there."""
+        return all(_has_facet(facets, facet) is not facet.negative for facet in self.facets)
 
 
 def parse_query(line: str) -> Query:
@@ -92,6 +95,8 @@ def parse_query(line: str) -> Query:
             sessions[negative].append(value)
         elif field in times:
             times[field] = _time(field, value)
+        elif field == "since":
+            times["after"] = since_time(value)
         elif field == "text" and not negative and value:
             pieces.append(f"{value}*" if begin else value)
         else:
@@ -99,6 +104,24 @@ def parse_query(line: str) -> Query:
     return Query(
         tuple(phrases), tuple(facets), tuple(sessions[False]), tuple(sessions[True]), **times, pieces=tuple(pieces)
     )
+
+
+def since_time(value: str, now: datetime | None = None) -> str:
+    """Return the UTC time of ``since:``: midnight of a day here, or so long before ``now``. Raises UsageError."""
+    now = (now or datetime.now()).astimezone()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    days = {"today": midnight, "yesterday": midnight - timedelta(days=1)}
+    if value in days:
+        return _stamp(days[value])
+    if ago := _AGO.fullmatch(value):
+        return _stamp(now - timedelta(hours=int(ago[1]) * _HOURS[ago[2]]))
+    if not _TIME.fullmatch(value):
+        raise UsageError(f"since:{value} is not a time. Write yesterday, today, 8h, 3d, 2w or 2026-11-21.")
+    return value.rstrip("Z")
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _phrases(text: str, begin: bool, negative: bool) -> Iterator[Phrase]:
@@ -117,29 +140,7 @@ def _has_phrase(words: Words, phrase: Phrase) -> bool:
     return needle in words.body or needle in words.parts
 
 
-def _has_facet(words: Words, facet: Facet) -> bool:
+def _has_facet(facets: frozenset[tuple[str, str]], facet: Facet) -> bool:
     if not facet.begin:
-        return (facet.name, facet.value) in words.facets
-    return any(name == facet.name and value.startswith(facet.value) for name, value in words.facets)
-
-
-def facet_word(name: str, value: str) -> str:
-    """Return a facet as one word that no text contains: the value in hexadecimal keeps beginnings comparable."""
-    return f"x{name}{value.encode('utf-8', 'surrogatepass').hex()}"
-
-
-def to_fts(query: Query) -> str:
-    """Return the words and facets of ``query`` as an FTS5 expression, every part quoted; "" if there are none."""
-    items: tuple[Phrase | Facet, ...] = (*query.phrases, *query.facets)
-    wanted = [_fts(item) for item in items if not item.negative]
-    unwanted = [_fts(item) for item in items if item.negative]
-    if unwanted and not wanted:
-        wanted = [f'({{facets}} : "{EVERY_RECORD}")']
-    return " NOT ".join([" AND ".join(wanted), *unwanted]) if wanted else ""
-
-
-def _fts(item: Phrase | Facet) -> str:
-    star = " *" if item.begin else ""
-    if isinstance(item, Facet):
-        return f'({{facets}} : "{facet_word(item.name, item.value)}"{star})'
-    return f'({{body parts}} : "{" ".join(item.words)}"{star})'
+        return (facet.name, facet.value) in facets
+    return any(name == facet.name and value.startswith(facet.value) for name, value in facets)

@@ -1,7 +1,6 @@
 """What of a record can be searched: its words, and its facets (``tool:edit_file``, ``is:failed``).
 
-The same words feed the index and the scan without an index, so both give the same answers. Text is
-folded (compatibility forms, case, accents); an identifier counts whole and in its parts, so that
+Text is folded (compatibility forms, case, accents); an identifier counts whole and in its parts, so that
 ``WorkspacePath`` is found by ``workspace`` and ``edit_file`` by ``edit``; Chinese, Japanese and Korean
 characters count one by one, because those scripts put no spaces between words.
 """
@@ -11,12 +10,12 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
-from rails.core.events.approval import HumanDecision
+from rails.core.events.approval import ApprovalOpened, HumanDecision
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
@@ -61,18 +60,27 @@ _SILENT: Final = frozenset({"before_sha256", "after_sha256", "digest", "definiti
 _STATES: Final[Mapping[type[Event], tuple[str, ...]]] = {
     **dict.fromkeys((ToolRequestValidationFailed, ChangeRefused, OutputRefused), ("failed", "refused")),
     **dict.fromkeys((LlmError, ErrorEvent), ("failed", "error")),
-    **{Escalation: ("escalated",), Undo: ("undone",), LogRecovered: ("recovered",)},
+    **{Escalation: ("escalated",), Undo: ("undone",), LogRecovered: ("recovered",), ApprovalOpened: ("waiting",)},
 }
-_TELLING: Final = {GateVerdict, ToolExecutionResult, HumanDecision, McpRequestFormulated, ToolRequestValidated}
+_TELLING: Final[Set[type[Event]]] = {
+    GateVerdict,
+    ToolExecutionResult,
+    HumanDecision,
+    McpRequestFormulated,
+    ToolRequestValidated,
+}
+
+
+#: The types of the records that any state is true of.
+STATE_TYPES: Final = frozenset(kind.TYPE for kind in {*_STATES, *_TELLING})
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A record as search sees it. ``body`` and ``parts`` are words with a space before, between and after."""
+    """A text as search sees it: words with a space before, between and after, and the parts of identifiers."""
 
     body: str
     parts: str
-    facets: frozenset[tuple[str, str]]
 
 
 def folded_text(text: str) -> str:
@@ -95,13 +103,9 @@ def folded_words(text: str) -> list[str]:
 
 
 def searchable_words(record: Record, load: Callable[[str], str] | None = None) -> Words:
-    """Return what of ``record`` can be searched. ``load`` reads a blob's beginning by its name."""
+    """Return the words of ``record``. ``load`` reads a blob's beginning by its name."""
     texts: list[str] = [record.message]
-    facets = {("type", record.event_type.lower())}
-    facets |= {("role", record.agent_role.lower())} if record.agent_role else set()
-    facets |= {("model", record.llm_model_used.lower())} if record.llm_model_used else set()
-    _walk(record.details, "", texts, facets, load)
-    facets |= {("is", state) for state in _states(record)}
+    _walk(record.details, "", texts, set(), load)
     text = "\n".join(texts)[: limits.INDEX_CHARS]
     compounds = [
         word
@@ -110,7 +114,16 @@ def searchable_words(record: Record, load: Callable[[str], str] | None = None) -
     ]
     # A bar between them, so that no phrase reaches from one identifier into the next.
     parts = " _ ".join(" ".join(folded_words(" ".join(_CAMEL.findall(compound)))) for compound in compounds)
-    return Words(f" {' '.join(folded_words(text))} ", f" {parts} ", frozenset(facets))
+    return Words(f" {' '.join(folded_words(text))} ", f" {parts} ")
+
+
+def facets_of(record: Record) -> frozenset[tuple[str, str]]:
+    """Return the fields of ``record`` and their values, lower-case; its arrays and objects should be whole."""
+    facets = {("type", record.event_type.lower())}
+    facets |= {("role", record.agent_role.lower())} if record.agent_role else set()
+    facets |= {("model", record.llm_model_used.lower())} if record.llm_model_used else set()
+    _walk(record.details, "", [], facets, None)
+    return frozenset(facets | {("is", state) for state in states_of(record)})
 
 
 def texts_of(record: Record) -> Iterator[str]:
@@ -142,7 +155,7 @@ def _walk(
             _walk(item, name, texts, facets, load)
 
 
-def _states(record: Record) -> Iterator[str]:
+def states_of(record: Record) -> Iterator[str]:
     """Yield the words that may stand behind ``is:``; only events whose fields tell more are read."""
     yield from _STATES.get(record.kind, ())
     match record.event if record.kind in _TELLING else None:

@@ -1,1 +1,0 @@
-"""The search index over session logs; without it only speed changes."""

@@ -1,0 +1,138 @@
+"""The stats of sessions: counted from their logs once, kept in a file of each session, and counted on from there.
+
+The file is written at a session's end, and by whoever lists a session that has grown. It follows from the log and can
+be deleted.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import threading
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from rails.core import atomic_file
+from rails.core.dataclass import dataclass
+from rails.core.errors import LogError
+from rails.log import files
+from rails.log.files import SESSION_ID
+from rails.log.reader import LOG_NAME, LogRow, Position, Tail, opened_log, session_ids, with_large_values
+from rails.log.session_stats import SessionStats
+
+SUMMARY_NAME: Final = "summary.json"
+#: Changes with every change of the stats; another version is counted again.
+VERSION: Final = 1
+#: Records that are counted again rather than writing the file for them.
+_FEW: Final = 50
+#: Bytes at the end of a line that have the record's hash.
+_PROOF: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The stats of a log up to a position; ``state`` is the log's inode, size and time of change then."""
+
+    state: tuple[int, int, int]
+    position: Position
+    stats: SessionStats
+
+
+class Summaries:
+    """The stats of the sessions below ``state``; may be used from several threads. What it returns never changes."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self._lock = threading.Lock()
+        self._known: dict[str, _Counted] = {}
+
+    def newest(self, limit: int) -> list[SessionStats]:
+        """Return the stats of the newest sessions, the newest first; one that cannot be read has only its name."""
+        found = []
+        for session_id in session_ids(self.state)[::-1][:limit]:
+            try:
+                found.append(self.get(session_id))
+            except LogError:
+                found.append(SessionStats(session_id, damage=1))
+        return found
+
+    def get(self, session_id: str) -> SessionStats:
+        """Return the stats of a session up to the last line of its log. Raises LogError where there is none."""
+        folder = self.state / "sessions" / session_id
+        if not SESSION_ID.fullmatch(session_id):
+            raise LogError(f"{session_id[:80]!r} is not the name of a session")
+        with self._lock:
+            known = self._known.get(session_id) or _load(folder, session_id)
+            now = _count_on(folder, session_id, known)
+            self._known[session_id] = now
+        if now.position.seq - (known.position.seq if known else 0) > _FEW:
+            _store(folder, now)
+        return now.stats
+
+
+def keep_summary(state: Path, session_id: str) -> None:
+    """Count a session's log and keep its stats, for the list; a disk that refuses leaves the log as it is."""
+    folder = state / "sessions" / session_id
+    try:
+        _store(folder, _count_on(folder, session_id, _load(folder, session_id)))
+    except LogError:
+        return
+
+
+def _count_on(folder: Path, session_id: str, known: _Counted | None) -> _Counted:
+    """Return what is known with the records since; counted anew where the log is another one."""
+    log = folder / LOG_NAME
+    with opened_log(log) as file:
+        facts = os.fstat(file.fileno())
+        state = facts.st_ino, facts.st_size, facts.st_mtime_ns
+        if known and known.state == state:
+            return known
+        if known is None or not _goes_on(file, known, facts):
+            known = _Counted(state, Position(), SessionStats(session_id))
+    tail, stats = Tail(log, known.position), copy.deepcopy(known.stats)
+    for item in tail.read():
+        if isinstance(item, LogRow):
+            stats.add(with_large_values(item.record, folder.parent.parent))
+        elif item.is_newer:
+            stats.newer += 1
+        else:
+            stats.damage += 1
+    return _Counted(state, tail.position, stats)
+
+
+def _goes_on(file: BinaryIO, known: _Counted, facts: os.stat_result) -> bool:
+    """Whether a log has grown behind what is known of it: the last record that was counted is still there."""
+    inode, size, _ = known.state
+    if inode != facts.st_ino or size >= facts.st_size:
+        return False
+    file.seek(max(0, known.position.offset - _PROOF))
+    return known.position.hash.encode() in file.read(_PROOF)
+
+
+def _load(folder: Path, session_id: str) -> _Counted | None:
+    """Return what the session's file says; ``None`` for no file, another version or a damaged one."""
+    try:
+        with files.folder(folder) as own:
+            data = files.read_regular_file(own, SUMMARY_NAME)
+        version, state, offset, line, seq, digest, stats = json.loads(data)
+        if version != VERSION:
+            return None
+        inode, size, changed = state
+        return _Counted(
+            (inode, size, changed),
+            Position(offset, line, seq, digest),
+            SessionStats(**{**stats, "session_id": session_id}),
+        )
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _store(folder: Path, counted: _Counted) -> None:
+    at = counted.position
+    value = [VERSION, counted.state, at.offset, at.line, at.seq, at.hash, counted.stats.to_json()]
+    try:
+        with files.folder(folder):
+            atomic_file.replace_file(folder / SUMMARY_NAME, json.dumps(value).encode(), durable=False)
+    except OSError:
+        return
