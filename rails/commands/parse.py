@@ -12,6 +12,7 @@ from rails.core.json_text import json_object
 from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import SELDOM, Json, Repair
 from rails.parsing.parse import AnswerParser
+from rails.parsing.project_files import exists_in
 from rails.parsing.proposals import what_is_read, with_proposals
 from rails.parsing.results import ParsedAnswer, ToolSchemas
 from rails.session.project import registry_of
@@ -59,7 +60,8 @@ def _read(text: str, shapes: ToolSchemas, options: argparse.Namespace) -> Parsed
     for start in range(0, len(text), size):
         reader.feed(text[start : start + size])
     finish: StopReason = options.finish
-    return with_proposals(reader.flush(finish), text, shapes)
+    exists = exists_in(common.project_of(options))
+    return with_proposals(reader.flush(finish), text, shapes, exists=exists)
 
 
 def parsed_as_json(found: ParsedAnswer) -> dict[str, Json]:

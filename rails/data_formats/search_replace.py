@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Final
 
-from rails.data_formats.proposed import NotRead, Outcome, edit_of, is_surely_file, name_in_heading, new_file
+from rails.data_formats.file_names import name_above
+from rails.data_formats.proposed import NotRead, Outcome, edit_of, new_file
 
 OPENING: Final = re.compile(r"[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)|-{5,9} ?SEARCH)>?[ \t\r]*", re.IGNORECASE)
 _MIDDLE: Final = re.compile(r"={5,9}[ \t\r]*")
@@ -18,8 +18,6 @@ _CLOSING: Final = re.compile(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REP
 _CONFLICT: Final = re.compile(r"^([ \t]*<{7}) HEAD(?=[ \t\r]*$)", re.MULTILINE)
 _UPDATED: Final = re.compile(r"^([ \t]*>{7}) updated(?=[ \t\r]*$)", re.MULTILINE | re.IGNORECASE)
 _START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
-#: Lines above a block in which its file is named: the name, and a fence.
-_ABOVE: Final = 3
 
 
 def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts: bool = False) -> Iterator[Outcome]:
@@ -38,17 +36,6 @@ def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts
             return
         yield _block([line.removesuffix("\r") for line in lines[start + 1 : end]], name, start)
         at = end + 1
-
-
-def name_above(above: Sequence[str], name: str = "") -> str:
-    """Return the file that the nearest line names, or all near lines speak of, else ``name``; ``""`` for several."""
-    full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
-    spoken = {name} - {""}
-    for line in islice(full, _ABOVE):
-        if found := name_in_heading(line) or (line.strip() if is_surely_file(line.strip()) else ""):
-            return found if spoken <= {name, found} else ""
-        spoken |= {*filter(is_surely_file, (word.strip("`'\"*_,.:;()") for word in line.split()))}
-    return spoken.pop() if len(spoken) == 1 else ""
 
 
 def _block(lines: list[str], name: str, at: int) -> Outcome:

@@ -15,6 +15,7 @@ from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column
 from rails.core.tool_request import PATH_KEYS, RawRequest
+from rails.data_formats.file_names import Exists, nothing_exists
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing import classify, uncertain_blocks
@@ -46,7 +47,7 @@ class AnswerParser:
     ``report_unread_calls``: in a whole answer in which nothing was refused, refuse calls that stand where none is read
     (``rails.parsing.unread_calls``), so that their author hears of it. Patches and named blocks of an answer without
     requests are requests of the tools ``proposed_to`` (``rails.parsing.proposals``), by default all: those that the
-    author may use.
+    author may use. ``exists`` tells whether the project has a file of a path, which settles what may be a name.
     """
 
     def __init__(
@@ -57,7 +58,9 @@ class AnswerParser:
         dialects: Collection[str] = (),
         report_unread_calls: bool = False,
         proposed_to: ToolSchemas | None = None,
+        exists: Exists = nothing_exists,
     ) -> None:
+        self._exists = exists
         self._proposed_to = tools if proposed_to is None else proposed_to
         self._tools, self._prefix, self._reports_unread_calls = tools, id_prefix, report_unread_calls
         self._decoder: codecs.IncrementalDecoder | None = None
@@ -156,7 +159,8 @@ class AnswerParser:
         pieces = list(self._prose)
         for place, raw in self._places.values():
             pieces[place] = without_blocks(raw, [(0, len(raw))])
-        found = second_look("".join(pieces), self._tools, self._proposed_to, self._ignored, tuple(self._requests))
+        others = self._proposed_to, self._ignored, tuple(self._requests)
+        found = second_look("".join(pieces), self._tools, *others, exists=self._exists)
         for one in found:
             outcome = self._numbered(one)
             self._blocks[_id(outcome)] = (one.start, one.end)
@@ -183,6 +187,7 @@ class AnswerParser:
             if name in self._places:
                 place, raw = self._places[name]
                 self._prose[place] = raw
+                del self._places[name]
                 self._ignored.append(Ignored(start, end, uncertain_blocks.quoted_inside(around.label)))
         self._ignored.sort(key=lambda one: one.start)
 
@@ -457,6 +462,7 @@ def parse(
     dialects: Collection[str] = (),
     report_unread_calls: bool = False,
     proposed_to: ToolSchemas | None = None,
+    exists: Exists = nothing_exists,
 ) -> ParsedAnswer:
     """Read a whole answer. ``None`` and empty text give an empty result.
 
@@ -472,6 +478,7 @@ def parse(
         dialects=dialects,
         report_unread_calls=report_unread_calls,
         proposed_to=proposed_to,
+        exists=exists,
     )
     signals = reader._feed(text, whole=True) if text else []
     return reader._flush(finish, calls, signals)

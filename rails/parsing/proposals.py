@@ -21,14 +21,16 @@ from rails.core.dataclass import NamedTuple, replace
 from rails.core.errors import Refusal
 from rails.core.text import line_column
 from rails.core.tool_request import PATH_KEYS, Json, RawRequest
-from rails.data_formats.proposed import NAMED, NotRead, Outcome, Proposed, name_in_comment, name_in_info, new_file
-from rails.data_formats.search_replace import OPENING, block_changes, name_above
+from rails.data_formats.file_names import Exists, name_above, name_in_comment, name_in_info, nothing_exists
+from rails.data_formats.proposed import NAMED, NotRead, Outcome, Proposed, new_file
+from rails.data_formats.search_replace import OPENING, block_changes
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.data_formats.unified_diff import diff_changes
 from rails.parsing.blocks import FENCE, BlockSpan
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.call_formats.provider_json import provider_calls
+from rails.parsing.quoted import SHOWN
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas, own_names
 from rails.parsing.scanner import Scanner
 from rails.parsing.unread_calls import find_unread_calls, without_blocks
@@ -79,18 +81,24 @@ class _Block(NamedTuple):
     first: int = 0
 
 
-def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refusal]:
+def find_proposals(text: str, tools: ToolSchemas, exists: Exists = nothing_exists) -> Iterator[RawRequest | Refusal]:
     """Yield a request for each change that the blocks of ``text`` ask for; only refusals where one cannot be read."""
     if len(text) > _CHARS or not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
         return  # who may not edit shows what it writes
-    blocks = [*_blocks(text, tools)]
+    blocks = [*_blocks(text, tools, exists)]
     found = [_judged(text, block, outcome, tools) for block in blocks for outcome in block.outcomes]
     refused = [one for one in found if isinstance(one, Refusal)]
     yield from refused or found
 
 
 def second_look(
-    text: str, tools: ToolSchemas, proposed_to: ToolSchemas, ignored: Sequence[Ignored], read: Sequence[RawRequest]
+    text: str,
+    tools: ToolSchemas,
+    proposed_to: ToolSchemas,
+    ignored: Sequence[Ignored],
+    read: Sequence[RawRequest],
+    *,
+    exists: Exists = nothing_exists,
 ) -> Iterator[RawRequest | Refusal]:
     """Yield what else an answer asks for: its proposals, and a refusal for each call that was not read.
 
@@ -98,18 +106,18 @@ def second_look(
     a block for a file that one of them is about, and a call that says what one does, are passed over.
     ``proposed_to`` are the tools that the author may use.
     """
-    known = [*(_beside(text, proposed_to, read) if read else find_proposals(text, proposed_to))]
+    known = [*(_beside(text, proposed_to, read, exists) if read else find_proposals(text, proposed_to, exists))]
     yield from known
     for call in find_unread_calls(text, tools, ignored, read, proposed_to):
         if not any(one.start < call.end and call.start < one.end for one in known):
             yield call
 
 
-def _beside(text: str, tools: ToolSchemas, read: Sequence[RawRequest]) -> Iterator[Refusal]:
+def _beside(text: str, tools: ToolSchemas, read: Sequence[RawRequest], exists: Exists) -> Iterator[Refusal]:
     if not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
         return
     paths = {value for one in read for key, value in one.parameters.items() if key in PATH_KEYS}
-    for block in _blocks(text, tools):
+    for block in _blocks(text, tools, exists):
         named = [one.parameters.get("file_path") for one in block.outcomes if isinstance(one, Proposed)]
         if block.outcomes and paths.isdisjoint(named):
             line, _ = line_column(text, block.start)
@@ -117,16 +125,19 @@ def _beside(text: str, tools: ToolSchemas, read: Sequence[RawRequest]) -> Iterat
             yield Refusal("unread", message, _BESIDE, block.start, block.end)
 
 
-def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix: str = "r") -> ParsedAnswer:
+def with_proposals(
+    found: ParsedAnswer, text: str | bytes, tools: ToolSchemas, id_prefix: str = "r", exists: Exists = nothing_exists
+) -> ParsedAnswer:
     """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself.
 
     Calls that are not read are among the ignored blocks then.
     """
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     if found.refusals:
         return found
     if found.requests:
         rest = without_blocks(text, found.blocks.values())
-        beside = second_look(rest, tools, tools, found.ignored, found.requests)
+        beside = second_look(rest, tools, tools, found.ignored, found.requests, exists=exists)
         unread = (Ignored(one.start, one.end, one.message) for one in beside if isinstance(one, Refusal))
         left = [*found.ignored, *unread]
         return replace(found, ignored=tuple(sorted(left, key=lambda block: block.start)))
@@ -134,7 +145,7 @@ def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix
         replace(one, id=f"{id_prefix}{n}")
         if isinstance(one, RawRequest)
         else replace(one, request_id=f"{id_prefix}{n}")
-        for n, one in enumerate(find_proposals(text, tools), 1)
+        for n, one in enumerate(find_proposals(text, tools, exists), 1)
     ]
     calls = () if named else find_unread_calls(text, tools, found.ignored)
     ignored = [*found.ignored, *(Ignored(one.start, one.end, one.message) for one in calls)]
@@ -163,7 +174,7 @@ def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> R
     return RawRequest("", outcome.tool, outcome.parameters, "", *told)
 
 
-def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
+def _blocks(text: str, tools: ToolSchemas, exists: Exists) -> Iterator[_Block]:
     if text.lstrip()[:1] in ("{", "[") and isinstance(parsed := parse_strict(text.strip()), ParsedJson):
         yield _Block(0, len(text), "provider JSON", text, list(provider_calls(parsed.value, text)))
         return
@@ -175,7 +186,7 @@ def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
             prose += item
             continue
         behind = next(iter(items[n + 1 : n + 2]), "")
-        block = _of_span(item, prose, behind.partition("\n")[0] if isinstance(behind, str) else "")
+        block = _of_span(item, prose, behind.partition("\n")[0] if isinstance(behind, str) else "", exists)
         if block.form == NAMED and isinstance(behind, str) and _may_go_on(block, behind, items[n + 2 :]):
             block = block._replace(outcomes=[NotRead(item.raw.rstrip("\n").count("\n") - 1, _GOES_ON, _LONGER)])
         if scanner.strays.around(item.start) is None:
@@ -186,7 +197,7 @@ def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
             prose = f"{last.parameters['file_path']}\n"
 
 
-def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
+def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block:
     """Return what a block asks for; ``behind`` is the line below it, which a hunk that is too short may lack."""
     prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
@@ -194,11 +205,12 @@ def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
     if span.container is not None:
         if span.container == "patch" or (span.label == "a here-document" and _APPLIES.search(prose[-_NAME:])):
             return _patch(block, span.raw + behind, above, _header(prose))
-        return block
+        is_fence = span.container == "element" or span.label in SHOWN
+        return _patch(block, span.raw, above, "") if is_fence and _SEARCH.search(span.raw) else block
     if span.kind == "xml":
         return block
     if not span.closed:
-        cut = _of_span(replace(span, closed=True, raw=f"{span.raw.rstrip()}\n\n"), prose, behind)
+        cut = _of_span(replace(span, closed=True, raw=f"{span.raw.rstrip()}\n\n"), prose, behind, exists)
         return cut._replace(first=0, outcomes=[NotRead(0, _CUT, "Send it again.")]) if cut.outcomes else block
     body, block = _body(span), block._replace(first=1)
     inner = next((n for n, line in enumerate(body) if FENCE.match(line) or _shows(line)), len(body))
@@ -213,7 +225,7 @@ def _of_span(span: BlockSpan, prose: str, behind: str) -> _Block:
     if patch.outcomes or is_patch:
         return patch
     last = above[-1] if above and not prose[prose.rindex(above[-1]) :].strip().startswith(">") else ""
-    named = list(named_file(_info(span), body, last))
+    named = list(named_file(_info(span), body, last, exists))
     if not named and isinstance(value, dict) and isinstance(value.get("nodes"), list) and "connections" in value:
         return block._replace(form="n8n workflow", outcomes=[_workflow(value.get("name"), body)])
     return block._replace(form=NAMED, outcomes=named)
@@ -277,12 +289,13 @@ def _shows(line: str) -> bool:
 
 def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:
     """Return what a patch asks for; nothing where the text is none."""
-    name, text = name_in_info(info) or name_above(above), _HERE.sub(r"\1", text)
-    if any(line.strip() == BEGIN for line in text.split("\n")):
-        return block._replace(form="*** Begin Patch", outcomes=list(patch_changes(text)))
+    name = name_in_info(info) or name_above(above)
     if _SEARCH.search(text):
         name = name or name_in_comment(text.lstrip("\n").partition("\n")[0])
         return block._replace(form="SEARCH/REPLACE", outcomes=list(block_changes(text, above, name)))
+    text = _HERE.sub(r"\1", text)
+    if any(line.strip() == BEGIN for line in text.split("\n")):
+        return block._replace(form="*** Begin Patch", outcomes=list(patch_changes(text)))
     if name and _is_patch_fence(info) and not header and not _DIFF.search(text):
         block, text = block._replace(first=block.first - 1), f"@@\n{text}"
     if header or _DIFF.search(text):

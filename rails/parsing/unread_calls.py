@@ -36,10 +36,10 @@ _REACH: Final = 300
 _QUOTE: Final = lazy(r"\\u0022|\\x22|&quot;|&#34;|&#x22;|<\|\"\|>|<escape>|\\\"")
 #: Words that may stand between a tool's name and its first parameter, and those that hold all parameters.
 _LABELS: Final = (
-    "action|arg_key|args?|arguments|call|content|function|input|json|key|kwargs|name|parameters?|params|tool"
+    "action|arg_key|args?|arguments?|begin|call|content|function|input|json|key|kwargs|name|parameters?|params|tool"
 )
 _HOLDERS: Final = r"arguments|args|input|parameters|action_?input|tool_?input"
-_BETWEEN: Final = rf"(?:[^\w—–→]|\d|(?<![^\W_])(?i:{_LABELS})(?![^\W_])){{0,80}}?"
+_BETWEEN: Final = rf"(?:[^\w—–→]|[\d_]|(?<![^\W_])(?i:{_LABELS})(?![^\W_])){{0,80}}?"
 #: What stands for a value where only the form of a call is told.
 _PLACEHOLDER: Final = r"[ \t]*[\"'`{]{0,3}(?:\.{3}|…|<[a-z_ ]+>|path/to|string\b|str\b|type\b|the |an? |your )"
 _SIGN: Final = rf"[\"'“”’*`|]{{0,3}}[ \t]*(?:=>?|:|>|</|<\|)(?!{_PLACEHOLDER})"

@@ -10,6 +10,7 @@ from rails.core import limits
 from rails.core.conversation import ModelAnswer
 from rails.parsing.call_formats.forms import dialects_of
 from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.project_files import exists_in
 from rails.parsing.results import ParsedAnswer, ParseEvent
 from rails.session import prefetch
 from rails.session.faults import attempted
@@ -29,18 +30,18 @@ def read_whole(
 
     ``number`` is the turn's; ``written_by`` is the model's name, if its forms of calls are to be read, too.
     """
-    text, finish, calls = answer.message.text, answer.stop_reason, answer.message.calls
-    options = _options(context, number, written_by)
-    step = partial(parse, text, context.registry.shapes(), finish=finish, calls=calls, **options)
+    options = _options(context, number, written_by) | {"finish": answer.stop_reason, "calls": answer.message.calls}
+    step = partial(parse, answer.message.text, context.registry.shapes(), **options)
     return attempted(context.publish, (), _DOING, step)
 
 
 def _options(context: TurnContext, number: int, model: str) -> dict[str, Any]:
     return {
         "id_prefix": f"t{number}.",
-        "dialects": {*context.dialects, *context.agent.dialects, *(dialects_of(model) if model else ())},
+        "dialects": {*context.dialects, *context.agent.dialects, *dialects_of(model)},
         "report_unread_calls": True,
         "proposed_to": context.registry.shapes(context.agent.name),
+        "exists": exists_in(context.project),
     }
 
 
@@ -62,7 +63,7 @@ class AnswerReader:
         if not text:
             return
         if self._live:
-            self._aside("the answer was shown", lambda: self._context.on_text(text))
+            self._aside("the answer was shown", partial(self._context.on_text, text))
         if self._fault is None:
             self._read(lambda: self._pass_on(self._parser.feed(text)))
 
@@ -82,8 +83,8 @@ class AnswerReader:
     def _pass_on(self, found: Sequence[ParseEvent]) -> None:
         self._announced += len(found)
         if self._live and found and self._announced <= _ANNOUNCED:
-            self._aside("a request was announced", lambda: announce(self._context, found))
-            self._aside("the checks were prepared", lambda: prefetch.begin(self._context, found))
+            self._aside("a request was announced", partial(announce, self._context, found))
+            self._aside("the checks were prepared", partial(prefetch.begin, self._context, found))
 
     def _aside(self, doing: str, step: Callable[[], object]) -> None:
         """Do what the answer does not depend on; what fails once is left out from then on."""

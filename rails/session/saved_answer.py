@@ -44,6 +44,7 @@ from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
 from rails.models.model import Model
 from rails.parsing.parse import parse
+from rails.parsing.project_files import exists_in
 from rails.parsing.results import ParsedAnswer
 from rails.session.answer_reader import read_whole
 from rails.session.contained import ran_contained
@@ -134,14 +135,17 @@ def parse_answer(
 ) -> ParsedAnswer:
     """Find the tool requests in an answer. Nothing is run, and no file but the tools' definitions is read.
 
+    Which files the project has settles which lines name one.
+
     ``project`` adds its own tools to those that ship; ``dialects`` names further wire formats to read; ``finish`` is
     why the model stopped. Raises DefinitionError for a wrong definition, UsageError for an unknown dialect.
     """
-    shapes = registry_of(_folder(project or Path.cwd())).shapes()
+    folder = _folder(project or Path.cwd())
+    shapes = registry_of(folder).shapes()
     found = parse(text, shapes, finish=finish, dialects=dialects)
     from rails.parsing.proposals import with_proposals
 
-    return with_proposals(found, text.decode("utf-8", "replace") if isinstance(text, bytes) else text, shapes)
+    return with_proposals(found, text, shapes, exists=exists_in(folder))
 
 
 def apply_answer(

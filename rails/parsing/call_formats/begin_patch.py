@@ -49,40 +49,64 @@ def _section(lines: Sequence[str], start: int, end: int) -> Iterator[Outcome]:
         target, body, start = body[0].partition(":")[2].strip(), body[1:], start + 1
     if len(body) > 1 and body[0].startswith("--- ") and body[1].startswith("+++ ") and body[0].endswith(path):
         body, start = body[2:], start + 2
-    yield from _hunks(path, body, start + 1)
+    changes = list(_hunks(path, body, start + 1))
+    yield from changes
     if target:
         yield Proposed(MOVE_FILE.name, {"file_path": path, "new_path": target})
-    elif not body:
-        yield NotRead(start, f"the update of {path} is empty")
+    elif not changes:
+        yield NotRead(start, f"the update of {path} changes nothing")
 
 
 def _hunks(path: str, body: Sequence[str], first: int) -> Iterator[Outcome]:
+    """Yield the edits between ``@@`` lines. A hunk of context alone says below what the next one stands."""
     rows: list[str] = []
+    last: list[str] = []
     below: tuple[str, ...] = ()
     for n, line in enumerate([*body, "@@"]):
         if line.startswith("*** End of File"):
             continue
         if not line.startswith("@@"):
-            rows.append(line or " ")
+            rows.append(line)
             continue
-        if rows:
-            found = _hunk(path, rows, first + n - len(rows))
+        old, new = _sides(rows)
+        if old != new:
+            shared = _shared(last, old, new)
+            below = (*below, *old[:shared])
+            found = _edit(path, old[shared:], new[shared:], first + n - len(rows))
             yield found._replace(below=below) if isinstance(found, Proposed) else found
-            rows, below = [], ()
+            last, below = old, ()
+        elif rows:
+            below = (*below, *old) if any(row.strip() for row in old) else ()
+        rows = []
         named = line[2:].strip()
         if named and not named.startswith("-"):  # numbers of lines, as in a unified diff, are loose
             below = (*below, named)
 
 
-def _hunk(path: str, rows: list[str], at: int) -> Outcome:
-    while rows[-1] == " ":
+def _shared(last: Sequence[str], old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many lines of context a hunk begins with that end the one before: they stand there once."""
+    counts = range(min(len(last), len(old) - 1, len(new)), 0, -1)
+    return next((n for n in counts if last[-n:] == old[:n] == new[:n]), 0)
+
+
+def _sides(rows: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the lines before and after. Where a line of context lost its blank, none is taken off any of them."""
+    rows = list(rows)
+    while rows and not rows[-1].strip():
         rows.pop()
-    odd = next((n for n, row in enumerate(rows) if row[0] not in " +-"), -1)
-    if odd >= 0:
-        return NotRead(at + odd, f"a line begins with neither a blank nor + or -: {rows[odd][:60]!r}")
-    old, new = ([row[1:] for row in rows if row[0] in f" {sign}"] for sign in "-+")
-    if old == new:
-        return NotRead(at, f"a hunk of {path} changes nothing")
+    lost = any(row and row[0] not in " +-" for row in rows)
+    old, new = list[str](), list[str]()
+    for row in rows:
+        sign = row[:1] if row[:1] in ("+", "-") else ""
+        text = row if lost and not sign else row[1:]
+        if sign != "+":
+            old.append(text)
+        if sign != "-":
+            new.append(text)
+    return old, new
+
+
+def _edit(path: str, old: Sequence[str], new: Sequence[str], at: int) -> Outcome:
     if not any(line.strip() for line in old):
         return NotRead(at, f"a hunk of {path} adds lines and shows none around them, so their place is not known")
     return edit_of(path, old, new)

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.builtin_tools import WRITE_FILE
-from rails.data_formats.proposed import (
-    NotRead,
-    Outcome,
-    Proposed,
+from rails.data_formats.file_names import (
+    Exists,
+    is_marked,
     is_surely_file,
     name_in_comment,
     name_in_heading,
     name_in_info,
+    the_name,
 )
+from rails.data_formats.proposed import NotRead, Outcome, Proposed
 
 #: Languages of commands and of what is printed: a file with another ending is not what such a fence holds.
 _TALK: Final = re.compile(
@@ -36,20 +37,24 @@ def is_talk(info: str) -> bool:
     return _TALK.match(info) is not None
 
 
-def named_file(info: str, body: Sequence[str], above: str) -> Iterator[Outcome]:
+def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> Iterator[Outcome]:
     """Yield the file that a fence is, if it has a name; ``above`` is the line before it."""
     body = [line.removesuffix("\r") for line in body]
     label = body[0] if body else ""
-    places = (name_in_info(info), info), (name_in_heading(above), above), (name_in_comment(label), label)
-    sure = [name for name, text in places if name and (is_surely_file(name) or _SAID.search(text))]
-    names = list(dict.fromkeys(name.removeprefix("./") for name in sure))
+    heading = name_in_heading(above)
+    places = (heading, above), (name_in_info(info), info), (name_in_comment(label), label)
+    sure = [name for name, text in places if name and (is_surely_file(name) or exists(name) or _SAID.search(text))]
+    if heading and heading not in sure and is_marked(above, heading, info):
+        sure.insert(0, heading)
+    names = list(dict.fromkeys(sure))
     if not names or (is_talk(info) and not _SCRIPT.search(names[0])):
         return
     mark = next((n for n, line in enumerate(body) if _MARK.match(line)), -1)
     if mark >= 0 and not names[0].endswith((".md", ".rst", ".txt")):
         yield NotRead(mark, f"the file {names[0]} would hold the mark {body[mark][:20].strip()!r}", _MARKED)
         return
-    if len(names) > 1:
+    path = the_name(names, exists)
+    if not path:
         yield NotRead(-1, f"a fence has two names, {names[0]} and {names[1]}", "Name its file once.")
         return
     is_label = re.match(r"\W*filepath:", label) or (_FIRST.match("".join(body[1:2])) and label.lstrip()[:1] != '"')
@@ -57,4 +62,4 @@ def named_file(info: str, body: Sequence[str], above: str) -> Iterator[Outcome]:
         body = body[1:]
     content = "\n".join(body) + "\n" if any(line.strip() for line in body) else ""
     if content:
-        yield Proposed(WRITE_FILE.name, {"file_path": names[0], "content": content})
+        yield Proposed(WRITE_FILE.name, {"file_path": path, "content": content})

@@ -1,0 +1,159 @@
+"""The name of a file as an answer gives it: on the line above a block, behind the label of a fence, in a comment.
+
+A name is any legal relative path. Where a line may also be something else ("Node.js", `os.path`, client/server), it is
+a file if its ending is that of a file, or if the project has it (``exists``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Final, TypeAlias
+
+from rails.core.lazy_pattern import lazy
+
+#: Whether the project has a file of this path.
+Exists: TypeAlias = Callable[[str], bool]
+
+_LONGEST: Final = 300
+#: Characters that no file of a project has in its name, and that markup has.
+_NO_PATH: Final = lazy(r"[\x00-\x1f\x7f<>|*?\"`]|//|://|\A[/~]|\A[A-Za-z]:|(?:\A|/)\.\.?(?:/|\Z)|/\Z|\A\s|\s\Z")
+_HAS_ENDING: Final = lazy(r".*[^/]\.[A-Za-z]\w{0,11}")
+#: Names without an ending that are surely files.
+_BARE: Final = "Makefile|Dockerfile|Containerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|LICENSE"
+_DOTFILE: Final = (
+    r"\.(?:env|[a-z-]+(?:rc|ignore|config|attributes|keep)|flake8|htaccess|mailmap|[a-z]+-versions?)(?:\.\w+)*"
+)
+_ENDING: Final = (
+    "pyi?|[cm]?[jt]s|[jt]sx|vue|svelte|astro|jsonc?|json5|ya?ml|toml|ini|cfg|conf|mdx?|rst|txt|adoc|html?|s?css|less|xml|"
+    "svg|sql|sh|bash|zsh|fish|ps1|bat|cmd|[ch]|cc|hh|[ch]pp|cxx|cs|java|kts?|go|rs|rb|php|p[lm]|lua|r|jl|swift|scala|clj|"
+    "exs?|erl|hs|mli?|fs|dart|tf|hcl|proto|graphql|gql|[ct]sv|lock|mk|cmake|gradle|ipynb|tex|bib|ejs|hbs|pug|j2|te?mpl|"
+    "nix|zig|asm"
+)
+_SURE: Final = lazy(
+    rf"(?:.*/)?(?:{_BARE}|{_DOTFILE})|.*/[^/]+\.[A-Za-z]\w{{0,11}}|(?!(?:Node|Next|Nuxt|Vue|React|Angular|Ember|Three|"
+    rf"D3|Express|Chart|Moment|Backbone|Alpine|Electron|Discord)\.js)[^/]+\.(?:{_ENDING})"
+)
+#: Names without an ending that are files where they stand alone between back-ticks.
+_ALONE: Final = lazy(r"[A-Z][A-Z_-]{2,}|[A-Za-z]\w*file")
+_BARE_OR_DOTFILE: Final = lazy(rf"(?:.*/)?(?:{_BARE}|\.\w[\w.-]*)")
+#: A line that is nothing but the name of a file.
+_HEADING: Final = lazy(
+    r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+)?(?:[^\x00-\x7f\w]{1,3}[ \t]+)?"
+    r"(?:(?:step[ \t]*)?\d{1,3}[.):][ \t]*)?(?:\*\*|__(?=.*__[ \t]*:?[ \t]*\Z))?"
+    r"(?:(?:an? |the |here(?:'s| is) |new |full |complete |entire |created? |updated? |modify |modified |edit )*"
+    r"(?:(?:file ?(?:name|path|\d+)?(?: called| named)?|path)(?:[ \t]*:[ \t]*|[ \t]+))?)?"
+    r"(?:\*\*|__(?=.*__[ \t]*:?[ \t]*\Z))?[ \t]*"
+    r"(?:`(?P<code>[^`]+)`|\"(?P<quoted>[^\"]+)\"|'(?P<single>[^']+)'|(?P<path>[^\s`\"]+?))"
+    r"(?:\*\*|__)?[ \t]*"
+    r"(?:\((?:new|updated?|modified|changed|created?|full|complete)[^()]*\)|(?:with|containing)[ \t]+(?:(?:the|this|"
+    r"following|full|complete|new|updated)[ \t]+)*(?:contents?|code|text|lines))?[ \t]*:?(?:\*\*|__)?[ \t]*",
+    re.IGNORECASE,
+)
+_COMMENT: Final = lazy(
+    r"[ \t]*(?:#|//|--|;|%|/\*+|<!--|\"\"\")[ \t]*(?:file ?(?:name|path)?[ \t]*:[ \t]*)?(?P<path>[^\s:*]+?)[ \t]*"
+    r"(?:\*/|-->|\"\"\")?[ \t\r]*",
+    re.IGNORECASE,
+)
+_KEYED: Final = lazy(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?([^\s\"'}]+)", re.I)
+_ESCAPED: Final = lazy(r"\\(?=[_*\[\](){}#+.!~-])")
+#: Lines above a block in which its file is named: the name, and a fence.
+_ABOVE: Final = 3
+#: A line that could only be a name: one word with what stands in a path.
+_ONE_WORD: Final = lazy(r"[#*`\s-]*\S*[/\\.]\w\S*\s*")
+
+
+def nothing_exists(_path: str) -> bool:
+    """Return False: the project is not known."""
+    return False
+
+
+def is_file(text: str) -> bool:
+    """Whether ``text`` looks like the path of a file. A blank may follow a folder, else the first word is a command."""
+    first = text.partition(" ")[0]
+    if first != text and ("/" not in first[1:] or _SURE.fullmatch(first)):
+        return False
+    if len(text) > _LONGEST or _NO_PATH.search(text):
+        return False
+    return "/" in text or bool(_HAS_ENDING.fullmatch(text) or _BARE_OR_DOTFILE.fullmatch(text))
+
+
+def is_surely_file(text: str) -> bool:
+    """Whether ``text`` is the path of a file wherever it stands: `os.path`, `client/server` and `Node.js` are words."""
+    return is_file(text) and _SURE.fullmatch(text) is not None
+
+
+def clean_path(name: str) -> str:
+    """Return a name with slashes between its parts, and without what Markdown writes before its marks."""
+    if "\\" in name:
+        name = _ESCAPED.sub("", name) if "/" in name else name.replace("\\", "/")
+    return name.removeprefix("./")
+
+
+def name_in_heading(line: str) -> str:
+    """Return the file that a line of prose names and nothing else, or ``""``."""
+    found = _HEADING.fullmatch(line[:400].rstrip())
+    name = clean_path(found["code"] or found["quoted"] or found["single"] or found["path"]) if found else ""
+    if found is not None and found["code"] and _ALONE.fullmatch(name):
+        return name
+    whole = line.strip()
+    if not is_file(name) and is_surely_file(whole):
+        return whole
+    return name if is_file(name) else ""
+
+
+def is_marked(line: str, name: str, label: str) -> bool:
+    """Whether a line has a name between back-ticks, and the fence below it no language that is another one's.
+
+    Who shows code says in which language it is; the text of a file whose ending nobody knows has none.
+    """
+    word = label.lower()
+    return f"`{name}`" in line.replace("\\", "") and (word in ("", "text", "plaintext") or word in name.lower())
+
+
+def name_in_comment(line: str) -> str:
+    """Return the file that a comment names and nothing else, or ``""``."""
+    found = _COMMENT.fullmatch(line[:400])
+    name = clean_path(found["path"]).removeprefix("/") if found else ""
+    return name if is_file(name) else ""
+
+
+def name_in_info(info: str) -> str:
+    """Return the file that the info string of a fence names, or ``""``."""
+    if keyed := _KEYED.search(info):
+        return keyed[1] if is_file(keyed[1]) else ""
+    if re.match(r"\d*:\d+:", info):
+        return ""  # 12:20:src/app.py shows lines that are there
+    words = re.split(r"[\s{}]+|:(?![/\\])", info.strip())
+    return next((clean_path(word) for word in words if is_file(clean_path(word))), "")
+
+
+def name_above(above: Sequence[str], name: str = "") -> str:
+    """Return the file that the nearest line names, or all near lines speak of, else ``name``; ``""`` for several.
+
+    A nearest line that could only be a name, and is none, leaves none: the block is not for the file of an earlier one.
+    """
+    full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
+    spoken = {name} - {""}
+    for number, line in enumerate(islice(full, _ABOVE)):
+        if found := name_in_heading(line):
+            return found if spoken <= {name, found} else ""
+        if number == 0 and _ONE_WORD.fullmatch(line):
+            return ""
+        spoken |= {*filter(is_surely_file, (word.strip("`'\"*_,.:;()") for word in line.split()))}
+    return spoken.pop() if len(spoken) == 1 else ""
+
+
+def the_name(names: Sequence[str], exists: Exists) -> str:
+    """Return which of several names of one block is its file's, the one outside of the block first; "" for a tie.
+
+    Where one ends with the other they are one file, that of the first; else the one that the project has counts.
+    """
+    best = names[0]
+    for other in names[1:]:
+        same = f"/{best}".endswith(f"/{other}") or f"/{other}".endswith(f"/{best}")
+        if exists(best) == exists(other) and not same:
+            return ""
+        best = other if exists(other) and not exists(best) else best
+    return best
