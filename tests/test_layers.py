@@ -175,9 +175,9 @@ INSIDE = {
     "gate": [
         {"gate"},
         {"change_findings", "report"},
-        {"files", "ledger", "verdicts"},
+        {"files", "ledger"},
         {"weakened_config", "weakened_tests", "scratch_files", "command_checks", "enforcement", "approved_state"},
-        {"registry", "coverage", "config_options", "read_tests"},
+        {"registry", "verdicts", "coverage", "config_options", "read_tests"},
         {"kinds", "weakened_commands"},
         {"languages"},
         {"support"},

@@ -239,8 +239,9 @@ def _in_steps(
     gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked], *, unsafe_fixes: bool
 ) -> Verdict:
     """Repair and write so many files at a time; return what is left of all of them, without the contents."""
-    from rails.core.verdict import Verdict, merged
+    from rails.core.verdict import Verdict
     from rails.edits.checkpoint_commits import fix_run
+    from rails.gate.verdicts import merged
 
     run, seen, corrected = fix_run(), 0, 0
     total = Verdict("pass", ChangeSet(()), not_checked=tuple(missed))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass, field, replace
+from rails.core.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
 
 Severity = Literal["error", "warning", "info"]
 Status = Literal["pass", "fail", "error"]
+#: "breaks" is refused, "style" a person may accept, "note" is shown only.
+Weight = Literal["breaks", "style", "note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Finding:
     ``new`` is whether this change set introduced it: only new findings count. ``worse_than`` is what it counted before
     (complexity, length) where the change made it grow: it counts as a new one. ``remedy`` is the rule's
     own one-sentence advice. ``json_path`` is set where the place is inside a JSON document. ``source`` is
-    the line of text the finding is on, for showing.
+    the line of text the finding is on, for showing. ``weight`` is set by the gate (``rails/gate/weights.toml``).
     """
 
     path: str
@@ -48,6 +50,7 @@ class Finding:
     json_path: str = ""
     source: str = ""
     worse_than: int | None = None
+    weight: Weight = "breaks"
 
     @property
     def with_remedy(self) -> str:
@@ -128,32 +131,16 @@ class Verdict:
         return tuple(f for f in self.findings if f.new and f.severity == "error")
 
     @property
+    def breaks(self) -> tuple[Finding, ...]:
+        """The blocking findings that nobody may accept: they are corrected or go."""
+        return tuple(f for f in self.blocking if f.weight == "breaks")
+
+    @property
+    def style(self) -> tuple[Finding, ...]:
+        """The blocking findings that a person at the keyboard may accept; unattended and in CI they count, too."""
+        return tuple(f for f in self.blocking if f.weight == "style")
+
+    @property
     def worse(self) -> tuple[Finding, ...]:
         """The findings that were there before and whose count the change made grow."""
         return tuple(f for f in self.findings if f.worse_than is not None)
-
-
-def merged(one: Verdict, other: Verdict) -> Verdict:
-    """Return what two verdicts about different files say together, without what they propose."""
-    status = next(status for status in _WORST if status in (one.status, other.status))
-    runs: dict[str, CheckRun] = {}
-    for run in (*one.checks, *other.checks):
-        was = runs.get(run.name)
-        runs[run.name] = run if was is None else _added(was, run)
-    return Verdict(
-        status,
-        ChangeSet(()),
-        one.findings + other.findings,
-        one.fixed + other.fixed,
-        tuple(dict.fromkeys(one.not_checked + other.not_checked)),
-        tuple(runs.values()),
-        evidence=one.evidence + other.evidence,
-    )
-
-
-_WORST: Final[tuple[Status, ...]] = ("fail", "error", "pass")
-
-
-def _added(one: CheckRun, other: CheckRun) -> CheckRun:
-    ms = round(one.duration_ms + other.duration_ms, 2)
-    return replace(one, duration_ms=ms, files=one.files + other.files, cached=one.cached + other.cached)

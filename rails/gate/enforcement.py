@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from rails.core.dataclass import replace
 from rails.core.verdict import Finding, NotChecked, Verdict
 from rails.gate.support.settings import GateSettings
+from rails.gate.verdicts import with_weight
 
 
 class Modes:
@@ -26,8 +27,9 @@ class Modes:
     ) -> tuple[list[Finding], list[NotChecked]]:
         """Return findings that do not block as warnings, and checks that need not run as not required."""
         self._counted.clear()
+        findings = [with_weight(finding) for finding in findings]
         if not options.modes:
-            return list(findings), list(missed)
+            return findings, list(missed)
         return [self._weighed(finding, options, agent) for finding in findings], [
             replace(miss, required=False) if miss.required and _advisory(miss, options, agent) else miss
             for miss in missed
@@ -46,14 +48,17 @@ class Modes:
         if not finding.new or finding.severity != "error":
             return finding
         mode = options.mode_of(finding, agent)
+        if mode is None:
+            return finding
         key = agent, finding.path
         if mode.mode == "retry":
             self._counted.add(key)
         if mode.mode == "advisory" or (mode.mode == "retry" and self._tries[key] >= mode.attempts):
-            return replace(finding, severity="warning")
-        return finding
+            return replace(finding, severity="warning", weight="note")
+        return replace(finding, weight="style" if mode.mode == "retry" else "breaks")
 
 
 def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:
     as_finding = Finding(miss.path, 0, 0, miss.check, "", "")
-    return options.mode_of(as_finding, agent).mode == "advisory"
+    mode = options.mode_of(as_finding, agent)
+    return mode is not None and mode.mode == "advisory"

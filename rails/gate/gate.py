@@ -28,7 +28,7 @@ from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.read_file import Overlay, read_from_disk
-from rails.gate.verdicts import cut_short, importance, status_of, weight
+from rails.gate.verdicts import cut_short, importance, rank, status_of
 
 if TYPE_CHECKING:
     from rails.gate.languages.python.ruff_client import Ruff
@@ -192,7 +192,7 @@ class Gate:
         for start in range(0, len(paths), limits.FILES_PER_STEP):
             part = paths[start : start + limits.FILES_PER_STEP]
             verdict = self.check_files(part, fix=True, unsafe_fixes=unsafe_fixes, executing=False)
-            parsed = parsed and not any(weight(finding) == 0 for finding in verdict.findings)
+            parsed = parsed and not any(rank(finding) == 0 for finding in verdict.findings)
             yield verdict
             self._context.known.clear()
         with self._turn:
@@ -312,7 +312,7 @@ class Gate:
         ]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         if executing:
-            held = _UNPARSED if any(found.new and weight(found) == 0 for found in findings) else ""
+            held = _UNPARSED if any(found.new and rank(found) == 0 for found in findings) else ""
             if (
                 goes_back
                 and status_of(self._modes.applied(findings, (), self._context.options, agent)[0], ()) == "fail"
@@ -359,7 +359,7 @@ class Gate:
         for path, (old, new) in looks.items():
             known = {(old.excused.get(found.line), found.rule) for one in bare[path].outcomes for found in one.before}
             for found in (found for one in bare[path].outcomes for found in one.found if found.line in new.excused):
-                if (new.excused[found.line], found.rule) not in known and weight(found) < 3 and found.rule != "format":
+                if (new.excused[found.line], found.rule) not in known and rank(found) < 3 and found.rule != "format":
                     yield replace(found, message=f"A comment that was there hides it: {found.message}", fixable=False)
 
     def _settings(self) -> list[NotChecked]:

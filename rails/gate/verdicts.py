@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final
 
 from rails.core import limits
-from rails.core.verdict import Finding, NotChecked, Severity, Status
+from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
+from rails.core.verdict import CheckRun, Finding, NotChecked, Severity, Status, Verdict, Weight
 from rails.gate.support.diagnostics import MORE
 
 
@@ -27,26 +31,26 @@ def cut_short(findings: Sequence[Finding]) -> Sequence[Finding]:
         return findings
     shown: list[Finding] = []
     count: Counter[tuple[str, str]] = Counter()
-    more: Counter[tuple[str, str, str, Severity, bool]] = Counter()
+    more: Counter[tuple[str, str, str, Severity, bool, Weight]] = Counter()
     for one in findings:
         count[one.path, one.tool] += one.rule != MORE
         if one.rule == MORE or count[one.path, one.tool] <= limits.FINDINGS_LISTED:
             shown.append(one)
         else:
-            more[one.path, one.tool, one.rule, one.severity, one.new] += 1
-    for (path, tool, rule, severity, new), many in more.items():
+            more[one.path, one.tool, one.rule, one.severity, one.new, one.weight] += 1
+    for (path, tool, rule, severity, new, weight), many in more.items():
         words = f"{many} more findings of `{rule}` in this file; they are not listed"
-        shown.append(Finding(path, 1, 1, MORE, words, tool, severity, new=new))
+        shown.append(Finding(path, 1, 1, MORE, words, tool, severity, new=new, weight=weight))
     return shown
 
 
 def importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
     """Sort: new first, errors first, what breaks the program before what is only untidy, then by place."""
     order = _ORDER[finding.severity]
-    return not finding.new, order, weight(finding), finding.path, finding.line, finding.column, finding.rule
+    return not finding.new, order, rank(finding), finding.path, finding.line, finding.column, finding.rule
 
 
-def weight(finding: Finding) -> int:
+def rank(finding: Finding) -> int:
     """Return 0 for what does not parse, 1 for what breaks the program, up to 3 for what is only untidy."""
     rule = finding.rule
     if rule.endswith("syntax") or rule in ("syntax-error", "conflict-marker", "markdown-fence"):
@@ -54,3 +58,53 @@ def weight(finding: Finding) -> int:
     if rule.startswith(("F", "E9")):
         return 1
     return 3 if rule.startswith(("E", "W", "I", "D")) else 2
+
+
+def with_weight(finding: Finding) -> Finding:
+    """Return a finding with its weight from ``weights.toml``; a warning is a note."""
+    weight = "note" if finding.severity != "error" else _weight(finding.tool, finding.rule)
+    return finding if weight == finding.weight else replace(finding, weight=weight)
+
+
+@lru_cache(maxsize=1024)
+def _weight(tool: str, rule: str) -> Weight:
+    style, breaking = _weights()
+    if rule.startswith(breaking):
+        return "breaks"
+    return "style" if tool in style or rule in style else "breaks"
+
+
+@cache
+def _weights() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the tools and rules that are style, and how the rules begin that are not."""
+    import tomllib  # only a finding needs it
+
+    table = tomllib.loads((Path(__file__).parent / "weights.toml").read_text("utf-8"))
+    style = table["style"]
+    return frozenset((*style["tools"], *style["rules"])), tuple(table["breaks"]["rules"])
+
+
+def merged(one: Verdict, other: Verdict) -> Verdict:
+    """Return what two verdicts about different files say together, without what they propose."""
+    status = next(status for status in _WORST if status in (one.status, other.status))
+    runs: dict[str, CheckRun] = {}
+    for run in (*one.checks, *other.checks):
+        was = runs.get(run.name)
+        runs[run.name] = run if was is None else _added(was, run)
+    return Verdict(
+        status,
+        ChangeSet(()),
+        one.findings + other.findings,
+        one.fixed + other.fixed,
+        tuple(dict.fromkeys(one.not_checked + other.not_checked)),
+        tuple(runs.values()),
+        evidence=one.evidence + other.evidence,
+    )
+
+
+_WORST: Final[tuple[Status, ...]] = ("fail", "error", "pass")
+
+
+def _added(one: CheckRun, other: CheckRun) -> CheckRun:
+    ms = round(one.duration_ms + other.duration_ms, 2)
+    return replace(one, duration_ms=ms, files=one.files + other.files, cached=one.cached + other.cached)

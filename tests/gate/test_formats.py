@@ -330,7 +330,9 @@ def test_the_explanation_and_the_other_words_of_a_summary_are_exact():
 
 
 def test_json_has_every_field_of_what_was_found_mended_missed_and_run():
-    fields = "path line column rule message tool severity end_line end_column fixable new worse_than remedy json_path"
+    fields = (
+        "path line column rule message tool severity end_line end_column fixable new worse_than weight remedy json_path"
+    )
     as_json = {
         "verdict": "fail",
         "findings": [{name: getattr(one, name) for name in fields.split()} for one in FOUND],

@@ -176,7 +176,7 @@ def test_the_json_report_has_the_documented_form(world):
     assert list(shape) == ["verdict", "findings", "fixed", "not_checked", "evidence", "checks"]
     assert shape["verdict"] == "fail"
     keys = {"path", "line", "column", "end_line", "end_column", "rule", "message", "severity", "tool", "fixable", "new"}
-    keys |= {"remedy", "json_path", "worse_than"}
+    keys |= {"remedy", "json_path", "worse_than", "weight"}
     assert set(shape["findings"][0]) == keys
     assert set(shape["not_checked"][0]) == {"path", "check", "reason", "required"}
     assert set(shape["checks"][0]) == {"name", "version", "duration_ms", "command"}

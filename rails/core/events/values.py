@@ -11,7 +11,7 @@ from rails.core.errors import Refusal
 from rails.core.events.members import members_of
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import SELDOM, Json, RawRequest
-from rails.core.verdict import Verdict
+from rails.core.verdict import Finding, Verdict
 
 
 class StoredText(str):
@@ -64,12 +64,21 @@ def object_to_json(value: object) -> dict[str, Json]:
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
     """Return what the gate said, without the proposal that it was said about."""
-    found, ran = map(object_to_json, verdict.findings), map(object_to_json, verdict.checks)
+    ran = map(object_to_json, verdict.checks)
     facts: dict[str, Json] = {
         "status": verdict.status,
-        "findings": [{key: value for key, value in one.items() if value is not None} for one in found],
+        "findings": [_finding_to_json(finding) for finding in verdict.findings],
         "fixed": to_json(verdict.fixed),
         "not_checked": to_json(verdict.not_checked),
         "checks": [{key: value for key, value in one.items() if key != "command"} for one in ran],
     }
     return {**facts, "outlines": to_json(verdict.outlines)} if verdict.outlines else facts
+
+
+def _finding_to_json(finding: Finding) -> dict[str, Json]:
+    value = object_to_json(finding)
+    if finding.worse_than is None:
+        del value["worse_than"]
+    if finding.weight == "breaks":  # what a log without it means, too
+        del value["weight"]
+    return value

@@ -28,6 +28,7 @@ _SHOWN: Final = (
     "fixable",
     "new",
     "worse_than",
+    "weight",
     "remedy",
     "json_path",
 )

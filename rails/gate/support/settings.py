@@ -121,14 +121,17 @@ class GateSettings:
     #: Whether safe fixes and formatting are made in what an agent proposes; else they are findings.
     fix: bool = True
 
-    def mode_of(self, finding: Finding, agent: str) -> Mode:
-        """Return the mode that counts for a finding. What an agent does to the gate itself always blocks."""
+    def mode_of(self, finding: Finding, agent: str) -> Mode | None:
+        """Return the mode that counts for a finding, or None where nobody set one.
+
+        A mode speaks of what an agent does to the gate itself only where it names that rule.
+        """
         for mode in reversed(self.modes):
             if finding.tool == "gate" and not any(finding.rule == rule for rule in mode.rule):
                 continue
             if mode.check == "output" and mode.fits(finding.path, agent, finding.rule):
                 return mode
-        return _BLOCKING
+        return None
 
     def mode_of_check(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Mode:
         """Return the mode of what an input or a turn has: the user's last that fits, or the project's if stricter."""
@@ -137,7 +140,6 @@ class GateSettings:
         return min((*users, *(mode for mode in fits if mode.projects)), key=lambda mode: _STRICTEST.index(mode.mode))
 
 
-_BLOCKING: Final = Mode("blocking")
 _STRICTEST: Final[tuple[Enforcement, ...]] = ("blocking", "retry", "advisory")
 _NOTHING: Final = GateSettings()
 
