@@ -103,7 +103,7 @@ def _make_ready(options: argparse.Namespace, project: Path) -> None:
     configured = run_defaults(project, config_folder()).values
     try:
         players = models.cast_of(options, agents_of(project), configured)
-        players.for_role(options.agent or str(configured.get("agent", "coder"))).import_ahead()
+        players.for_role(options.agent or str(configured.get("agent", "coder")))
     except ModelError as error:
         raise error if options.model else ModelError(f"{str(error).partition('. ')[0]}. {_THREE_WAYS}") from error
 

@@ -84,7 +84,7 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     yield Probe("ai-rails", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     for tool in ("ruff", "black", "flake8"):
         yield _tool(tool)
-    for package in ("jsonschema", "gitpython", "anthropic"):
+    for package in ("jsonschema", "gitpython"):
         yield _package(package)
     yield _program("git", "Install git: checkpoints and undo need it.", needed=True)
     yield _program(

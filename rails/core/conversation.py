@@ -17,6 +17,8 @@ from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 
 T = TypeVar("T")
+#: How the note of an answer begins whose call its provider could not read: it is stopped as "cut".
+BAD_CALL: Final = "the model's server could not read the call that it wrote"
 #: Why a model stopped. Only "end_turn" and "tool_use" let native tool calls run.
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut"]
 
@@ -48,9 +50,9 @@ class NativeResult:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block of the provider's own, such as signed thinking: sent back as it came, never read.
+    """A block or fields of the provider's own, such as signed thinking: sent back as they came, never read.
 
-    ``provider`` is who made it ("anthropic"), ``data`` its JSON text.
+    ``provider`` is who sent them ("anthropic", "openai@127.0.0.1:8000"), and gets them back; ``data`` is JSON text.
     """
 
     provider: str
@@ -149,6 +151,7 @@ class ToolSpec:
     schema: str
 
 
+_COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _STOP_REASONS: Final[frozenset[str]] = frozenset(get_args(StopReason))
 
 
@@ -173,16 +176,10 @@ def message_from_json(value: Json) -> Message:
 
 def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:
     """Return an answer as JSON values: its message, and why it stopped, what it used, which model."""
-    usage = answer.usage
     return {
         **message_to_json(answer.message),
         "stop_reason": answer.stop_reason,
-        "usage": {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "cache_read_tokens": usage.cache_read_tokens,
-            "cache_write_tokens": usage.cache_write_tokens,
-        },
+        "usage": {name: getattr(answer.usage, name) for name in _COUNTS},
         "model": answer.model,
         "note": answer.note,
     }
@@ -217,8 +214,7 @@ def usage_from_json(value: Json) -> Usage:
     """Read the token counts of an answer's written form; what is missing or odd counts as 0."""
     if not isinstance(value, Mapping):
         return Usage()
-    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    counts = [value.get(name, 0) for name in names]
+    counts = map(value.get, _COUNTS)
     return Usage(*(count if isinstance(count, int) and count > 0 else 0 for count in counts))
 
 

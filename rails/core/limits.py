@@ -19,6 +19,7 @@ ANSWER_TOKENS: Final = 32_000
 #: OpenAI's, and what local servers can be expected to have.
 ANTHROPIC_WINDOW: Final = 200_000
 OPENAI_WINDOW: Final = 128_000
+GEMINI_WINDOW: Final = 1_000_000
 LOCAL_WINDOW: Final = 32_000
 #: A file of recorded answers.
 RECORDING_BYTES: Final = 64_000_000

@@ -1,4 +1,4 @@
-"""What the adapters of all providers share: the road to a server, words for faults, tool calls on their way back.
+"""What the adapters of all providers share: the connection to a server, words for faults, calls on their way back.
 
 Redirects are not followed, because they would carry the key to another host. Every answer is a connection of its own.
 A server that answers the whole message as one JSON object, although a stream was asked for, is understood.
@@ -16,14 +16,15 @@ import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import cache
-from typing import Any, Final, NoReturn, Protocol
+from typing import Final
 
 from rails.core import limits
-from rails.core.conversation import Delta, ModelAnswer, NativeCall, StopReason, TextDelta, readable
+from rails.core.conversation import BAD_CALL, Delta, Opaque, readable
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.models.reading import Reading
 
 #: Statuses where the same request may succeed a little later.
 _PASSING: Final = {
@@ -64,6 +65,12 @@ _TOO_LONG: Final = re.compile(
 _SPENT: Final = re.compile(
     r"\A(?!.*(?:retry|again) in).*(?:insufficient_quota|exceeded your current quota)", re.I | re.S
 )
+#: What servers say that could not read the call that their own model wrote; Groq adds what that was.
+_BAD_CALL: Final = re.compile(
+    r"tool_use_failed|failed to call a function|error parsing tool call|failed to parse (?:tool call|input at pos)"
+    r"|malformed_function_call",
+    re.I,
+)
 _LIMIT: Final = re.compile(r"(?:maximum|max|limit|context.?(?:length|window|size))\D{0,40}?(\d{3,})|> ?(\d{3,})", re.I)
 #: How much of a call that was not JSON goes back: enough to see the slip, too little to fill the context.
 _ECHO_CHARS: Final = 800
@@ -74,7 +81,13 @@ _LINE_BYTES: Final = limits.BLOCK_CHARS * 2
 #: Of a stream of events, besides the data; a line that begins with a colon is a sign of life.
 _FIELDS: Final = frozenset({b"", b"event", b"id", b"retry"})
 _TITLE: Final = re.compile(r"<title[^>]*>([^<]+)", re.I)
+#: A server that answers questions at all says of itself what it is at once.
+_DOCUMENT_SECONDS: Final = 2.0
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class ModelCallError(ModelError):
+    """The server could not read the call that its model wrote: the model has to hear of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +100,20 @@ class ModelServer:
 
     def answer(self, path: str, body: bytes, key: str, reading: Reading) -> Iterator[Delta]:
         """Yield what answers ``body``; ``key`` is that of a whole message. Raises ModelError, whatever fails."""
-        with self._faults_in_words(), closing(self._open(path, body, self.silence_s)) as response:
+        with self._faults_in_words(), closing(self._open(self.url + path, body, self.silence_s)) as response:
             yield from answer_of_events(_pieces(response), self.url, key, reading)
 
-    def document(self, path: str) -> Any:  # noqa: ANN401 - whatever the server says
-        """Return the JSON document at ``path``. Raises OSError, HTTPException or ValueError."""
-        with closing(self._open(path, None, limits.MODEL_CONNECT_SECONDS)) as response:
-            return json.loads(response.read(limits.OUTPUT_BYTES))
+    def document(self, url: str, body: bytes | None = None) -> dict[str, object]:
+        """Return the JSON object at an address of the server; {} where it has none. Raises OSError or HTTPException."""
+        with suppress(urllib.error.HTTPError, ValueError, RecursionError):
+            with closing(self._open(url, body, _DOCUMENT_SECONDS)) as response:
+                found = json.loads(response.read(limits.OUTPUT_BYTES))
+            return found if isinstance(found, dict) else {}
+        return {}
 
-    def _open(self, path: str, body: bytes | None, seconds: float) -> http.client.HTTPResponse:
+    def _open(self, url: str, body: bytes | None, seconds: float) -> http.client.HTTPResponse:
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream", **self.headers}
-        request = urllib.request.Request(f"{self.url}{path}", body, headers)  # noqa: S310 - the scheme was checked
+        request = urllib.request.Request(url, body, headers)  # noqa: S310 - the scheme was checked
         response: http.client.HTTPResponse = _opener(proxied=not is_here(self.url)).open(request, timeout=seconds)
         return response
 
@@ -121,23 +137,13 @@ class ModelServer:
             raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
 
 
-def request_text(body: Mapping[str, Json], messages: Iterable[str], tools: str) -> bytes:
-    """Return a request as JSON; its ``messages`` and ``tools`` are JSON already, made when they were new."""
+def request_text(head: Mapping[str, Json], key: str, messages: Iterable[str], tools: str) -> bytes:
+    """Return a request as JSON; its messages (under ``key``) and ``tools`` are JSON already, made when they were new.
+
+    Without tools there is no such field.
+    """
     more = f', "tools": {tools}' if tools else ""
-    return f'{json.dumps(body)[:-1]}, "messages": [{", ".join(messages)}]{more}}}'.encode()
-
-
-def steadied(answer: Iterator[Delta], without: Callable[[], Iterator[Delta]]) -> Iterator[Delta]:
-    """Yield an answer at a temperature; where the provider refuses that (newer models do), one ``without`` it."""
-    begun = False
-    try:
-        for delta in answer:
-            begun = True
-            yield delta
-    except ModelError as error:
-        if begun or "temperature" not in str(error).casefold():
-            raise
-        yield from without()
+    return f'{json.dumps(head)[:-1]}, "{key}": [{", ".join(messages)}]{more}}}'.encode()
 
 
 def unreached(url: str, reason: object) -> ModelError:
@@ -203,20 +209,6 @@ def _opener(*, proxied: bool) -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(Plain, Secure, NoRedirect, *direct)
 
 
-class Reading(Protocol):
-    """What an adapter makes of the events of one answer; ``ended``: what comes after that is not waited for."""
-
-    ended: bool
-
-    def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in one event; give out the text in it. Raises what an event of a wrong form leads to."""
-        ...
-
-    def answer(self) -> ModelAnswer:
-        """Return what has arrived; its stop reason is "cut" unless the server said why it stopped."""
-        ...
-
-
 def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading) -> Iterator[Delta]:
     """Yield the text of an answer that comes from ``url`` as server-sent events, and at its end the answer.
 
@@ -225,39 +217,53 @@ def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading
     """
     who, data = f"The model server {url}", b""
     try:
-        for data in _data_of(body, url, key):
+        for piece in _data_of(body, url, key):
+            if not piece:
+                reading.whole = True
+                break
+            data = piece
             event = json.loads(data)
-            if event.get("error"):
-                raise _told_error(who, event["error"])
+            error = event if event.get("type") == "error" else None
+            if error := event.get("error") or error:
+                _take_error(who, error, reading)
+                break
             yield from reading.take(event)
             if reading.ended:
                 break
         answer = readable(reading.answer())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelRetryable(f"{who} sent something that is not its protocol: {_shown(data)}.") from error
-    if answer.stop_reason == "cut" and not answer.message.parts:
+    came = any(not isinstance(part, Opaque) for part in answer.message.parts) or answer.note.startswith(BAD_CALL)
+    if answer.stop_reason == "cut" and not came:
         last = f" The last that it sent is {_shown(data)}." if data else ""
         raise ModelRetryable(f"{who} ended its answer before anything of it came.{last}")
     yield answer
 
 
-def _told_error(who: str, error: object) -> ModelError:
-    """Return the error for an error object inside a stream."""
+def _take_error(who: str, error: object, reading: Reading) -> None:
+    """Raise the error for an error object inside a stream; a call that could not be read is how the answer ends."""
     facts = error if isinstance(error, Mapping) else {}
     code, kind = facts.get("code"), facts.get("type")
     passed = event_status(kind if isinstance(kind, str) else None)
     status = code if isinstance(code, int) and 400 <= code < 600 else passed
-    return status_error(who, status, error_text(json.dumps({"error": error}).encode()))
+    failure = status_error(who, status, error_text(json.dumps({"error": error}).encode()))
+    if not isinstance(failure, ModelCallError):
+        raise failure
+    reading.stop, reading.words = "malformed", str(failure)
 
 
 def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
-    """Yield what stands in the ``data:`` lines, up to ``[DONE]`` or the end; or the whole message that a body is."""
+    """Yield what stands in the ``data:`` lines, up to the end or ``[DONE]``, or the whole message that a body is.
+
+    An empty one says that this was all.
+    """
     streams, other, size = False, list[bytes](), 0
     for line in _lines(body):
         name, _, data = line.strip().partition(b":")
         if name == b"data":
             streams = True
             if data.strip() == b"[DONE]":
+                yield b""
                 return
             if data.strip():  # an empty one is no event
                 yield data
@@ -268,6 +274,7 @@ def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
                 break
     if other and not streams:
         yield _whole(b"\n".join(other).strip(), url, key)
+        yield b""
 
 
 def _whole(body: bytes, url: str, key: str) -> bytes:
@@ -297,28 +304,26 @@ def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    rest: list[bytes] = []
-    size = 0
+    rest = b""
     for piece in pieces:
-        *lines, last = piece.split(b"\n")
-        for line in lines:
-            yield b"".join((*rest, line))
-            rest, size = [], 0
-        rest.append(last)
-        size += len(last)
-        if size > _LINE_BYTES:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+        if len(rest) > _LINE_BYTES:
             raise ModelRetryable(f"The model's server sent a line of more than {_LINE_BYTES:,} bytes.")
-    yield b"".join(rest)
+    yield rest
 
 
 def error_text(data: bytes) -> str:
     """Return the message of an error body, in whichever of the usual places it is; a page's title."""
     text = data.decode("utf-8", "replace")
     try:
-        told = json.loads(text)
+        told, wrote = json.loads(text), ""
         for key in ("error", "message", "detail"):
-            told = told.get(key) or told if isinstance(told, dict) else told
-        return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False) if told else ""
+            if isinstance(told, dict):
+                wrote = told.get("failed_generation") or wrote
+                told = told.get(key) or told
+        said = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False) if told else ""
+        return f"{said} It wrote: {wrote}" if wrote else said
     except (ValueError, RecursionError):
         title = _TITLE.search(text)
         return title[1] if title else text
@@ -333,6 +338,8 @@ def status_error(
     """
     said = f" It says: {one_line(' '.join(detail.split()), 1_000).rstrip('.')}." if detail else ""
     pause = _seconds(header("retry-after"))
+    if _BAD_CALL.search(detail):
+        return ModelCallError(f"{who} answered with HTTP {status}.{said}")
     is_spent = status == 429 and pause is None and _SPENT.search(detail)
     if (status in _PASSING or status >= 500) and not is_spent:
         what = _PASSING.get(status, "failed")
@@ -356,63 +363,23 @@ def event_status(kind: str | None) -> int:
     return _EVENT_STATUS.get(kind or "", 500)
 
 
-def native_call(id_: object, number: int, name: object, arguments: str) -> NativeCall:
-    """Return a call as it came, with an id of our own where it has none; what is too long in its name or id is none."""
-    id_, name = str(id_ or ""), str(name or "")
-    usable = 0 < len(id_) <= limits.CALL_NAME_CHARS
-    return NativeCall(id_ if usable else f"call_{number}", name[: limits.CALL_NAME_CHARS], arguments)
-
-
-def ending(
-    stops: Mapping[str, tuple[StopReason, str]], stop: str | None, chars: int, max_tokens: int, words: str = ""
-) -> tuple[StopReason, str]:
-    """Return why an answer of so many ``chars`` ended, and that in words; ``stop`` is what the server said of it."""
-    if chars > limits.ANSWER_CHARS:
-        return "cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters"
-    if stop is None:
-        return "cut", "the server ended the answer before it was complete"
-    if stop not in stops:
-        return "cut", f"the answer stopped for an unknown reason: {one_line(stop)}"
-    reason, note = stops[stop]
-    return reason, words or note.format(limit=max_tokens)
-
-
-def text_in(content: object) -> str:
-    """Return the text of a piece of an answer, which may be a list of parts. Raises TypeError where it is no text."""
-    if isinstance(content, list):
-        return "".join(text_in(part.get("text")) for part in content if part.get("type", "text") == "text")
-    if not isinstance(content, str | None):
-        raise TypeError(f"{type(content).__name__} stands where text belongs")
-    return content or ""
-
-
 def echo_arguments(raw: str) -> dict[str, Json]:
     """Return a call's arguments as the object that a provider wants in the history.
 
     What is not one plain JSON object goes back as ``{"INVALID_JSON": …}``, so that the model sees what it
     sent and never something that looks like a good call. Nothing is ever executed from this value.
     """
-    try:
-        value = json.loads(raw or "{}", object_pairs_hook=_unique, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        value = None
+    import jiter  # only here, so that a conversation without calls does not wait for it
+
+    value = None
+    with suppress(ValueError, RecursionError):
+        value = jiter.from_json((raw or "{}").encode(), allow_inf_nan=False, catch_duplicate_keys=True)
     return value if isinstance(value, dict) else {"INVALID_JSON": encodable(raw[:_ECHO_CHARS])}
 
 
 def encodable(text: str) -> str:
     """Return ``text`` with lone surrogates, which no request can carry, replaced by ``?``."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _seconds(value: str | None) -> float | None:

@@ -55,9 +55,6 @@ class Model:
         """Return what its server says of its window, in tokens; 0 where it says nothing."""
         return 0
 
-    def import_ahead(self) -> None:
-        """Begin to import what asking it needs; returns at once, and it is imported once."""
-
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:

@@ -1,264 +1,166 @@
 """The OpenAI-compatible ``/chat/completions``, as most local and hosted servers speak it, without an SDK.
 
-Servers differ in how they stream tool calls: whole arguments in one piece, several calls without an
-``index``, arguments as an object instead of text. All end here as one text for each call, to be parsed
-strictly by intake.
+Servers differ in how they stream tool calls: whole arguments in one piece, several calls under one ``index`` or none,
+arguments as an object instead of text. All end here as one text for each call, to be parsed strictly by intake. What
+else is in a message or a call (``reasoning_content``, ``reasoning_details``, ``extra_content`` and what is not known
+yet) goes back with it: some services answer 400 to a second request without it.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from rails.core import limits
-from rails.core.conversation import (
-    Delta,
-    EachOnce,
-    Message,
-    MessagePart,
-    ModelAnswer,
-    NativeResult,
-    StopReason,
-    TextDelta,
-    TextPart,
-    ToolSpec,
-    Usage,
-)
-from rails.core.dataclass import dataclass, field, replace
-from rails.core.errors import ModelError, UsageError
-from rails.core.text import one_line
+from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, TextDelta, Usage
+from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
-from rails.models.http import (
-    ModelServer,
-    echo_arguments,
-    encodable,
-    ending,
-    native_call,
-    request_text,
-    steadied,
-    text_in,
-)
-from rails.models.model import Model
-from rails.models.structured_output import OPENAI, Strictness, strict_tools
+from rails.models.http import echo_arguments, encodable, is_here
+from rails.models.reading import BESIDE, Reading, Slot, arguments_in, count, name_in, others, text_in
+from rails.models.structured_output import OPENAI
+from rails.models.wire import ServerModel, own_fields
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
-
-_STOPS: Final[Mapping[str, tuple[StopReason, str]]] = {
-    "stop": ("end_turn", ""),
-    "tool_calls": ("tool_use", ""),
-    "function_call": ("tool_use", ""),
-    "length": ("max_tokens", "the answer was cut at its limit of {limit} tokens"),
-    "content_filter": ("refusal", "the model's service refused to answer"),
-}
 #: What servers call the number of tokens that a model takes at once.
 _WINDOWS: Final = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
+#: What Ollama takes where neither the model nor its user says more.
+_OLLAMA_WINDOW: Final = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAIModel(Model):
-    """One model of one server; every answer is a connection of its own."""
-
-    name: str
-    api_key: str = field(repr=False)
-    base_url: str = DEFAULT_URL
-    max_tokens: int = limits.ANSWER_TOKENS
-    silence_s: float = limits.MODEL_SILENCE_SECONDS
-    window: int = limits.LOCAL_WINDOW
-    strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
-    temperature: float | None = None
-    seed: int | None = None
-    sent: EachOnce[str] = field(default_factory=lambda: EachOnce(_text), repr=False, compare=False)
-
-    @classmethod
-    def from_environment(
-        cls,
-        name: str,
-        *,
-        base_url: str | None = None,
-        max_tokens: int = limits.ANSWER_TOKENS,
-        environment: Mapping[str, str] | None = None,
-    ) -> OpenAIModel:
-        """Take the key from ``OPENAI_API_KEY`` and the address from ``base_url`` or ``OPENAI_BASE_URL``.
-
-        The address includes the version, for example ``http://127.0.0.1:11434/v1``. A server of one's own
-        needs no key. Raises UsageError for an address that is not HTTP, and ModelError when OpenAI's own
-        would be asked without a key.
-        """
-        environment = os.environ if environment is None else environment
-        url = (base_url or environment.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
-        if not url.startswith(("http://", "https://")):
-            raise UsageError(f"The base URL {one_line(url)!r} must begin with http:// or https://")
-        key = environment.get("OPENAI_API_KEY", "").strip()
-        if not key and url == DEFAULT_URL:
-            raise ModelError("OPENAI_API_KEY is not set. Set it to your key, or give the base URL of a local server.")
-        window = limits.OPENAI_WINDOW if url == DEFAULT_URL else limits.LOCAL_WINDOW
-        return cls(name, key, url, max_tokens, window=window, strictness=Strictness.from_environment(environment))
-
-    def steady(self) -> OpenAIModel:
-        """Return this model at temperature 0.1, or without one where that is refused."""
-        return replace(self, temperature=0.1)
-
-    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Ask for the next answer; see :class:`rails.models.model.Model`."""
-
-        def answer(strict: bool) -> Iterator[Delta]:
-            return self._answer(_request(self, system, messages, tools, strict=strict))
-
-        asked = self.strictness.asked(answer, own_server=self.base_url == DEFAULT_URL)
-        if self.temperature is None:
-            return asked
-        plain = replace(self, temperature=None)
-        return steadied(asked, lambda: plain.stream(system=system, messages=messages, tools=tools))
-
-    def served_window(self) -> int:
-        """Return what the server says of the model's window, in tokens; 0 where it says nothing."""
-        try:
-            listed = self._server().document("/models")["data"]
-            found = next(one for one in listed if one.get("id") == self.name)
-            counts = (found.get(name) for name in _WINDOWS)
-            return next((count for count in counts if isinstance(count, int) and count > 0), 0)
-        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, AttributeError, StopIteration):
-            return 0
-
-    def _answer(self, body: bytes) -> Iterator[Delta]:
-        reading = _Reading(self.name, self.max_tokens)
-        return self._server().answer("/chat/completions", body, "choices", reading)
-
-    def _server(self) -> ModelServer:
-        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        return ModelServer(self.base_url, headers, self.silence_s)
-
-
-@dataclass(slots=True)
-class _Call:
-    id: str
-    name: str
-    arguments: list[str] = field(default_factory=list)
-
-
-class _Reading:
-    """Turns the chunks of one stream into text pieces and, at its end, an answer."""
-
-    def __init__(self, model: str, max_tokens: int) -> None:
-        self.ended = False
-        self._model = model
-        self._max_tokens = max_tokens
-        self._text: list[str] = []
-        self._calls: dict[int, _Call] = {}
-        self._chars = 0
-        self._finish: str | None = None
-        self._refusal = ""
-        self._usage = Usage()
+class _Reading(Reading):
+    """The chunks of one stream."""
 
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
         """Take in one chunk; give out the text in it, if any."""
-        self._model = event.get("model") or self._model
-        if usage := event.get("usage"):
-            self._usage = _usage(usage)
+        self.model = event.get("model") or self.model
+        self.counts = event.get("usage") or self.counts
         for choice in (event.get("choices") or ())[:1]:
-            delta = choice.get("delta") or choice.get("message") or {}
-            text = text_in(delta.get("content"))
-            self._refusal += text_in(delta.get("refusal"))
-            if text:
-                self._text.append(text)
-                self._grow(len(text))
-            if any(value for key, value in delta.items() if key != "role"):  # thoughts and calls: the answer goes on
-                yield TextDelta(text)
-            for call in delta.get("tool_calls") or ():
-                self._call(call)
-            self._finish = choice.get("finish_reason") or self._finish
+            yield from self._message(choice.get("delta") or choice.get("message") or {})
+            self.stop = choice.get("finish_reason") or self.stop
+            if self.words and self.stop == "stop":
+                self.stop = "refusal"
 
-    def answer(self) -> ModelAnswer:
-        """Return what has arrived; its stop reason is "cut" unless the server said why it stopped."""
-        text = "".join(self._text)
-        parts: list[MessagePart] = [TextPart(text)] if text else []
-        for number, call in sorted(self._calls.items()):
-            parts.append(native_call(call.id, number, call.name, "".join(call.arguments)))
-        finish = "content_filter" if self._refusal and self._finish == "stop" else self._finish
-        stop, note = ending(_STOPS, finish, self._chars, self._max_tokens, one_line(self._refusal, 300))
-        return ModelAnswer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)
+    def usage(self) -> Usage:
+        """Return the tokens; DeepSeek has a name of its own for those that came from the cache."""
+        cached = count(self.counts.get("prompt_tokens_details"), "cached_tokens")
+        cached = cached or count(self.counts, "prompt_cache_hit_tokens")
+        return Usage(count(self.counts, "prompt_tokens") - cached, count(self.counts, "completion_tokens"), cached)
 
-    def _call(self, piece: Mapping[str, Any]) -> None:
-        """Add a piece to its call; without an ``index``, an id that is new begins a new one."""
-        function = piece.get("function") or {}
-        last = max(self._calls, default=-1)
-        index = piece.get("index")
-        if index is None:
-            known = last >= 0 and piece.get("id") in (None, "", self._calls[last].id)
-            index = last if known else last + 1
-        call = self._calls.setdefault(index, _Call("", ""))
-        call.id = piece.get("id") or call.id
-        call.name = call.name or function.get("name") or ""
-        arguments = function.get("arguments")
-        if arguments is not None:
-            text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-            call.arguments.append(text)
-            self._grow(len(text))
+    def _message(self, message: Mapping[str, Any]) -> Iterator[TextDelta]:
+        own = others(message, "role", "content", "tool_calls", "function_call", "refusal")
+        if any(own.values()):
+            yield from self.keep(self.slot("own", "own"), own)
+        self.words += text_in(message.get("refusal"))
+        content = message.get("content")
+        if content:
+            yield TextDelta("")  # a list may be thoughts alone
+            yield from self.add(self.slot("text", "text"), text_in(content))
+        for piece in message.get("tool_calls") or ():
+            function = piece.get("function") or {}
+            id_, name, text = name_in(piece.get("id")), name_in(function.get("name")), function.get("arguments")
+            call = self._call(piece.get("index"), id_, name, arguments_in(text))
+            call.id, call.name = call.id or id_, call.name or name
+            yield TextDelta("")
+            yield from self.add(call, arguments_in(text))
+            yield from self.keep(call, others(piece, "index", "id", "type", "function"))
 
-    def _grow(self, chars: int) -> None:
-        self._chars += chars
-        self.ended = self._chars > limits.ANSWER_CHARS
+    def _call(self, index: object, id_: str, name: str, text: str) -> Slot:
+        """Return the call that a piece belongs to: by its id, else by its index, else the last one.
 
-
-def _usage(counted: Mapping[str, Any]) -> Usage:
-    cached = (counted.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    prompt = counted.get("prompt_tokens") or 0
-    return Usage(prompt - cached, counted.get("completion_tokens") or 0, cached)
+        A new id, or what begins like a call behind one that is whole, begins another one.
+        """
+        calls = [(key, slot) for key, slot in self.slots.items() if isinstance(key, tuple)]
+        for _, slot in calls:
+            if id_ and slot.id == id_:
+                return slot
+        for key, slot in reversed(calls):
+            if index is None or key[0] == index:
+                begins = bool(name) or text.lstrip().startswith("{")
+                behind = begins and bool(slot.name) and slot.is_whole
+                if id_ and slot.id:
+                    behind = bool(name) or slot.is_whole
+                return self.slot((index, len(calls)), "call") if behind else slot
+        return self.slot((index, len(calls)), "call")
 
 
-def _request(
-    model: OpenAIModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, strict: bool = False
-) -> bytes:
-    # OpenAI's own models refuse the older name, and other servers do not know the newer one.
-    bound = "max_completion_tokens" if model.base_url == DEFAULT_URL else "max_tokens"
-    body: dict[str, Json] = {"model": model.name, "stream": True, bound: model.max_tokens}
-    body["stream_options"] = {"include_usage": True}
-    if model.temperature is not None:
-        body["temperature"] = model.temperature
-    if model.seed is not None:
-        body["seed"] = model.seed
-    first = [json.dumps({"role": "system", "content": encodable(system)})] if system.strip() else []
-    return request_text(body, [*first, *model.sent.of(messages)], _tools(tuple(tools), strict))
+@dataclass(frozen=True, slots=True)
+class OpenAIModel(ServerModel):
+    """One model of one server; the address includes the version, for example ``http://127.0.0.1:11434/v1``."""
 
+    URL = DEFAULT_URL
+    RULES = OPENAI
+    KIND = "openai"
+    PATH = "/chat/completions"
+    ANSWER = "choices"
+    READING = _Reading
 
-@lru_cache(maxsize=8)
-def _tools(tools: tuple[ToolSpec, ...], strict: bool) -> str:
-    fitting = strict_tools(tools, OPENAI) if strict else {}
-    told = [{"type": "function", "function": _function(tool, fitting.get(tool.name))} for tool in tools]
-    return json.dumps(told) if told else ""
+    def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
+        """Return the window, from the list of models or from what local servers say of themselves."""
+        root = self.url.removesuffix("/v1")
+        entry = self._entry(document(f"{self.url}/models").get("data"))
+        found = count(entry, *_WINDOWS)
+        if found or not (is_here(root) or entry.get("owned_by") == "library"):  # so says Ollama
+            return found
+        # llama.cpp's list has what a model was trained with, and LM Studio's nothing.
+        llama = document(f"{root}/props").get("default_generation_settings")
+        studio = document(f"{root}/api/v0/models/{self.name}")
+        running = document(f"{root}/api/ps")
+        loaded = self._entry(running.get("models"))
+        found = count(llama, "n_ctx") or count(studio, "loaded_context_length") or count(loaded, "context_length")
+        if found or "models" not in running:
+            return found
+        shown = json.dumps(document(f"{root}/api/show", json.dumps({"model": self.name}).encode()))
+        chosen, trained = re.search(r"num_ctx\s+(\d+)", shown), re.search(r'\.context_length": (\d+)', shown)
+        if chosen:
+            return int(chosen[1])
+        return min(int(trained[1]), _OLLAMA_WINDOW) if trained else 0
 
+    def _entry(self, listed: object) -> Mapping[str, Any]:
+        """Return what a server's list says of this model; an empty object where it says nothing."""
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, dict) and self.name in (one.get("id"), one.get("name"), one.get("model")):
+                return one
+        return {}
 
-def _function(tool: ToolSpec, strict: dict[str, Json] | None) -> dict[str, Json]:
-    if strict is not None:
-        return {"name": tool.name, "description": tool.description, "parameters": strict, "strict": True}
-    return {"name": tool.name, "description": tool.description, "parameters": json.loads(tool.schema)}
+    def _first(self, system: str) -> list[str]:
+        return [json.dumps({"role": "system", "content": encodable(system)})] if system.strip() else []
 
+    def _head(self, system: str) -> dict[str, Json]:
+        del system
+        # OpenAI's own models refuse the older name, and other servers do not know the newer one.
+        bound = "max_completion_tokens" if self.url == self.URL else "max_tokens"
+        head: dict[str, Json] = {"model": self.name, "stream": True, bound: self.max_tokens}
+        return {**head, "stream_options": {"include_usage": True}, **self.options()}
 
-def _text(message: Message) -> str:
-    """Return a message in this API's form, which may be several, with commas between them."""
-    return ", ".join(map(json.dumps, _messages(message)))
+    @staticmethod
+    def tool(facts: dict[str, Json], schema: Json) -> Json:
+        """Return a tool as this API describes it."""
+        return {"type": "function", "function": {**facts, "parameters": schema}}
 
-
-def _messages(message: Message) -> Iterator[Json]:
-    """Yield a message in this API's form: each tool result is a message, and stands before the text."""
-    for part in message.parts:
-        if isinstance(part, NativeResult):
-            yield {"role": "tool", "tool_call_id": part.id, "content": encodable(part.text)}
-    calls: list[Json] = [
-        {
-            "id": call.id,
-            "type": "function",
-            # Some servers parse the history's arguments and fail on a broken call, so it goes back as an object.
-            "function": {"name": call.name, "arguments": json.dumps(echo_arguments(call.arguments))},
-        }
-        for call in message.calls
-    ]
-    text = encodable(message.text)
-    if calls:
-        yield {"role": message.role, "content": text or None, "tool_calls": calls}
-    elif text.strip() or not any(isinstance(part, NativeResult) for part in message.parts):
-        yield {"role": message.role, "content": text or "(nothing)"}
+    def text(self, sender: str, names: dict[str, str], message: Message) -> str:
+        """Return a message in this API's form, which may be several: each tool result is one, and comes first."""
+        del names
+        body: dict[str, Any] = {"role": message.role, "content": encodable(message.text)}
+        calls: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
+        for part in message.parts:
+            match part:
+                case NativeResult(id_, text):
+                    results.append({"role": "tool", "tool_call_id": id_, "content": encodable(text)})
+                case NativeCall(id_, name, arguments):
+                    # Some servers parse the history's arguments and fail on a broken call: it goes as an object.
+                    function = {"name": name, "arguments": json.dumps(echo_arguments(arguments))}
+                    calls.append({"id": id_, "type": "function", "function": function})
+                case Opaque():
+                    fields = own_fields(part, sender)
+                    beside = fields.pop(BESIDE, {})
+                    body |= fields
+                    if calls:
+                        calls[-1] |= beside
+        if calls:
+            body |= {"content": body["content"] or None, "tool_calls": calls}
+        elif not body["content"].strip():
+            body["content"] = "(nothing)"
+        silent = results and body["content"] == "(nothing)"
+        return ", ".join(map(json.dumps, results if silent else [*results, body]))

@@ -1,35 +1,81 @@
-"""The language models: one protocol, one dict of providers, one way to open them.
+"""The providers of language models, as a table, and one way to open a model of each.
 
-A model gets the whole conversation at every call and keeps nothing between calls, so that a session
-can be resumed from its log alone.
+A model gets the whole conversation at every call and keeps nothing between calls, so that a session can be resumed
+from its log alone.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rails.core.dataclass import replace
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, UsageError
+from rails.core.text import one_line
 from rails.models.model import Model, ModelOptions
+
+if TYPE_CHECKING:
+    from rails.models.wire import ServerModel
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider: the class that speaks its API, its address ("" is the class's own), and where a key and another
+    address are looked up in the environment.
+
+    ``suffix`` ends every address of its kind. ``protocol`` is how its models are asked best, as far as that is known
+    of all of them. ``temperature`` is what it recommends for code (``None``: nothing, or its own default).
+    """
+
+    adapter: str
+    example: str
+    key: str = ""
+    url_key: str = ""
+    url: str = ""
+    suffix: str = ""
+    protocol: Literal["native", "json", "edits", ""] = "native"
+    temperature: float | None = None
+
+
+#: Sources of ``temperature``: DeepSeek's parameter settings ("coding: 0.0"); Google asks to leave Gemini's as it is.
+PROVIDERS: Final = {
+    "anthropic": Provider(
+        "anthropic:AnthropicModel", "anthropic:claude-sonnet-5-5", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"
+    ),
+    "openai": Provider("openai:OpenAIModel", "openai:MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "responses": Provider("responses:ResponsesModel", "responses:MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "gemini": Provider("gemini:GeminiModel", "gemini:MODEL", "GEMINI_API_KEY", "GEMINI_BASE_URL"),
+    "ollama": Provider(
+        "openai:OpenAIModel", "ollama:MODEL", "", "OLLAMA_BASE_URL", "http://127.0.0.1:11434", "/v1", ""
+    ),
+    "openrouter": Provider(
+        "openai:OpenAIModel", "openrouter:VENDOR/MODEL", "OPENROUTER_API_KEY", "", "https://openrouter.ai/api/v1"
+    ),
+    "deepseek": Provider(
+        "openai:OpenAIModel", "deepseek:MODEL", "DEEPSEEK_API_KEY", "", "https://api.deepseek.com/v1", temperature=0.0
+    ),
+    "recorded": Provider("recorded:RecordedModel", "recorded:FILE", protocol=""),
+}
+#: How a model of each provider is written.
+EXAMPLES: Final = {name: provider.example for name, provider in PROVIDERS.items()}
 
 
 def open_model(spec: str, *, base_url: str | None = None, options: ModelOptions | None = None) -> Model:
     """Open the model that ``spec`` names, such as ``anthropic:claude-sonnet-5-5`` or ``recorded:FILE``.
 
     ``base_url``, where given, overrides the one in ``options``. No network is touched before the first
-    answer is asked for. Raises UsageError for an unknown provider, a missing name or an unreadable
-    recording, and ModelError when a key is missing.
+    answer is asked for. Raises UsageError for an unknown provider, a missing name, an address that is not HTTP or an
+    unreadable recording, and ModelError when a key is missing.
     """
-    provider, _, rest = spec.partition(":")
-    opener = PROVIDERS.get(provider)
-    if opener is None:
+    name, _, rest = spec.partition(":")
+    provider = PROVIDERS.get(name)
+    if provider is None:
         raise UsageError(f"Unknown model {spec!r}: write it as {', '.join(EXAMPLES.values())}")
     if not rest:
-        raise UsageError(f"The model {spec!r} has no name: write it as {EXAMPLES[provider]}")
+        raise UsageError(f"The model {spec!r} has no name: write it as {EXAMPLES[name]}")
     chosen = options or ModelOptions()
-    return opener(rest, replace(chosen, base_url=base_url or chosen.base_url))
+    return _opened(provider, rest, replace(chosen, base_url=base_url or chosen.base_url))
 
 
 def named_server(spec: str) -> tuple[str, str | None]:
@@ -38,59 +84,24 @@ def named_server(spec: str) -> tuple[str, str | None]:
     return name, f"http{url}" if at else None
 
 
-def _anthropic(name: str, options: ModelOptions) -> Model:
-    from rails.models.anthropic import AnthropicModel
-
-    return AnthropicModel.from_environment(
-        name, base_url=options.base_url, max_tokens=options.max_tokens, environment=options.environment
-    )
-
-
-def _openai(name: str, options: ModelOptions) -> Model:
-    from rails.models.openai import OpenAIModel
-
-    found = OpenAIModel.from_environment(
-        name, base_url=options.base_url, max_tokens=options.max_tokens, environment=options.environment
-    )
-    return replace(found, seed=options.seed)
-
-
-def _ollama(name: str, options: ModelOptions) -> Model:
-    """A local server; its address is ``OLLAMA_BASE_URL``, without the version."""
-    found = options.environment if options.environment is not None else os.environ
-    url = (options.base_url or found.get("OLLAMA_BASE_URL") or "http://127.0.0.1:11434").rstrip("/")
-    url = url if url.endswith("/v1") else f"{url}/v1"
-    return _openai(name, replace(options, base_url=url, environment={**found, "OPENAI_API_KEY": ""}))
-
-
-def _openrouter(name: str, options: ModelOptions) -> Model:
-    """The service of that name; its key is ``OPENROUTER_API_KEY``."""
-    found = options.environment if options.environment is not None else os.environ
-    key = found.get("OPENROUTER_API_KEY", "").strip()
-    if not key and not options.base_url:
-        raise ModelError("OPENROUTER_API_KEY is not set. Set it to your key.")
-    url = options.base_url or "https://openrouter.ai/api/v1"
-    return _openai(name, replace(options, base_url=url, environment={**found, "OPENAI_API_KEY": key}))
-
-
-def _recorded(name: str, options: ModelOptions) -> Model:
-    from rails.models.recorded import RecordedModel
-
-    return RecordedModel.open(name, chunk_chars=options.chunk_chars, pause_s=options.pause_s)
-
-
-PROVIDERS: Final[dict[str, Callable[[str, ModelOptions], Model]]] = {
-    "anthropic": _anthropic,
-    "openai": _openai,
-    "ollama": _ollama,
-    "openrouter": _openrouter,
-    "recorded": _recorded,
-}
-#: How a model of each provider is written.
-EXAMPLES: Final = {
-    "anthropic": "anthropic:claude-sonnet-5-5",
-    "openai": "openai:MODEL",
-    "ollama": "ollama:MODEL",
-    "openrouter": "openrouter:VENDOR/MODEL",
-    "recorded": "recorded:FILE",
-}
+def _opened(provider: Provider, name: str, options: ModelOptions) -> Model:
+    module, _, kind = provider.adapter.partition(":")
+    adapter: Any = getattr(importlib.import_module(f"rails.models.{module}"), kind)
+    if module == "recorded":
+        recording: Model = adapter.open(name, chunk_chars=options.chunk_chars, pause_s=options.pause_s)
+        return recording
+    environment = os.environ if options.environment is None else options.environment
+    chosen = options.base_url or environment.get(provider.url_key)
+    url = (chosen or provider.url or adapter.URL).rstrip("/").removesuffix(provider.suffix) + provider.suffix
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"The base URL {one_line(url)!r} must begin with http:// or https://")
+    key = environment.get(provider.key, "").strip()
+    if provider.key and not key and (not chosen or url == adapter.URL):
+        raise ModelError(
+            f"{provider.key} is not set. Set it to your key, name a local server (--model ollama:MODEL, or --base-url "
+            "with its address), or replay a recording with --model recorded:FILE."
+        )
+    strict = {"1": True, "0": False}.get(environment.get("AI_RAILS_STRICT", ""), url == adapter.URL)
+    model: ServerModel = adapter(name, key, url, options.max_tokens, strict=strict, seed=options.seed)
+    window = model.WINDOW if model.url == model.URL else model.window
+    return replace(model, window=window, temperature=provider.temperature)

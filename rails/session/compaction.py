@@ -47,8 +47,8 @@ class ModelWindow:
     def of(self, model: Model, prices: Mapping[str, Price]) -> None:
         """Be the window of ``model``: what the user's settings say, its server, or else what such models have."""
         price = price_of(model.name, prices)
-        if price and price.window:
-            self.said.setdefault(model.name, price.window)
+        if model.name not in self.said:
+            self.said[model.name] = (price and price.window) or model.served_window()
         self.tokens = self.said.get(model.name) or model.window
 
     def learn(self, model: str, limit: int, thought: int) -> None:
@@ -71,10 +71,6 @@ class ModelWindow:
         fixed = min(room, self.measured.tokens(window.estimate(context.system, context.tools, ())))
         if not window.is_due(now, fixed, room):
             return None
-        if context.model.name not in self.said:
-            self.said[context.model.name] = context.model.served_window()
-            self.tokens = self.said[context.model.name] or self.tokens
-            return self.fitted(context, messages, tried)
         step = self.step(context, messages, now - window.goal(fixed, room), tried)
         if (now if step is None else step.after) > room:
             raise ModelError(

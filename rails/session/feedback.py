@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from rails.core import limits
 from rails.core.changes import ChangeSet, EditResult, FileChange
-from rails.core.conversation import Message, MessagePart, ModelAnswer, NativeResult, StopReason, TextPart
+from rails.core.conversation import BAD_CALL, Message, MessagePart, ModelAnswer, NativeResult, StopReason, TextPart
 from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_diff
 from rails.core.errors import Refusal
@@ -316,7 +316,10 @@ def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
 def cut_off(answer: ModelAnswer) -> str:
     """The answer ended before its end."""
     why = answer.note or "Your answer was cut off before its end."
-    return f"Human/System Feedback: {why} Nothing that was cut off was run. Send smaller pieces."
+    advice = "Nothing that was cut off was run. Send smaller pieces."
+    if why.startswith(BAD_CALL):
+        advice = "Nothing was run. Send the call again, with one JSON object as its arguments."
+    return f"Human/System Feedback: {why} {advice}"
 
 
 def _finding(finding: Finding) -> str:

@@ -22,7 +22,7 @@ from rails.testing.disk import Operation, RecordingDisk
 from rails.testing.human import ScriptedHuman
 from rails.testing.model import Asked, ScriptedModel
 from rails.testing.server import Reply, StubServer, call, says
-from rails.testing.wire import anthropic_events, openai_events
+from rails.testing.wire import anthropic_events, gemini_events, openai_events, responses_events
 
 __all__ = [
     "Asked",
@@ -34,6 +34,8 @@ __all__ = [
     "StubServer",
     "anthropic_events",
     "call",
+    "gemini_events",
     "openai_events",
+    "responses_events",
     "says",
 ]

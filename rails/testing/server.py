@@ -1,7 +1,7 @@
 """A model's server on loopback: real HTTP, real server-sent events, scripted answers, scripted faults.
 
-It speaks Anthropic's Messages API (``POST …/v1/messages``), the OpenAI-compatible ``POST …/chat/completions`` and
-OpenAI's ``POST …/responses``, streaming only, and takes any key.
+It speaks Anthropic's Messages API (``POST …/v1/messages``), the OpenAI-compatible ``POST …/chat/completions``,
+OpenAI's ``POST …/responses`` and Gemini's ``POST …:streamGenerateContent``, streaming only, and takes any key.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from rails.core.conversation import NativeCall
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
-from rails.testing.wire import anthropic_events, event, openai_events, responses_events
+from rails.testing.wire import Part, anthropic_events, event, gemini_events, openai_events, responses_events
 
-Part = str | NativeCall | Mapping[str, Json]
+_WIRES: Final = {
+    "/responses": responses_events,
+    "/chat/completions": openai_events,
+    ":streamGenerateContent": gemini_events,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,13 @@ class StubServer:
     """Serves ``replies`` in order on a free port of 127.0.0.1; use it in a ``with`` statement.
 
     ``url`` is the base URL for an adapter. ``requests`` holds what was asked. When the replies are used
-    up, requests get HTTP 400 with words that say so. Leaving the ``with`` block ends every hanging answer.
+    up, requests get HTTP 400 with words that say so. ``documents`` are what it says at other paths ("/props"), which
+    are not counted as requests. Leaving the ``with`` block ends every hanging answer.
     """
 
-    def __init__(self, replies: Sequence[Reply] = ()) -> None:
+    def __init__(self, replies: Sequence[Reply] = (), documents: Mapping[str, Json] | None = None) -> None:
         self.requests: list[Request] = []
+        self.documents = dict(documents or {})
         self._replies = list(replies)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -135,9 +141,17 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Keep quiet."""
 
+    def do_GET(self) -> None:
+        """Answer with a document, if there is one."""
+        found = self.server.stub.documents.get(self.path)
+        self._whole(404 if found is None else 200, json.dumps(found).encode())
+
     def do_POST(self) -> None:
         """Answer with the next scripted reply."""
         data = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if self.path in self.server.stub.documents:
+            self.do_GET()
+            return
         body = json.loads(data or b"{}")
         headers = {name.lower(): value for name, value in self.headers.items()}
         reply = self.server.stub.next_reply(Request(self.path, headers, body))
@@ -150,11 +164,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, reply: Reply) -> None:
         error = {"type": "stub_error", "message": reply.message or f"scripted status {reply.status}"}
         data = json.dumps({"type": "error", "error": error}).encode()
-        self.send_response(reply.status)
+        self._whole(reply.status, reply.raw or data, reply.retry_after)
+
+    def _whole(self, status: int, data: bytes, retry_after: float | str | None = None) -> None:
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
-        if reply.retry_after is not None:
-            self.send_header("Retry-After", str(reply.retry_after))
+        if retry_after is not None:
+            self.send_header("Retry-After", str(retry_after))
         self.end_headers()
         self.wfile.write(data)
 
@@ -166,8 +183,8 @@ class _Handler(BaseHTTPRequestHandler):
         for number, data in enumerate(self._events(reply, model)):
             if number == reply.cut_after:
                 if reply.error_event:
-                    body: dict[str, Json] = {"type": reply.error_event, "message": reply.message or "scripted"}
-                    self._chunk(event("error", {"error": body}))
+                    body = {"type": reply.error_event, "message": reply.message or "scripted"}
+                    self._chunk(event("error", error=body))
                 elif reply.cut != "end":
                     self._break_off(reset=reply.cut == "reset")
                     return
@@ -180,12 +197,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _events(self, reply: Reply, model: str) -> Iterator[bytes]:
         if reply.raw is not None:
             return iter([reply.raw])
-        parts = [part for part in reply.parts if isinstance(part, str | NativeCall)]
-        if self.path.endswith("/responses"):
-            return responses_events(parts, reply.stop_reason, model, reply.chunk_chars)
-        if self.path.endswith("/chat/completions"):
-            return openai_events(parts, reply.stop_reason, model, reply.chunk_chars)
-        return anthropic_events(reply.parts, reply.stop_reason, model, reply.chunk_chars)
+        speak = anthropic_events
+        for end, events in _WIRES.items():
+            if self.path.partition("?")[0].endswith(end):
+                speak = events
+        return speak(reply.parts, reply.stop_reason, model, reply.chunk_chars)
 
     def _chunk(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))

@@ -30,7 +30,6 @@ BROKEN = {
     "whole, but refused": (GOOD, {"stop_reason": "refusal"}),
     "whole, but paused": (GOOD, {"stop_reason": "pause_turn"}),
     "whole, but stopped for an unknown reason": (GOOD, {"stop_reason": "compaction"}),
-    "whole, but stopped without a reason": (GOOD, {"stop_reason": None}),
     "whole, but the body ends before the stop": (GOOD, {"cut_after": {"anthropic": 5, "openai": 2}}),
     "an array": ('["a.py"]', {}),
     "a text": ('"a.py"', {}),

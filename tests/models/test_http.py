@@ -10,6 +10,7 @@ from rails.core.conversation import Message, ModelAnswer, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.models import http as wire
 from rails.models.http import ModelServer, status_error
+from rails.models.reading import native_call, text_in
 
 WRONG = "The request was refused as wrong; a model name, a limit or a tool definition may not suit this server."
 
@@ -141,7 +142,7 @@ def test_a_redirect_is_told_with_where_it_leads_and_is_an_end():
 class Reading:
     """Takes every event for a text of its own, until one says that it is the last."""
 
-    ended = False
+    ended = whole = False
 
     def take(self, event):
         yield event["a"]
@@ -161,7 +162,7 @@ def test_a_port_where_nothing_listens_is_said_with_and_without_encryption(scheme
 
 
 def events(*pieces):
-    return [json.loads(data) for data in wire._data_of(pieces, "U", "choices")]
+    return [json.loads(data) for data in wire._data_of(pieces, "U", "choices") if data]
 
 
 @pytest.mark.parametrize(
@@ -279,25 +280,6 @@ def test_the_message_of_an_error_s_body_is_found_wherever_it_stands(data, text):
     assert wire.error_text(data) == text
 
 
-STOPS = {"stop": ("end", ""), "length": ("cut", "the answer reached {limit} tokens")}
-
-
-@pytest.mark.parametrize(
-    ("stop", "chars", "words", "found"),
-    [
-        ("stop", 5, "", ("end", "")),
-        ("stop", limits.ANSWER_CHARS, "", ("end", "")),
-        ("stop", limits.ANSWER_CHARS + 1, "", ("cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters")),
-        (None, 5, "", ("cut", "the server ended the answer before it was complete")),
-        ("odd\n", 5, "", ("cut", "the answer stopped for an unknown reason: odd\\x0a")),
-        ("length", 5, "", ("cut", "the answer reached 9 tokens")),
-        ("length", 5, "its own", ("cut", "its own")),
-    ],
-)
-def test_why_an_answer_ended(stop, chars, words, found):
-    assert wire.ending(STOPS, stop, chars, 9, words) == found
-
-
 @pytest.mark.parametrize(
     ("raw", "value"),
     [
@@ -317,9 +299,9 @@ def test_a_call_s_arguments_go_back_as_they_were_or_as_what_is_no_call(raw, valu
 
 def test_a_call_without_an_id_that_can_be_used_gets_one_of_its_number():
     most = limits.CALL_NAME_CHARS
-    ids = [wire.native_call(one, 3, "n", "{}").id for one in ("a", "", None, "x" * most, "x" * (most + 1))]
-    assert ids == ["a", "call_3", "call_3", "x" * most, "call_3"]
-    assert wire.native_call("a", 0, "n" * (most + 1), "{}").name == "n" * most
+    ids = [native_call(one, 3, "n", "{}").id for one in ("a", "", "x" * most, "x" * (most + 1))]
+    assert ids == ["a", "call_3", "x" * most, "call_3"]
+    assert native_call("a", 0, "n" * (most + 1), "{}").name == "n" * most
 
 
 @pytest.mark.parametrize(
@@ -331,21 +313,10 @@ def test_a_call_without_an_id_that_can_be_used_gets_one_of_its_number():
     ],
 )
 def test_the_text_of_a_piece_is_what_its_parts_of_text_say(content, text):
-    assert wire.text_in(content) == text
+    assert text_in(content) == text
 
 
 @pytest.mark.parametrize("content", [1, [{"text": 1}], {"text": "a"}])
 def test_what_stands_where_text_belongs_is_an_error(content):
     with pytest.raises(TypeError, match="stands where text belongs"):
-        wire.text_in(content)
-
-
-def test_a_temperature_that_is_refused_before_the_answer_began_is_left_out():
-    def failing(*deltas, words):
-        yield from deltas
-        raise ModelError(words)
-
-    assert list(wire.steadied(failing(words="Temperature is not supported"), lambda: iter("ab"))) == ["a", "b"]
-    for answer in (failing(words="no key"), failing("x", words="temperature")):
-        with pytest.raises(ModelError):
-            list(wire.steadied(answer, lambda: iter("ab")))
+        text_in(content)

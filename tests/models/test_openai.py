@@ -101,8 +101,8 @@ def test_arguments_as_an_object_become_text_and_a_missing_id_is_made_up():
         ("tool_calls", "tool_use", ""),
         ("length", "max_tokens", "77 tokens"),
         ("content_filter", "refusal", "refused"),
-        ("tired", "cut", "unknown reason: tired"),
-        (None, "cut", "before it was complete"),
+        ("insufficient_system_resource", "cut", "broke the answer off"),
+        ("compaction", "cut", "unknown reason: compaction"),
     ],
 )
 def test_every_finish_reason_is_mapped_and_said_in_words(finish, stop, note):
@@ -199,9 +199,7 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch):
 
 
 def test_openais_own_server_is_told_the_limit_by_its_newer_name():
-    from rails.models.openai import _request
-
-    assert b"max_completion_tokens" in _request(OpenAIModel("m", ""), "", HELLO, [])
+    assert b"max_completion_tokens" in OpenAIModel("m", "")._request("", HELLO, [])
 
 
 def test_an_answer_without_end_is_stopped_at_a_bound(monkeypatch):

@@ -1,7 +1,6 @@
 """Tools are sent in the provider's strict mode where their schema fits, and as they are where it does not."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,10 @@ from rails.core.errors import ModelError
 from rails.core.tool_request import RawRequest, ToolRequest
 from rails.json_schema.validator import closed
 from rails.models.anthropic import AnthropicModel
+from rails.models.model import ModelOptions
 from rails.models.openai import OpenAIModel
-from rails.models.structured_output import ANTHROPIC, OPENAI, Strictness, strict_tools
+from rails.models.providers import open_model
+from rails.models.structured_output import ANTHROPIC, OPENAI, strict_tools
 from rails.testing import Reply, StubServer, says
 from rails.tools.loader import load_definitions
 from rails.tools.validate import validate
@@ -85,16 +86,6 @@ def test_only_what_the_provider_takes_is_in_a_strict_schema(name, rules):
             if rules is OPENAI:
                 assert set(node["required"]) == set(node["properties"])
     Draft202012Validator.check_schema(schema)
-
-
-@pytest.mark.parametrize("name", sorted(set(DEFINED) - UNFIT))
-def test_it_is_what_the_sdk_of_anthropic_makes_of_it(name):
-    ours = strict_schema(DEFINED[name].request_schema, ANTHROPIC)
-    from anthropic import transform_schema  # a second to import
-
-    theirs = transform_schema(json.loads(json.dumps(DEFINED[name].request_schema)))
-    theirs.setdefault("required", [])
-    assert without_words(ours) == without_words(theirs)
 
 
 @pytest.mark.parametrize("name", [name for name, one in DEFINED.items() if one.examples])
@@ -245,8 +236,8 @@ BIG = (
 
 def opened(provider, url, wanted):
     if provider == "anthropic":
-        return AnthropicModel("m", "k", url, strictness=Strictness(wanted))
-    return OpenAIModel("m", "k", url + "/v1", strictness=Strictness(wanted))
+        return AnthropicModel("m", "k", url, strict=wanted)
+    return OpenAIModel("m", "k", url + "/v1", strict=wanted)
 
 
 def sent(provider, request):
@@ -290,12 +281,15 @@ def test_a_server_of_ones_own_is_sent_the_schema_as_it_is(provider):
         assert "strict" not in sent(provider, stub.requests[0])[0]
 
 
-def test_the_environment_says_whether(monkeypatch):
-    for value, wanted in (("1", True), ("0", False), ("", None)):
-        monkeypatch.setenv("AI_RAILS_STRICT", value)
-        assert Strictness.from_environment(os.environ).wanted is wanted
-    for wanted, own_server, said in ((None, True, [True]), (None, False, [False]), (False, True, [False])):
-        assert list(Strictness(wanted).asked(lambda strict: iter([strict]), own_server=own_server)) == said
+def test_the_environment_says_whether_and_else_the_providers_own_servers_are_asked_strictly():
+    for value, base_url, strict in (
+        ("1", "http://h/v1", True),
+        ("0", None, False),
+        ("", None, True),
+        ("", "http://h", False),
+    ):
+        options = ModelOptions(environment={"AI_RAILS_STRICT": value, "OPENAI_API_KEY": "k"})
+        assert open_model("openai:m", base_url=base_url, options=options).is_sent("strict") is strict
 
 
 NULLS = {"file_path": "a.py", "offset": None}

@@ -34,6 +34,12 @@ QUIET = {
 }
 
 
+def patched(patch, number):
+    """A reply that patches, with a tool whose input is plain text."""
+    call = {"type": "custom_tool_call", "id": f"ctc_{number}", "call_id": f"custom_{number}", "name": "apply_patch"}
+    return says({**call, "input": patch, "status": "completed"})
+
+
 class Model(StubServer):
     """The scripted model; what a host asks besides (titles, token counts) gets a word and takes no reply."""
 
@@ -141,7 +147,7 @@ class Run:
         if self.host == "codex":
             lines = "".join(f"+{line}\n" for line in content.splitlines())
             patch = f"*** Begin Patch\n*** Add File: {name}\n{lines}*** End Patch\n"
-            return call("apply_patch", patch, call_id=f"custom_{number}")
+            return patched(patch, number)
         arguments = {"file_path": str(self.project / name), "content": content}
         return call("Write", json.dumps(arguments), call_id=f"toolu_{number}")
 
@@ -155,7 +161,7 @@ class Run:
         """A reply that edits a.py."""
         if self.host == "codex":
             patch = f"*** Begin Patch\n*** Update File: a.py\n@@\n-{old}\n+{new}\n*** End Patch\n"
-            return call("apply_patch", patch, call_id=f"custom_{number}")
+            return patched(patch, number)
         arguments = {"file_path": str(self.project / "a.py"), "old_string": old, "new_string": new}
         return call("Edit", json.dumps(arguments), call_id=f"toolu_{number}")
 

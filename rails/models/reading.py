@@ -1,0 +1,218 @@
+"""What the adapters of all providers make of an answer while it comes: texts, calls, and what goes back as it came.
+
+What a provider sends beside texts and calls (thoughts, signatures, fields that nobody here knows) becomes an
+:class:`~rails.core.conversation.Opaque` part, and goes back to the same provider with the next request. One that holds
+``BESIDE`` has the further fields of the part before it; any other is a block of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, Literal
+
+from rails.core import limits
+from rails.core.conversation import (
+    BAD_CALL,
+    Message,
+    MessagePart,
+    ModelAnswer,
+    NativeCall,
+    Opaque,
+    StopReason,
+    TextDelta,
+    TextPart,
+    Usage,
+)
+from rails.core.text import one_line
+
+SlotKind = Literal["text", "call", "own"]
+BESIDE: Final = "beside"
+#: Fields that say what an object is: a later piece repeats them, and does not go on with them.
+_FIXED: Final = frozenset({"type", "id", "index", "format", "role", "name", "status"})
+#: What a server may say of an ending, in the order in which it is looked for. Other words say nothing: what came does.
+_STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
+    (r"(stop|end_turn)$", "end_turn", ""),
+    (r"(tool_calls?|tool_use|function_call)$", "tool_use", ""),
+    (r"stop_sequence$", "stop_sequence", "the answer reached a stop sequence"),
+    (r".*(malformed|tool_call|function_call)", "cut", BAD_CALL),
+    (r".*pause", "pause_turn", "the model paused and wants to go on"),
+    (r"(compaction|other)$", "cut", "the answer stopped for an unknown reason: {word}"),
+    (r".*context", "max_tokens", "the answer was cut: the conversation fills the model's context"),
+    (r".*(max|length|limit)", "max_tokens", "the answer was cut at its limit of {limit} tokens"),
+    (
+        r".*(filter|safety|refus|block|prohibit|recitation|spii|language|policy|sensitive)",
+        "refusal",
+        "the model's service refused to answer",
+    ),
+    (r".*(error|fail|abort|cancel|interrupt|insufficient|time_?out)", "cut", "the server broke the answer off"),
+)
+
+
+class Slot:
+    """A part of an answer while it comes: a text, a call, or ("own") a block that goes back as it came."""
+
+    def __init__(self, kind: SlotKind) -> None:
+        self.kind = kind
+        self.id = ""
+        self.name = ""
+        self.text: list[str] = []
+        self.fields: dict[str, Any] = {}
+
+    def add(self, fields: Mapping[str, Any]) -> None:
+        """Take in fields that go back as they came: texts and lists go on where they were."""
+        self.fields = _merged(self.fields, fields)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the arguments of a call are a JSON object that ended."""
+        text = "".join(self.text).rstrip()
+        with suppress(ValueError, RecursionError):
+            return text.endswith("}") and isinstance(json.loads(text), dict)
+        return False
+
+    def parts(self, sender: str, number: int) -> Iterator[MessagePart]:
+        """Yield what it is in a message; ``number`` counts the calls before it."""
+        text, fields = "".join(self.text), self.fields
+        if self.kind == "call":
+            yield native_call(self.id, number, self.name, text)
+        elif text and self.kind == "text":
+            yield TextPart(text)
+        unsigned = fields.get("type") == "thinking" and not fields.get("signature")  # Anthropic's API would refuse it
+        if fields and not unsigned:
+            yield Opaque(sender, json.dumps(fields if self.kind == "own" else {BESIDE: fields}))
+
+
+def _merged(known: Any, value: Any, name: str = "") -> Any:  # noqa: ANN401 - any JSON value
+    """Return a field that goes on with ``value``; one of another type, or one that is no text or list, is replaced."""
+    if isinstance(known, dict) and isinstance(value, Mapping):
+        return {**known, **{key: _merged(known.get(key), part, key) for key, part in value.items()}}
+    if isinstance(known, str) and isinstance(value, str) and name not in _FIXED:
+        return known + value
+    if isinstance(known, list) and isinstance(value, list):
+        items = [*known]
+        for item in value:
+            goes_on = items and _place(item) is not None and _place(item) == _place(items[-1])
+            items[-1:] = [_merged(items[-1], item)] if goes_on else [*items[-1:], item]
+        return items
+    return known if value is None else value
+
+
+def _place(item: object) -> object:
+    """Return which item of a streamed list this is a piece of, or None if it is one of its own."""
+    index = item.get("index") if isinstance(item, dict) else None
+    return index if index is None else (index, item.get("type"))  # type: ignore[attr-defined]
+
+
+class Reading:
+    """Turns the events of one stream into pieces of text and, at its end, an answer. ``take`` is an adapter's own.
+
+    ``ended``: what comes after that is not waited for. ``whole``: the server said that this was all, whatever its
+    word for it is.
+    """
+
+    def __init__(self, sender: str, model: str, max_tokens: int) -> None:
+        self.ended = self.whole = False
+        self.sender, self.model, self.max_tokens = sender, model, max_tokens
+        self.slots: dict[Hashable, Slot] = {}
+        self.stop = self.words = ""
+        self.counts: dict[str, Any] = {}
+        self._chars = 0
+
+    def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
+        """Take in one event; give out the text in it. Raises what an event of a wrong form leads to."""
+        raise NotImplementedError
+
+    def usage(self) -> Usage:
+        """Return what ``counts``, the provider's own words, say of tokens."""
+        raise NotImplementedError
+
+    def slot(self, key: Hashable, kind: SlotKind) -> Slot:
+        """Return the part of that key, which begins now if it has not."""
+        return self.slots.setdefault(key, Slot(kind))
+
+    def add(self, slot: Slot, text: str) -> Iterator[TextDelta]:
+        """Add a piece to a text or a call; one that is not text says that the answer goes on."""
+        if text:
+            slot.text.append(text)
+            self.grow(text)
+            yield TextDelta(text if slot.kind == "text" else "")
+
+    def keep(self, slot: Slot, fields: Mapping[str, Any]) -> Iterator[TextDelta]:
+        """Add fields that go back as they came, such as thoughts: the answer goes on."""
+        if fields:
+            slot.add(fields)
+            self.grow(str(fields))
+            yield TextDelta("")
+
+    def grow(self, text: str) -> None:
+        """Count what came; more than an answer may have ends it."""
+        self._chars += len(text)
+        self.ended |= self._chars > limits.ANSWER_CHARS
+
+    def answer(self) -> ModelAnswer:
+        """Return what has arrived; its stop reason is "cut" unless the server said why it stopped, or that it did."""
+        parts: list[MessagePart] = []
+        calls = 0
+        for slot in self.slots.values():
+            parts.extend(slot.parts(self.sender, calls))
+            calls += slot.kind == "call"
+        stop, note = self._ending()
+        return ModelAnswer(Message("assistant", tuple(parts)), stop, self.usage(), self.model, note)
+
+    def _ending(self) -> tuple[StopReason, str]:
+        if self._chars > limits.ANSWER_CHARS:
+            return "cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters"
+        word = self.stop.casefold().removeprefix("finish_reason_")
+        for pattern, stop, note in _STOPS:
+            if re.match(pattern, word):
+                said = one_line(self.words, 600)
+                own = f"{note}. {said}" if note == BAD_CALL else said
+                return stop, (own if said and note else note.format(limit=self.max_tokens, word=word))
+        calls = [slot for slot in self.slots.values() if slot.kind == "call"]
+        came = any(slot.text for slot in self.slots.values())
+        if self.whole and came and all(call.is_whole for call in calls):
+            return ("tool_use" if calls else "end_turn"), ""
+        if not word:
+            return "cut", "the server ended the answer before it was complete"
+        return "cut", f"the answer stopped for an unknown reason: {one_line(self.stop)}"
+
+
+def native_call(id_: str, number: int, name: str, arguments: str) -> NativeCall:
+    """Return a call as it came, with an id of our own where it has none; what is too long in its name or id is none."""
+    usable = 0 < len(id_) <= limits.CALL_NAME_CHARS
+    return NativeCall(id_ if usable else f"call_{number}", name[: limits.CALL_NAME_CHARS], arguments)
+
+
+def count(facts: object, *names: str) -> int:
+    """Return the first of these fields of an object that is a number of tokens; 0 where none is."""
+    counts = [facts.get(name) for name in names] if isinstance(facts, Mapping) else []
+    return next((one for one in counts if isinstance(one, int) and one > 0), 0)
+
+
+def text_in(content: object) -> str:
+    """Return the text of a piece of an answer, which may be a list of parts. Raises TypeError where it is no text."""
+    if isinstance(content, list):
+        return "".join(text_in(part.get("text")) for part in content if part.get("type", "text") == "text")
+    if not isinstance(content, str | None):
+        raise TypeError(f"{type(content).__name__} stands where text belongs")
+    return content or ""
+
+
+def name_in(value: object) -> str:
+    """Return a name or an id as text, "" for none."""
+    return str(value or "")
+
+
+def arguments_in(value: object) -> str:
+    """Return the arguments of a call as text, "" for none; some servers send an object."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def others(facts: Mapping[str, Any], *read: str) -> dict[str, Any]:
+    """Return the fields of an object but for those that are read, and for those that say nothing."""
+    return {name: value for name, value in facts.items() if name not in read and value is not None}

@@ -1,0 +1,213 @@
+"""What the models of all servers have alike: an address, a key, what may be left out of a request, what goes back."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Final
+
+from rails.core import limits
+from rails.core.conversation import (
+    BAD_CALL,
+    Delta,
+    EachOnce,
+    Message,
+    MessagePart,
+    ModelAnswer,
+    NativeResult,
+    Opaque,
+    ToolSpec,
+)
+from rails.core.dataclass import dataclass, field, replace
+from rails.core.errors import ModelError
+from rails.core.tool_request import Json
+from rails.models.http import ModelCallError, ModelServer, request_text
+from rails.models.model import Model
+from rails.models.reading import BESIDE, Reading
+from rails.models.structured_output import StrictRules, strict_tools
+
+Describe = Callable[[dict[str, Json], Json], Json]
+#: What a server may refuse, with words of such a refusal: the request is then sent without it, once and from then on.
+_OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "temperature": ("temperature",),
+    "strict": ("strict", "grammar", "schema"),
+    "thoughts": ("signature", "thinking", "thought", "reasoning", "encrypted", "unsupported", "not permitted", "extra"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerModel(Model):
+    """One model of one server. The connection is opened at the first answer and belongs to that answer.
+
+    ``strict`` is whether to ask for strict tools. ``refused`` is what of a request the server has refused.
+    """
+
+    #: The provider's own address, the window of its models, what its strict tools take.
+    URL: ClassVar[str]
+    WINDOW: ClassVar[int] = limits.OPENAI_WINDOW
+    RULES: ClassVar[StrictRules | None] = None
+    #: The interface: its name, the path of its requests, where the messages are, and what a whole answer has.
+    KIND: ClassVar[str]
+    PATH: ClassVar[str]
+    MESSAGES: ClassVar[str] = "messages"
+    ANSWER: ClassVar[str]
+    READING: ClassVar[type[Reading]]
+    #: Around the list of tools.
+    TOOLS: ClassVar[str] = "%s"
+
+    name: str
+    api_key: str = field(repr=False)
+    base_url: str = ""
+    max_tokens: int = limits.ANSWER_TOKENS
+    silence_s: float = limits.MODEL_SILENCE_SECONDS
+    window: int = limits.LOCAL_WINDOW
+    strict: bool = False
+    temperature: float | None = None
+    seed: int | None = None
+    refused: set[str] = field(default_factory=set, repr=False, compare=False)
+    sent: dict[str, EachOnce[str]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def url(self) -> str:
+        """Its server's address, without a slash at the end."""
+        return (self.base_url or self.URL).rstrip("/")
+
+    @property
+    def sender(self) -> str:
+        """Who can read what this model sends beside texts and calls: the server, and whose model it passes on."""
+        place = "" if self.url == self.URL else f"@{urllib.parse.urlsplit(self.url).netloc.rpartition('@')[2]}"
+        return f"{self.KIND}{place}/{self.name.rpartition('/')[0]}".rstrip("/")
+
+    def steady(self) -> ServerModel:
+        """Return this model at temperature 0.1, or without one where that is refused."""
+        return replace(self, temperature=0.1)
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Ask for the next answer; see :class:`rails.models.model.Model`."""
+        begun = False
+        try:
+            body = self._request(system, messages, tools)
+            reading = self.READING(self.sender, self.name, self.max_tokens)
+            for delta in self.server().answer(self.path(), body, self.ANSWER, reading):
+                begun = True
+                yield delta
+            return
+        except ModelCallError as error:
+            yield ModelAnswer(Message("assistant", ()), "cut", model=self.name, note=f"{BAD_CALL}. {error}")
+            return
+        except ModelError as error:
+            refused = self._refused(str(error).casefold())
+            if begun or not refused:
+                raise
+            self.refused.add(refused)
+        yield from self.stream(system=system, messages=messages, tools=tools)
+
+    def is_sent(self, what: str) -> bool:
+        """Return whether requests have that optional thing."""
+        chosen = {"strict": self.strict, "temperature": self.temperature is not None}
+        return chosen.get(what, True) and what not in self.refused
+
+    def _refused(self, words: str) -> str:
+        """Return what a refusal is about that the request can be sent without, "" where it is something else."""
+        if "(http 400)" not in words and "(http 422)" not in words:
+            return ""
+        named = (what for what, signs in _OPTIONAL.items() if any(sign in words for sign in signs))
+        return next(filter(self.is_sent, named), "")
+
+    def options(self) -> dict[str, Json]:
+        """Return the temperature and the seed, as far as they are chosen and taken."""
+        chosen: dict[str, Json] = {"temperature": self.temperature, "seed": self.seed}
+        return {name: value for name, value in chosen.items() if value is not None and self.is_sent(name)}
+
+    def served_window(self) -> int:
+        """Return what the server says of the model's window, in tokens; 0 where it says nothing."""
+        with suppress(OSError, http.client.HTTPException):
+            return self.find_window(self.server().document)
+        return 0
+
+    def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
+        """Return the window, from the documents of the server; 0 where none has it."""
+        del document
+        return 0
+
+    def path(self) -> str:
+        """Return the path of a request."""
+        return self.PATH
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that show the key."""
+        return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+
+    def _first(self, system: str) -> list[str]:
+        """Return what of ``system`` is a message of its own."""
+        del system
+        return []
+
+    def _head(self, system: str) -> dict[str, Json]:
+        """Return a request but for its messages and tools."""
+        raise NotImplementedError
+
+    def text(self, sender: str, names: dict[str, str], message: Message) -> str:
+        """Return a message as text of JSON, with what ``sender`` sent and nobody else did.
+
+        ``names`` are those of the calls before it, by their ids.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def tool(facts: dict[str, Json], schema: Json) -> Json:
+        """Return a tool as the interface describes it; ``facts`` are its name, its description, and "strict"."""
+        raise NotImplementedError
+
+    def texts(self, messages: Sequence[Message]) -> list[str]:
+        """Return messages in the interface's form; those sent before are the same bytes as then."""
+        sender = self.sender if self.is_sent("thoughts") else ""
+        if sender not in self.sent:
+            self.sent[sender] = EachOnce(partial(self.text, sender, {}))
+        return self.sent[sender].of(messages)
+
+    def _request(self, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bytes:
+        rules = self.RULES if self.is_sent("strict") else None
+        described = self.TOOLS % _described(self.tool, tuple(tools), rules) if tools else ""
+        return request_text(self._head(system), self.MESSAGES, [*self._first(system), *self.texts(messages)], described)
+
+    def server(self) -> ModelServer:
+        """Return the server, as one that is asked."""
+        return ModelServer(self.url, self.headers(), self.silence_s)
+
+
+@lru_cache(maxsize=8)
+def _described(make: Describe, tools: tuple[ToolSpec, ...], rules: StrictRules | None) -> str:
+    """Return tools as JSON text, strict as far as ``rules`` and the limits of one request allow."""
+    fitting = strict_tools(tools, rules) if rules else {}
+    described: list[Json] = []
+    for tool in tools:
+        facts: dict[str, Json] = {"name": tool.name, "description": tool.description}
+        if tool.name in fitting:
+            facts["strict"] = True
+        described.append(make(facts, fitting.get(tool.name) or json.loads(tool.schema)))
+    return json.dumps(described)
+
+
+def own_fields(part: Opaque, sender: str) -> dict[str, Any]:
+    """Return what a part holds that goes back to ``sender``; nothing of what another sent."""
+    with suppress(ValueError, RecursionError):
+        value = json.loads(part.data) if part.provider == sender else None
+        return value if isinstance(value, dict) else {}
+    return {}
+
+
+def blocks_of(message: Message, sender: str, block: Callable[[MessagePart], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the blocks of a message, results first: ``block`` makes that of a text, a call or a result, {} of none."""
+    found: list[dict[str, Any]] = []
+    for part in sorted(message.parts, key=lambda part: not isinstance(part, NativeResult)):
+        made = own_fields(part, sender) if isinstance(part, Opaque) else block(part)
+        if BESIDE in made and found:
+            found[-1].update(made[BESIDE])
+        elif made and BESIDE not in made:
+            found.append(made)
+    return found
