@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from rails.commands.verbs import GROUPS, VERBS
+from rails.commands.verbs import GROUPS, VERBS, with_verb
 from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
 
 #: New objects between two collections: at the usual 700, a short command spends a tenth of its time looking through
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Every message for the operator goes to standard error."""
     words = sys.argv[1:] if argv is None else argv
     try:
-        words = words or (["chat"] if _at_home() else [])
+        words = with_verb(words)
         return _run(words[0], words[1:]) if words and words[0] in VERBS else _explain(words)
     except RailsError as error:
         _say(f"ai-rails: {error}")
@@ -100,11 +100,6 @@ def _is_somewhere() -> bool:
         return bool(os.getcwd())  # noqa: PTH109 - pathlib is not loaded for this
     except OSError:  # it was deleted
         return False
-
-
-def _at_home() -> bool:
-    """Whether a person sits at a terminal, in a project."""
-    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)) and os.access(".git", os.F_OK)
 
 
 def _run(verb: str, words: Sequence[str]) -> int:

@@ -25,10 +25,11 @@ from rails.core.text import counted, head_and_tail, one_line
 from rails.git import listing, revisions
 from rails.git.worktrees import commit_named
 from rails.log.reader import read_strict
+from rails.models.providers import PROVIDERS
 from rails.sandbox.project_tests import command_for_tests
 from rails.session.project import state_of
 
-_KEYS: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
+_KEYS: Final = tuple({name for one in PROVIDERS.values() for name in (one.key, one.url_key) if name})
 _EVALUATOR: Final = "code-review"
 _DIFF_CHARS: Final = 12_000
 _PICK: Final = re.compile(r"PICK:?\s*\**(\d{1,2})\b")

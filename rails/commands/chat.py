@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common, leave
 from rails.commands.run import options as run_options
-from rails.core.errors import EXIT_OK, LogError, ModelError, RailsError, UsageError
+from rails.core.errors import EXIT_OK, LogError, RailsError, UsageError
 from rails.core.messages import say
 from rails.core.text import one_line, printable
 
@@ -43,10 +43,6 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/quit": "leave, as exit and Ctrl-D do; ai-rails chat --resume comes back",
 }
 _HISTORY: Final = "chat_history"
-_THREE_WAYS: Final = (
-    "There are three ways to give it a model: --model anthropic:NAME with ANTHROPIC_API_KEY, --model openai:NAME with "
-    "--base-url for a server of your own, or --model recorded:FILE for a recorded conversation."
-)
 #: How often the page is listened to.
 _LISTEN_SECONDS: Final = 0.3
 #: Files that ``@`` completes.
@@ -101,11 +97,8 @@ def _make_ready(options: argparse.Namespace, project: Path) -> None:
     from rails.session.project import agents_of
 
     configured = run_defaults(project, config_folder()).values
-    try:
-        players = models.cast_of(options, agents_of(project), configured)
-        players.for_role(options.agent or str(configured.get("agent", "coder")))
-    except ModelError as error:
-        raise error if options.model else ModelError(f"{str(error).partition('. ')[0]}. {_THREE_WAYS}") from error
+    players = models.cast_of(options, agents_of(project), configured)
+    players.for_role(options.agent or str(configured.get("agent", "coder")))
 
 
 class Talk:

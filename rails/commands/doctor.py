@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import http.client
 import importlib.metadata
 import importlib.util
 import os
@@ -11,6 +12,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -22,6 +24,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, Usag
 from rails.core.json_text import to_json
 from rails.core.text import one_line
 from rails.gate.languages.javascript.node_worker import tool_folder
+from rails.models.providers import PROVIDERS
 from rails.processes import programs
 from rails.session.project import agents_of, registry_of
 from rails.tools.health import check_health
@@ -29,6 +32,9 @@ from rails.tools.registry import Registry
 
 #: The tools for projects that have none of their own, at the versions that the gate is tested with.
 JAVASCRIPT: Final = ("eslint@10.15.0", "prettier@3.10.1", "typescript@5.9.3", "typescript-eslint@8.73.0")
+#: Where Ollama, llama.cpp, LM Studio and vLLM listen unless they are told otherwise.
+_OLLAMA: Final = 11434
+_PORTS: Final = (_OLLAMA, 8080, 1234, 8000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,8 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     yield _search()
     yield _sandbox()
     yield from _project(options)
-    yield _key()
+    yield _keys()
+    yield from _local_servers()
 
 
 def _tool(name: str) -> Probe:
@@ -167,8 +174,31 @@ def _needs(registry: Registry, project: Path) -> Iterator[Probe]:
         yield Probe(f"tool {name}", "ok" if found.ok else "missing", found.text, found.fix)
 
 
-def _key() -> Probe:
-    if os.environ.get("ANTHROPIC_API_KEY") or os.environ.get("ANTHROPIC_BASE_URL"):
-        return Probe("model", "ok", "a key or a base URL is set in the environment")
-    advice = "Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local server. The demo needs neither."
-    return Probe("model", "missing", "no key in the environment", advice)
+def _keys() -> Probe:
+    """Which providers could be asked: of keys only that they are there."""
+    names = {name for one in PROVIDERS.values() for name in (one.key, one.url_key) if name and os.environ.get(name)}
+    if names:
+        return Probe("model", "ok", f"set in the environment: {', '.join(sorted(names))}")
+    advice = (
+        "Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, or OPENAI_BASE_URL for a server "
+        "of your own; --model ollama:MODEL needs neither, nor does the demo."
+    )
+    return Probe("model", "missing", "no key and no address in the environment", advice)
+
+
+def _local_servers() -> Iterator[Probe]:
+    """Servers of models that answer on the usual ports of this machine, with the models that they list."""
+    from rails.models.http import ModelServer
+
+    for port in _PORTS:
+        url = f"http://127.0.0.1:{port}/v1"
+        listed: object = None
+        with suppress(OSError, http.client.HTTPException):
+            listed = ModelServer(url, {}, 1.0).document(f"{url}/models").get("data")
+        if not isinstance(listed, list):
+            continue
+        models = [str(one["id"]) for one in listed if isinstance(one, dict) and "id" in one]
+        name = models[0] if models else "MODEL"
+        use = f"--model ollama:{name}" if port == _OLLAMA else f"--model openai:{name} --base-url {url}"
+        found = f"{url} has {', '.join(models[:5]) or 'no model'}"
+        yield Probe("local model", "ok", found, f"Use it with {one_line(use, 200)}")

@@ -51,6 +51,8 @@ exit codes:
 
 environment:
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the model's service; a local server needs only the second
+  OPENAI_API_KEY, OPENAI_BASE_URL         the same for openai:MODEL, which most other servers understand
+  OLLAMA_BASE_URL                         where Ollama is, if not at http://127.0.0.1:11434
   AI_RAILS_MODEL                          the model when --model is not given
   AI_RAILS_STRONGER_MODEL                 who may take over when attempts run out
   AI_RAILS_STRICT                         1 or 0: send tools in the provider's strict mode to any server, or never;
@@ -220,7 +222,13 @@ def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask"
 
 def add_models(parser: argparse.ArgumentParser) -> None:
     """Add which model each agent runs on."""
-    parser.add_argument("--model", help="anthropic:MODEL, openai:MODEL or recorded:FILE")
+    parser.add_argument(
+        "-m",
+        "--model",
+        help="ollama:MODEL on this machine; anthropic:MODEL (with ANTHROPIC_API_KEY), openai:MODEL or responses:MODEL "
+        "(OPENAI_API_KEY), gemini:MODEL (GEMINI_API_KEY), deepseek:MODEL (DEEPSEEK_API_KEY), openrouter:VENDOR/MODEL "
+        "(OPENROUTER_API_KEY); openai:MODEL with OPENAI_BASE_URL for any other server; recorded:FILE",
+    )
     parser.add_argument("--base-url", help="a local or other server that speaks the provider's API")
     parser.add_argument(
         "--model-for",

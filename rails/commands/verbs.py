@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 #: What each verb does, by what it is for, the most used first. Its options and work are in ``rails/commands/VERB.py``.
@@ -46,3 +48,15 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 VERBS: Final[Mapping[str, str]] = {verb: words for group in GROUPS.values() for verb, words in group.items()}
+
+
+def with_verb(words: Sequence[str]) -> Sequence[str]:
+    """Return a command line with its verb: that of a conversation may be left out.
+
+    A conversation begins where a model is named first, and where nothing is said at a terminal in a project.
+    """
+    if words:
+        talks = words[0].startswith(("-m", "--model"))
+    else:
+        talks = all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)) and os.access(".git", os.F_OK)
+    return ["chat", *words] if talks else words

@@ -29,7 +29,7 @@ from rails.data_formats.positions import JsonPlace
 
 ORDER: Final = "command line, environment, your .env, your file, the project's file (which may only tighten), default"
 #: The variables that are settings, and what counts without them; keys are never shown.
-VARIABLES: Final[Mapping[str, str]] = {
+VARIABLES: Final = {
     "AI_RAILS_CONFIG_DIR": "the usual place",
     "AI_RAILS_MODEL": "what --model says",
     "AI_RAILS_STRONGER_MODEL": "nobody takes over",
@@ -37,6 +37,8 @@ VARIABLES: Final[Mapping[str, str]] = {
     "AI_RAILS_KEYRING": "0",
     "AI_RAILS_LANG": "from the locale",
     "ANTHROPIC_BASE_URL": "the provider's own server",
+    "OPENAI_BASE_URL": "the provider's own server",
+    "OLLAMA_BASE_URL": "http://127.0.0.1:11434",
     "NO_COLOR": "colours in a terminal",
 }
 #: The account in an address, which is nobody's to see.

@@ -25,7 +25,8 @@ class Provider:
     address are looked up in the environment.
 
     ``suffix`` ends every address of its kind. ``protocol`` is how its models are asked best, as far as that is known
-    of all of them. ``temperature`` is what it recommends for code (``None``: nothing, or its own default).
+    of all of them. ``temperature`` is what it recommends for code (``None``: nothing, or its own default). A class
+    without a server, which has no ``URL``, has a class method ``opened(name, options)``.
     """
 
     adapter: str
@@ -87,9 +88,9 @@ def named_server(spec: str) -> tuple[str, str | None]:
 def _opened(provider: Provider, name: str, options: ModelOptions) -> Model:
     module, _, kind = provider.adapter.partition(":")
     adapter: Any = getattr(importlib.import_module(f"rails.models.{module}"), kind)
-    if module == "recorded":
-        recording: Model = adapter.open(name, chunk_chars=options.chunk_chars, pause_s=options.pause_s)
-        return recording
+    if not hasattr(adapter, "URL"):  # it asks no server
+        found: Model = adapter.opened(name, options)
+        return found
     environment = os.environ if options.environment is None else options.environment
     chosen = options.base_url or environment.get(provider.url_key)
     url = (chosen or provider.url or adapter.URL).rstrip("/").removesuffix(provider.suffix) + provider.suffix
@@ -98,8 +99,9 @@ def _opened(provider: Provider, name: str, options: ModelOptions) -> Model:
     key = environment.get(provider.key, "").strip()
     if provider.key and not key and (not chosen or url == adapter.URL):
         raise ModelError(
-            f"{provider.key} is not set. Set it to your key, name a local server (--model ollama:MODEL, or --base-url "
-            "with its address), or replay a recording with --model recorded:FILE."
+            f"{provider.key} is not set. Set it, or choose another model: --model ollama:MODEL on this machine, "
+            "openai:MODEL with OPENAI_BASE_URL for any other server or with OPENAI_API_KEY, openrouter:VENDOR/MODEL "
+            "with OPENROUTER_API_KEY, or recorded:FILE. ai-rails doctor names the servers that run here."
         )
     strict = {"1": True, "0": False}.get(environment.get("AI_RAILS_STRICT", ""), url == adapter.URL)
     model: ServerModel = adapter(name, key, url, options.max_tokens, strict=strict, seed=options.seed)

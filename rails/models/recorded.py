@@ -23,7 +23,7 @@ from rails.core.conversation import Delta, Message, ModelAnswer, TextDelta, Tool
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import counted
-from rails.models.model import Model
+from rails.models.model import Model, ModelOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ class RecordedModel(Model):
     chunk_chars: int = 24
     pause_s: float = 0.0
     role: str = ""
+
+    @classmethod
+    def opened(cls, file: str, options: ModelOptions) -> RecordedModel:
+        """Read the recording ``file``, as :meth:`open` does."""
+        return cls.open(file, chunk_chars=options.chunk_chars, pause_s=options.pause_s)
 
     @classmethod
     def open(cls, file: str, *, chunk_chars: int = 24, pause_s: float = 0.0) -> RecordedModel:

@@ -197,7 +197,7 @@ def test_without_a_model_it_is_said_before_anything_is_typed(project, monkeypatc
     assert main(["chat", *words]) == code
     shown = capsys.readouterr()
     assert "Say what to do" not in shown.out
-    assert ("three ways" if not words else "Unknown model") in shown.err
+    assert ("ANTHROPIC_API_KEY is not set. Set it" if not words else "Unknown model") in shown.err
 
 
 def test_a_question_in_which_all_was_refused_says_so_and_the_next_one_is_heard(chat, project):

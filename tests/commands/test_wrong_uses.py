@@ -208,7 +208,7 @@ run --resume ../x | There is no session in
 run --resume --candidates 2 | nothing to go on with. Nothing was started
 run x --backup --model recorded:rec.jsonl | is not in a git repository
 chat x --model nonsense | Unknown model 'nonsense'
-chat --candidates 2 | ANTHROPIC_API_KEY is not set. There are three ways
+chat --candidates 2 | ANTHROPIC_API_KEY is not set. Set it, or choose another
 apply "" | '' is not a file. Name a saved answer
 apply ok.py --approve nope | choose from
 gate "" | an empty text names nothing; perhaps a variable is not set

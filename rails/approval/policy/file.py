@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TIME: Final = lazy(r"([01]\d|2[0-3]):[0-5]\d")
 #: A rule on "anthropic:*" would never match, and a deny that never matches is worse than none.
-_PROVIDERS: Final = ("anthropic:", "openai:", "ollama:", "openrouter:")
+_PROVIDERS: Final = ("anthropic:", "openai:", "responses:", "gemini:", "deepseek:", "ollama:", "openrouter:")
 #: Keys that only make sense with some decisions, and why.
 _ONLY_ALLOW: Final = {
     "max_bytes": "larger changes are asked about anyway",
@@ -137,8 +137,10 @@ def _conditions(table: RuleTable) -> Conditions:
 
     model = words(table.model)
     if wrong := [name for name in model if name.startswith(_PROVIDERS)]:
-        bare = wrong[0].partition(":")[2]
-        raise _Mistake(f'a model is named as a session shows it, without its provider: model = "{one_line(bare, 60)}"')
+        raise _Mistake(
+            "a model is named as a session shows it, without its provider: "
+            f'model = "{one_line(wrong[0].partition(":")[2], 60)}"'
+        )
     if table.between and minutes(table.between) is None:
         raise _Mistake('between has to be a span of local time, for example "09:00-18:00"')
     return Conditions(
