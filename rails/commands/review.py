@@ -13,14 +13,15 @@ from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project, port_number
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
-from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
+from rails.core.tool_request import Json
 from rails.log.reader import SessionSummary, verify
 from rails.projections.session import session_as_json
 from rails.review.terminal import render_session
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
+    from rails.log.session_stats import SessionStats
     from rails.render.blocks import Block
     from rails.review.reports.grouped import ReviewReport
     from rails.review.session_list import SessionList
@@ -33,11 +34,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     add_description(
         parser,
-        "--filter takes a search line: words of the task, role: model: path: rule: is:failed is:denied after: ….",
+        "--filter takes a search line: words of the task, role: path: rule: since:yesterday is:waiting is:failed ….",
     )
     parser.add_argument("session", nargs="?", help="which session, or 'last'")
     parser.add_argument("--by", choices=_GROUPS, help="count the sessions by model, rule, tool or decision")
     parser.add_argument("--library", metavar="STORE", help="the sessions of a store of ai-rails batch instead")
+    words = "what needs you, and what was changed, since then: yesterday, today, 8h, 3d, 2w, 2026-11-21"
+    parser.add_argument("--since", default="", metavar="WHEN", help=words)
     parser.add_argument("--filter", default="", metavar="LINE", help="only sessions that match this line")
     parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
     parser.add_argument(
@@ -66,8 +69,11 @@ def run(options: argparse.Namespace) -> int:
         report = verify(_summary(state, options.session).path)
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
+    options.filter = " ".join(filter(None, (options.filter, options.since and f"since:{options.since}")))
     if options.by:
         return _report(options, state)
+    if options.since or (options.filter and not options.session and (options.html or options.markdown)):
+        return show_report(options, _library(state).morning(options.filter, options.filter), "Sessions")
     if not (options.session or options.html or options.markdown):
         return _list(options, state)
     return _one(options, state)
@@ -90,12 +96,17 @@ def _list(options: argparse.Namespace, state: Path) -> int:
     library = _library(state)
     cards = library.cards(options.filter)
     if options.json:
-        common.print_json([to_json(card.to_json()) for card in cards[::-1]])
+        common.print_json([_card_json(card) for card in cards[::-1]])
     elif not cards:
         print("No session matches that." if options.filter else _EMPTY)
     else:
         _print((sessions_table(cards[::-1]),))
     return EXIT_OK
+
+
+def _card_json(card: SessionStats) -> Json:
+    """Return what a list shows of a session, without what only counting needs."""
+    return {name: value for name, value in card.to_json().items() if name not in ("judged", "letters", "spans")}
 
 
 def _one(options: argparse.Namespace, state: Path) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass, field
-from rails.core.events.approval import HumanDecision
+from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
 from rails.core.events.base import Event, UnknownEvent
 from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
@@ -38,6 +39,7 @@ from rails.core.events.turn import (
 )
 from rails.core.events.values import object_to_json
 from rails.core.json_text import json_object
+from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 
@@ -63,6 +65,9 @@ _ANSWERS: Final = {"approve": "a", "deny": "d", "abort": "d"}
 _SPARK: Final = 40
 _LANDMARKS: Final = 300
 _MODELS: Final = 200
+_FILES: Final = 500
+_TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
+_HUNK: Final = lazy(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 #: What is counted of events without reading them.
@@ -74,6 +79,8 @@ _COUNTED: Final[Mapping[type[Event], str]] = {
 _LANDMARK: Final = {AgentEngage, AgentFinished, Escalation, Handoff, WorkflowEnd}
 _READ: Final = frozenset(
     {
+        ApprovalOpened,
+        ApprovalClosed,
         LlmResponse,
         ContextReduced,
         CorrectionEvent,
@@ -100,6 +107,9 @@ class SessionStats:
     session was started with. ``landmarks`` are the numbers of the records that say how far the plan is, ``start``
     and ``told`` those of the session's start and of the last feedback. ``spans`` are groups of turns in order: first
     and last turn, record, and how many went well, badly, nowhere; ``letters`` what is known of the last turn.
+    ``files`` has the lines added to and removed from each file that was written, ``judged`` those of the change that
+    was judged last; ``tested`` is whether tests or a command passed since the last change. ``waiting`` is the record of
+    an open question, ``unattended`` counts what was denied because nobody was there to be asked.
     """
 
     session_id: str
@@ -136,6 +146,11 @@ class SessionStats:
     told: int = 0
     spans: list[list[int]] = field(default_factory=list)
     letters: str = ""
+    files: dict[str, list[int]] = field(default_factory=dict)
+    judged: dict[str, list[int]] = field(default_factory=dict)
+    tested: bool = False
+    waiting: int = 0
+    unattended: int = 0
 
     def add(self, record: Record) -> None:
         """Count ``record`` in; its large values should be whole."""
@@ -170,26 +185,50 @@ class SessionStats:
                 self._use(record.llm_model_used, usage)
             case CorrectionEvent(usage=usage) | ContextReduced(usage=usage) | OverseerAlert(usage=Usage() as usage):
                 self._use(record.llm_model_used, usage)
-            case GateVerdict(verdict=verdict, duration_ms=spent):
+            case GateVerdict(verdict=verdict, duration_ms=spent, diff=diff):
                 self._spend("gate", spent / 1000)
+                self.judged = lines_by_file(diff)
                 self._verdict(verdict)
-            case HumanDecision(answer=answer, seconds=spent) if answer != "dry_run":  # nobody was asked then
+            case HumanDecision(answer=answer, seconds=spent, by=by) if answer != "dry_run":  # nobody was asked then
                 self._spend("human", spent)
+                self.unattended += answer == "deny" and by == "headless"
+                self.waiting = 0
                 self._decision(agreed=answer == "approve")
-            case ToolExecutionResult(tool=tool, duration_ms=spent):
-                self._spend("run" if tool else "write", spent / 1000)
+            case ToolExecutionResult() as event:
+                self._spend("run" if event.tool else "write", event.duration_ms / 1000)
+                self._result(event)
+            case ApprovalOpened():
+                self.waiting = record.seq
+            case ApprovalClosed():
+                self.waiting = 0
             case CheckpointEvent(paths=paths):
                 for path in paths:
                     _remember(self.paths, path)
             case Undo(redo=redo):
                 self.undone += -1 if redo else 1
+            case _:
+                self._read_frame(record)
+
+    def _read_frame(self, record: Record) -> None:
+        """Count what the fields of an event around the turns say."""
+        match record.event:
             case WorkflowStart(task=task, limits=limits):
                 self.task = task or record.message
                 self.start, self.limits = record.seq, object_to_json(limits)
             case WorkflowEnd(outcome=outcome):
-                self.outcome, self.message = outcome or "ended", record.message
+                self.outcome, self.message, self.waiting = outcome or "ended", record.message, 0
             case HumanSteered(about="handoff"):
                 self._landmark(record)
+
+    def _result(self, event: ToolExecutionResult) -> None:
+        if not event.ok:
+            return
+        self.tested = event.tool in _TESTING or (self.tested and not event.changes)
+        for change in event.changes or ():
+            if change.path in self.files or len(self.files) < _FILES:
+                counts = self.files.setdefault(change.path, [0, 0])
+                for at, lines in enumerate(self.judged.get(change.path, (0, 0))):
+                    counts[at] += lines
 
     def _turn(self, record: Record) -> None:
         """Take in what a record says of its turn; a turn begins where a model is asked that has not been already."""
@@ -248,6 +287,27 @@ class SessionStats:
 
     def _mark(self, letter: str) -> None:
         self.spark = (self.spark + letter)[-_SPARK:]
+
+
+def lines_by_file(diff: str) -> dict[str, list[int]]:
+    """Return how many lines a unified diff adds to each file and removes from it."""
+    counts: dict[str, list[int]] = {}
+    old = new = 0
+    path = ""
+    for row in diff.split("\n"):
+        if old > 0 or new > 0:
+            mark = row[:1]
+            old, new = old - (mark != "+"), new - (mark != "-")
+            counts[path][0] += mark == "+"
+            counts[path][1] += mark == "-"
+        elif row.startswith("--- "):
+            path = row[4:].removeprefix("a/")
+        elif row.startswith("+++ ") and row != "+++ /dev/null":
+            path = row[4:].removeprefix("b/")
+        elif (hunk := _HUNK.match(row)) and len(counts) < _FILES:
+            old, new = (1 if count is None else int(count) for count in hunk.groups())
+            counts.setdefault(path, [0, 0])
+    return counts
 
 
 #: Where a group of turns counts those that went well, badly, nowhere.

@@ -6,6 +6,7 @@ be deleted.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
@@ -16,9 +17,11 @@ from typing import BinaryIO, Final
 from rails.core import atomic_file
 from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
+from rails.core.events.changes import GateVerdict
+from rails.core.events.record import Record
 from rails.log import files
 from rails.log.files import SESSION_ID
-from rails.log.reader import LOG_NAME, LogRow, Position, Tail, opened_log, session_ids, with_large_values
+from rails.log.reader import LOG_NAME, LogRow, Position, Tail, full, opened_log, session_ids, with_large_values
 from rails.log.session_stats import SessionStats
 
 SUMMARY_NAME: Final = "summary.json"
@@ -93,12 +96,20 @@ def _count_on(folder: Path, session_id: str, known: _Counted | None) -> _Counted
     tail, stats = Tail(log, known.position), copy.deepcopy(known.stats)
     for item in tail.read():
         if isinstance(item, LogRow):
-            stats.add(with_large_values(item.record, folder.parent.parent))
+            stats.add(_whole(item.record, folder.parent.parent))
         elif item.is_newer:
             stats.newer += 1
         else:
             stats.damage += 1
     return _Counted(state, tail.position, stats)
+
+
+def _whole(record: Record, state: Path) -> Record:
+    """Return a record as counting needs it: with its arrays, and with the diff of a verdict."""
+    if record.kind is GateVerdict:
+        with contextlib.suppress(LogError):
+            return full(record, state)
+    return with_large_values(record, state)
 
 
 def _goes_on(file: BinaryIO, known: _Counted, facts: os.stat_result) -> bool:

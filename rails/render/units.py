@@ -19,9 +19,14 @@ def bytes_text(count: int) -> str:
     return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def time_text(stamp: str) -> str:
+def time_text(stamp: str, form: str = "%Y-%m-%d %H:%M:%S %Z") -> str:
     """Return an ISO 8601 time as people write it where they are, with the zone; what is none stays as it is."""
     try:
-        return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+        return datetime.fromisoformat(stamp).astimezone().strftime(form)
     except ValueError:
         return stamp
+
+
+def minute_text(stamp: str) -> str:
+    """Return the same without seconds."""
+    return time_text(stamp, "%Y-%m-%d %H:%M %Z")

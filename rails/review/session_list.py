@@ -13,13 +13,14 @@ from rails.core.errors import LogError, UsageError
 from rails.core.events.record import Record
 from rails.core.text import one_line
 from rails.log.files import SESSION_ID
-from rails.log.reader import LOG_NAME, damage_in_words, full, read_lenient, session_ids
+from rails.log.reader import LOG_NAME, damage_in_words, full, read_lenient, session_ids, verify
 from rails.log.session_stats import SessionStats
 from rails.log.summaries import Summaries
 from rails.projections.common import SessionView
 from rails.projections.session import session_view
 from rails.review.reports.grouped import GROUPS, REPORT_SESSIONS, ReviewReport, count_sessions
 from rails.review.reports.line_history import LineHistory, line_history
+from rails.review.reports.morning import morning
 from rails.review.reports.sessions import chosen
 
 #: Records of all views that are kept, roughly: a view holds the texts of its session.
@@ -76,6 +77,18 @@ class SessionList:
         if name not in GROUPS:
             raise UsageError(f"Sessions cannot be counted by {one_line(name)!r}, only by {', '.join(GROUPS)}.")
         return count_sessions(name, self.views(list(names)), self.prices())
+
+    def morning(self, line: str, about: str) -> ReviewReport:
+        """Return what needs a person and what was changed in the sessions that a line asks for. Raises UsageError."""
+        cards = self.cards(line)[:REPORT_SESSIONS]
+        whole = {card.session_id: self._verifies(card.session_id) for card in cards}
+        return morning(cards, self.prices(), whole, about)
+
+    def _verifies(self, session_id: str) -> bool:
+        try:
+            return bool(verify(self._log(session_id)))
+        except (LogError, UsageError):
+            return False
 
     def why(self, path: str, line: int, current_sha256: str | None = None) -> LineHistory:
         """Return where a line of a file comes from."""

@@ -14,14 +14,27 @@ from rails.render.blocks import Badge, Counts, Facts, Notes, Times
 from rails.render.units import seconds_text, time_text
 
 ENDINGS: Final = {
-    "done": Badge("✓", "good", "Done"),
-    "gave_up": Badge("✕", "bad", "Gave up"),
-    "aborted": Badge("■", "bad", "Stopped by the human"),
-    "model_failed": Badge("✕", "bad", "The model failed"),
-    "nothing_done": Badge("✕", "bad", "Nothing was done"),
-    "dry_run": Badge("·", "dim", "Dry run"),
-    "partial": Badge("✕", "bad", "Applied in part"),
     "": Badge("…", "open", "Unfinished"),
+    "changed": Badge("✓", "good", "Changed"),
+    "answered": Badge("✓", "good", "Answered"),
+    "unchanged": Badge("·", "dim", "Unchanged"),
+    "asked": Badge("?", "open", "Asks you"),
+    "claimed": Badge("!", "open", "Claimed, not done"),
+    "rejected": Badge("✕", "bad", "Rejected"),
+    "gave_up": Badge("✕", "bad", "Gave up"),
+    "stopped": Badge("■", "open", "Stopped"),
+    "error": Badge("✕", "bad", "Error"),
+    "dry_run": Badge("·", "dim", "Dry run"),
+    # Words of earlier versions.
+    "done": Badge("✓", "good", "Done"),
+    "aborted": Badge("■", "open", "Stopped"),
+    "left": Badge("■", "open", "Left"),
+    "waiting": Badge("?", "open", "Waits at a hand-off"),
+    "unanswered": Badge("?", "open", "Asks you"),
+    "nothing_done": Badge("✕", "bad", "Nothing was done"),
+    "model_failed": Badge("✕", "bad", "The model failed"),
+    "internal_error": Badge("✕", "bad", "Error"),
+    "partial": Badge("✕", "bad", "Applied in part"),
 }
 #: What a count is called where it is 1.
 _ONE: Final = {
@@ -112,9 +125,9 @@ def session_history(view: SessionView) -> Facts:
     return Facts(tuple((name, (words,)) for name, words in facts.items() if words))
 
 
-def ending_of(view: SessionView) -> Badge:
-    """Return how a session ended."""
-    return ENDINGS.get(view.outcome, Badge("…", "open", one_line(view.outcome)))
+def ending(outcome: str) -> Badge:
+    """Return how a session with this outcome ended."""
+    return ENDINGS.get(outcome, Badge("…", "open", one_line(outcome, 40)))
 
 
 def _took(start: str, end: str) -> str:

@@ -15,6 +15,8 @@ from rails.log.query import Facet, Phrase, Query, parse_query
 from rails.log.session_stats import SessionStats
 from rails.log.terms import folded_words
 from rails.render.blocks import Cell, CellStyle, Table, cells
+from rails.render.units import minute_text
+from rails.review.reports.session import ending
 
 #: Points of the sparkline: a mark for a terminal, a style, and words.
 SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
@@ -26,6 +28,15 @@ SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
 }
 _POINTS: Final = 16
 STATES: Final = ("done", "unfinished", "failed", "findings", "refused", "denied", "approved", "undone", "damaged")
+OUTCOMES: Final = (
+    *("changed", "answered", "asked", "unchanged", "claimed", "rejected", "gave_up", "stopped", "error", "dry_run"),
+    *("waiting", "unattended"),
+)
+#: What earlier versions called an outcome.
+OLDER: Final = {
+    **{"done": "changed", "nothing_done": "gave_up", "aborted": "stopped", "left": "stopped", "waiting": "asked"},
+    **{"unanswered": "asked", "model_failed": "error", "internal_error": "error"},
+}
 _FIELDS: Final = ("role", "model", "path", "rule", "is")
 
 
@@ -35,8 +46,9 @@ def chosen(cards: Iterable[SessionStats], line: str) -> tuple[SessionStats, ...]
     if unknown := [facet.name for facet in query.facets if facet.name not in _FIELDS]:
         raise UsageError(f"{unknown[0]}: is a field of records, not of sessions. Use {', '.join(_FIELDS)}, session.")
     for facet in query.facets:
-        if facet.name == "is" and facet.value not in STATES:
-            raise UsageError(f"is:{facet.value} is not a state of a session. The states are: {', '.join(STATES)}.")
+        if facet.name == "is" and facet.value not in (*STATES, *OUTCOMES):
+            known = ", ".join((*STATES, *OUTCOMES))
+            raise UsageError(f"is:{facet.value} is not a state of a session. The states are: {known}.")
     return tuple(card for card in cards if _takes(card, query))
 
 
@@ -67,10 +79,15 @@ def _has(card: SessionStats, facet: Facet) -> bool:
 
 def states(card: SessionStats) -> frozenset[str]:
     """Return everything that ``is:`` can ask of a session and that holds."""
+    outcome = OLDER.get(card.outcome, card.outcome)
+    done = outcome in ("changed", "answered", "unchanged")
     holds = {
-        "done": card.outcome == "done",
-        "unfinished": not card.outcome,
-        "failed": card.outcome not in ("", "done", "dry_run"),
+        outcome: bool(outcome),
+        "done": done,
+        "unfinished": not outcome,
+        "failed": not done and outcome not in ("", "dry_run", "stopped"),
+        "waiting": bool(card.waiting),
+        "unattended": bool(card.unattended),
         "findings": bool(card.gate_failed),
         "refused": bool(card.refused),
         "denied": bool(card.denied),
@@ -85,7 +102,7 @@ def sessions_table(cards: Sequence[SessionStats]) -> Table:
     """Return sessions as a table in the order given."""
     return Table(
         "Sessions",
-        ("session", "started (UTC)", "turns", "verdicts and decisions", "outcome", "task"),
+        ("session", "started", "turns", "verdicts and decisions", "outcome", "task"),
         tuple(_row(card) for card in cards),
         numeric=frozenset({2}),
         wide=frozenset({5}),
@@ -101,29 +118,15 @@ def unread_lines(card: SessionStats) -> str:
 
 
 def _row(card: SessionStats) -> tuple[Cell, ...]:
-    style: CellStyle = "good" if card.outcome == "done" else "open" if card.outcome in ("", "dry_run") else "bad"
+    ended = ending(card.outcome)
     return cells(
         Cell(card.session_id, "head", session=card.session_id),
-        card.started[:16].replace("T", " "),
+        minute_text(card.started),
         card.turns,
         spark(card.spark[-_POINTS:]),
-        Cell(f"{outcome_words(card.outcome)}{unread_lines(card)}", style),
+        Cell(f"{ended.words.lower()}{unread_lines(card)}", ended.tone),
         card.task,
     )
-
-
-def outcome_words(outcome: str) -> str:
-    """Return how a session ended, in words."""
-    known = {
-        "": "unfinished",
-        "gave_up": "gave up",
-        "aborted": "stopped",
-        "model_failed": "the model failed",
-        "nothing_done": "nothing was done",
-        "dry_run": "dry run",
-        "partial": "applied in part",
-    }
-    return known.get(outcome, outcome)
 
 
 def spark(letters: str) -> str:

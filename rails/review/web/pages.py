@@ -40,10 +40,11 @@ from rails.render.blocks import Diff, DiffLine, show
 from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.render.units import bytes_text, time_text
+from rails.render.units import bytes_text, minute_text
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
-from rails.review.reports.sessions import outcome_words, unread_lines
+from rails.review.reports.session import ending
+from rails.review.reports.sessions import unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
 from rails.review.web.search import RECORD_CHIPS, SESSION_CHIPS, chips, hit_html
 
@@ -337,18 +338,17 @@ def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
 
 def card_html(card: SessionStats, cost: str, size: int) -> Html:
     """Return a session as an entry of the list; ``size`` is that of its log in bytes."""
-    ended = {"done": ("✓", "good", "done"), "": ("…", "open", "unfinished")}
-    mark, kind, words = ended.get(card.outcome, ("✕", "bad", outcome_words(card.outcome)))
+    ended = ending(card.outcome)
     counts = (
         f"{counted(card.turns, 'turn')}, {counted(card.requests, 'request')}, {card.refused} refused, "
         f"{card.approved} approved, {card.denied} denied, {counted(card.records, 'record')}{unread_lines(card)}"
     )
-    facts = (time_text(card.started), bytes_text(size), ", ".join(card.agents[:5]), counts)
+    facts = (minute_text(card.started), bytes_text(size), ", ".join(card.agents[:5]), counts)
     marks = [_spark(letter) for letter in card.spark]
     return el(
         "a",
         el("span", el("b", html_text(one_line(card.task, 120) or card.session_id)), class_="task"),
-        el("span", html_text(f"{mark} {one_line(words, 40)}"), class_=f"badge {kind}"),
+        el("span", html_text(f"{ended.mark} {ended.words}"), class_=f"badge {ended.tone}"),
         el("span", html_text(cost), class_="cost"),
         el("span", marks, class_="spark", role="img", aria_label=_spark_words(card.spark)) if marks else None,
         el("span", html_text(" · ".join(facts)), class_="meta", title=counts),

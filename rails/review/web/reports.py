@@ -31,6 +31,7 @@ from rails.review.session_list import SessionList
 from rails.review.web.search import SESSION_CHIPS, chips
 
 _LISTED: Final = 200
+_MORNING: Final = "morning"
 _PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")
 
 
@@ -46,7 +47,11 @@ class Reports:
 
     def report(self, name: str, line: str) -> dict[str, Json]:
         """Return a report over the sessions that ``line`` asks for. Raises RailsError, as all of these do."""
-        report = self._library.report(name, line)
+        if name == _MORNING:
+            line = line or "since:yesterday"
+            report = self._library.morning(line, line)
+        else:
+            report = self._library.report(name, line)
         html = join(
             _tabs(name),
             _asked("Only sessions that match", line, f"r/{name}"),
@@ -99,8 +104,8 @@ def link(cell: Cell) -> str | None:
 
 def _tabs(current: str) -> Html:
     items = [
-        el("li", el("a", html_text(f"By {name}"), href=f"#/r/{name}", aria_current="page" if name == current else None))
-        for name in GROUPS
+        el("li", el("a", html_text(words), href=f"#/r/{name}", aria_current="page" if name == current else None))
+        for name, words in ((_MORNING, "Morning"), *((name, f"By {name}") for name in GROUPS))
     ]
     return el("nav", el("ul", items, class_="tabs"), aria_label="Reports")
 

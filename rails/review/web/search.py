@@ -14,7 +14,15 @@ from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import time_text
 
 RECORD_CHIPS: Final = ("is:failed", "is:refused", "is:denied", "is:error", "type:GATE_VERDICT", "type:LLM_RESPONSE")
-SESSION_CHIPS: Final = ("is:unfinished", "is:failed", "is:findings", "is:refused", "is:denied", "is:undone")
+SESSION_CHIPS: Final = (
+    "since:yesterday",
+    "is:waiting",
+    "is:asked",
+    "is:changed",
+    "is:failed",
+    "is:denied",
+    "is:undone",
+)
 _PIECE: Final = re.compile(r'-?(?:[a-z]+:)?(?:"[^"]*"?|[^\s"]+)')
 _FIELD: Final = re.compile(r"-?[a-z]+:")
 _AROUND: Final = 140

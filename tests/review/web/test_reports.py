@@ -19,6 +19,7 @@ def told(state, stories):
 
 def test_every_report_has_its_tables_and_tabs(told, served):
     for name, words in (
+        ("morning", "Needs you"),
         ("model", "95 % interval"),
         ("rule", "F821"),
         ("tool", "edit_file"),

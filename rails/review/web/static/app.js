@@ -56,7 +56,8 @@ async function get(path, signal) {
 }
 
 function place(kind) {
-  const at = { "": "#/", f: "#/", s: "#/", r: "#/r/model", y: "#/y/" }[kind ?? ""];
+  const report = location.hash.startsWith("#/r/morning") ? "#/r/morning" : "#/r/model";
+  const at = { "": "#/", f: "#/", s: "#/", r: report, y: "#/y/" }[kind ?? ""];
   for (const link of document.querySelectorAll(".places a")) {
     if (link.getAttribute("href") === at) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

@@ -24,6 +24,7 @@ export async function show(kind, rest, signal, { get, put, page, say }) {
 
 // Keys that lead to these views.
 export const keys = {
+  m: () => { location.hash = "#/r/morning"; },
   r: () => { location.hash = "#/r/model"; },
   y: () => ask("y"),
   i: () => ask("f"),
