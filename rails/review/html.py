@@ -25,7 +25,7 @@ from rails.render.html_page.table import Link, nowhere
 from rails.review.html_plan import plan_html
 from rails.review.reports.grouped import ReviewReport
 from rails.review.reports.session import (
-    ending,
+    ending_badge,
     session_facts,
     session_figures,
     session_history,
@@ -75,7 +75,7 @@ def document(title: str, content: Html) -> str:
 
 def header(view: SessionView, more: Mapping[str, str] | None = None, *, running: bool = False) -> Html:
     """Return the session's task, ending and facts, with ``more`` of them; ``running``: its run is known to run."""
-    ended = _RUNNING if running and not view.outcome else ending(view.outcome)
+    ended = _RUNNING if running and not view.outcome else ending_badge(view.outcome)
     return el(
         "header",
         el("p", html_text("AI-Rails session"), class_="eyebrow"),

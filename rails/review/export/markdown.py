@@ -9,7 +9,7 @@ from rails.projections.common import SessionView
 from rails.projections.session import session_view
 from rails.render.blocks import Block
 from rails.render.markdown import block_lines, inline, section_lines
-from rails.review.reports.session import ending, session_facts, session_figures, session_warnings
+from rails.review.reports.session import ending_badge, session_facts, session_figures, session_warnings
 from rails.review.reports.turn import turn_section
 
 
@@ -20,7 +20,7 @@ def to_markdown(records: Sequence[Record]) -> str:
 
 def session_as_markdown(view: SessionView) -> str:
     """Return a session as Markdown."""
-    ended = ending(view.outcome)
+    ended = ending_badge(view.outcome)
     lines = ["# AI-Rails session", "", f"{ended.words}{f': {inline(view.message)}' if view.message else ''}", ""]
     parts: list[Block] = [session_facts(view), *session_figures(view), *session_warnings(view)]
     lines += [line for part in parts for line in block_lines(part)]

@@ -12,7 +12,7 @@ from rails.log.session_stats import SessionStats
 from rails.render.blocks import Block, Cell, Remark, Table, cells
 from rails.render.units import minute_text
 from rails.review.reports.grouped import ReviewReport
-from rails.review.reports.session import ending
+from rails.review.reports.session import ending_badge
 from rails.review.reports.sessions import states
 
 #: What needs a person, the most urgent first, and what they can do about it.
@@ -57,7 +57,7 @@ def _needs_table(needs: Sequence[tuple[SessionStats, str]]) -> Table:
     rows = []
     for card, need in needs:
         name = Cell(card.session_id, "head", session=card.session_id, record=card.waiting)
-        tone = "open" if need == "waiting" else ending(card.outcome).tone
+        tone = "open" if need == "waiting" else ending_badge(card.outcome).tone
         rows.append(cells(name, Cell(_NEEDS[need][0], tone), _agents(card), card.task))
     there = dict.fromkeys(need for _, need in needs)
     notes = tuple(f"{_NEEDS[need][0]}: {_NEEDS[need][1]}" for need in there) or ("Nothing needs you.",)
@@ -89,7 +89,7 @@ def _changed_table(changed: Sequence[SessionStats], prices: Prices) -> Table:
 def _changed_row(card: SessionStats, prices: Prices) -> tuple[Cell, ...]:
     facts = _changed_json(card, prices)
     tested = Cell("yes", "good") if card.tested else Cell("no", "open")
-    ended = ending(card.outcome)
+    ended = ending_badge(card.outcome)
     return cells(
         Cell(card.session_id, "head", session=card.session_id),
         minute_text(card.started),

@@ -125,7 +125,7 @@ def session_history(view: SessionView) -> Facts:
     return Facts(tuple((name, (words,)) for name, words in facts.items() if words))
 
 
-def ending(outcome: str) -> Badge:
+def ending_badge(outcome: str) -> Badge:
     """Return how a session with this outcome ended."""
     return ENDINGS.get(outcome, Badge("…", "open", one_line(outcome, 40)))
 

@@ -16,7 +16,7 @@ from rails.log.session_stats import SessionStats
 from rails.log.terms import folded_words
 from rails.render.blocks import Cell, CellStyle, Table, cells
 from rails.render.units import minute_text
-from rails.review.reports.session import ending
+from rails.review.reports.session import ending_badge
 
 #: Points of the sparkline: a mark for a terminal, a style, and words.
 SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
@@ -118,7 +118,7 @@ def unread_lines(card: SessionStats) -> str:
 
 
 def _row(card: SessionStats) -> tuple[Cell, ...]:
-    ended = ending(card.outcome)
+    ended = ending_badge(card.outcome)
     return cells(
         Cell(card.session_id, "head", session=card.session_id),
         minute_text(card.started),

@@ -43,7 +43,7 @@ from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import bytes_text, minute_text
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
-from rails.review.reports.session import ending
+from rails.review.reports.session import ending_badge
 from rails.review.reports.sessions import unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
 from rails.review.web.search import RECORD_CHIPS, SESSION_CHIPS, chips, hit_html
@@ -338,7 +338,7 @@ def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
 
 def card_html(card: SessionStats, cost: str, size: int) -> Html:
     """Return a session as an entry of the list; ``size`` is that of its log in bytes."""
-    ended = ending(card.outcome)
+    ended = ending_badge(card.outcome)
     counts = (
         f"{counted(card.turns, 'turn')}, {counted(card.requests, 'request')}, {card.refused} refused, "
         f"{card.approved} approved, {card.denied} denied, {counted(card.records, 'record')}{unread_lines(card)}"
