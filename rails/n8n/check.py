@@ -34,6 +34,7 @@ from rails.n8n.rules import (
     parameters,
     project,
     secrets,
+    shapes,
     structure,
     triggers,
 )
@@ -228,6 +229,7 @@ def _workflow_issues(value: Json, judge: _Judge) -> Iterator[Issue]:
     run = [*expressions.check(workflow, held, whole=not broken), *code.check(workflow)]
     yield from _as_they_run(run, graph.never_runs(workflow) if not broken else set())
     for node in workflow.nodes:
+        yield from shapes.check(node, held.get(node.index))
         yield from secrets.check(node)
 
 

@@ -121,6 +121,11 @@ class Names:
 
 
 STICKY: Final = "n8n-nodes-base.stickyNote"
+#: What n8n reads beside a node's parameters, and other programs and models write into them.
+SETTINGS_OF_NODES: Final = (
+    "onError", "retryOnFail", "maxTries", "waitBetweenTries", "alwaysOutputData", "executeOnce", "continueOnFail",
+    "notes", "notesInFlow", "disabled",
+)  # fmt: skip
 #: What a node may do where it fails.
 ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
 

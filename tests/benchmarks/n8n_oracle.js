@@ -149,6 +149,21 @@ function runtime(node, index, names, faults) {
   }
 }
 
+// Parameters that the nodes give to n8n's jsonParse when they run.
+const jsonTexts = {
+  httpRequest: [['jsonBody', 'specifyBody', 'json'], ['jsonQuery', 'specifyQuery', 'json'], ['jsonHeaders', 'specifyHeaders', 'json']],
+  outputParserStructured: [['jsonSchemaExample'], ['inputSchema']],
+  respondToWebhook: [['responseBody', 'respondWith', 'json']],
+  executeWorkflowTrigger: [['jsonExample', 'inputSource', 'jsonExample']],
+};
+function jsonFaults(node, index, faults) {
+  for (const [name, chooser, wanted] of jsonTexts[node.type.split('.').pop()] ?? []) {
+    const text = node.parameters[name];
+    if (typeof text !== 'string' || !text.trim() || text.startsWith('=') || (chooser && node.parameters[chooser] !== wanted)) continue;
+    try { n8n.jsonParse(text); } catch { faults.push(['json', `nodes[${index}].parameters.${name}`]); }
+  }
+}
+
 function judge(workflow) {
   const faults = [];
   const structure = safeParseWorkflowStructure(workflow);
@@ -172,6 +187,7 @@ function judge(workflow) {
     if (!node.disabled && !node.type.endsWith('stickyNote')) {
       runtime(node, index, names, faults);
       conditions(node, description, index, faults);
+      jsonFaults(node, index, faults);
     }
   }
   try { edges(new Workflow({ nodes: copy(workflow.nodes), connections: workflow.connections, active: false, nodeTypes }), workflow, faults); }

@@ -142,7 +142,11 @@ def test_locators_are_judged_as_n8n_judges_them(office, rules):
 
 
 def condition(**operator):
-    return {"conditions": [{"leftValue": "a", "rightValue": "b", "operator": operator}], "combinator": "and"}
+    return {
+        "conditions": [{"leftValue": "a", "rightValue": "b", "operator": operator}],
+        "combinator": "and",
+        "options": {},
+    }
 
 
 def test_comparisons_that_n8n_does_not_have_are_errors():

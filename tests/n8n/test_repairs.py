@@ -47,7 +47,7 @@ def test_conditions_of_version_1_become_those_of_version_2():
 def test_operators_get_their_present_names():
     def filtered(*operators):
         conditions = [{"leftValue": 1, "rightValue": 2, "operator": operator} for operator in operators]
-        return one("filter", 2, {"conditions": {"conditions": conditions, "combinator": "and"}})
+        return one("filter", 2, {"conditions": {"conditions": conditions, "combinator": "and", "options": {}}})
 
     made, _ = parameters(
         filtered({"type": "number", "operation": "larger"}, {"type": "string", "operation": "isNotEmpty"})

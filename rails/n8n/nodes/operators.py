@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
+
+from rails.core.tool_request import Json
+from rails.n8n.model import JsonPath
 
 _COMMON: Final = ("exists", "notExists", "empty", "notEmpty", "equals", "notEquals")
 _TEXT: Final = (
@@ -23,3 +26,17 @@ FILTER_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 #: What compares with nothing: `singleValue` is true in the operator.
 ONE_SIDED: Final = frozenset({"exists", "notExists", "empty", "notEmpty", "true", "false"})
+
+
+def filters_in(value: Json, path: JsonPath = ()) -> Iterator[tuple[JsonPath, dict[str, Json]]]:
+    """Yield every filter in a node's parameters with its place: what has conditions, or one, that compare."""
+    if isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from filters_in(one, (*path, index))
+    elif isinstance(value, dict):
+        rows = value.get("conditions")
+        listed = rows if isinstance(rows, list) else [rows]
+        if any(isinstance(row, dict) and {"leftValue", "operator"} & row.keys() for row in listed):
+            yield path, value
+        for name, one in value.items():
+            yield from filters_in(one, (*path, name))

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from rails.core.tool_request import Json
 from rails.n8n import model
+from rails.n8n.nodes.operators import filters_in
 from rails.n8n.repair import operators
+from rails.n8n.rules.shapes import has_bare_workflow
 
 _CONDITIONS: Final = ("n8n-nodes-base.if", "n8n-nodes-base.filter")
 #: The operation that an old condition has where it names none.
@@ -49,11 +51,36 @@ def repairs(node: model.Node, parameters: dict[str, Json]) -> Iterator[tuple[dic
 
 def _operators(_: model.Node, parameters: dict[str, Json]) -> Repaired:
     """Operators of filters that have another name."""
-    for path, value in operators.filters_in(parameters):
+    for path, value in filters_in(parameters):
         sound = operators.sound_filter(value)
         if sound != value:
-            return _with(parameters, path, sound), "operators under their present names"
+            what = "operators under their present names" if _differ(value, sound) else "a filter with all its parts"
+            return _with(parameters, path, sound), what
     return None
+
+
+def _differ(value: Mapping[str, Json], sound: Mapping[str, Json]) -> bool:
+    return isinstance(value.get("conditions"), list) and value["conditions"] != sound["conditions"]
+
+
+def _assigned(node: model.Node, parameters: dict[str, Json]) -> Repaired:
+    """One assignment of Set, or several under names, in the list that they should be."""
+    value = parameters.get("assignments")
+    rows = value.get("assignments") if isinstance(value, dict) else None
+    if node.type != _SET or not isinstance(value, dict) or not isinstance(rows, dict) or not rows:
+        return None
+    entries: list[Json] = [rows] if "name" in rows else list(rows.values())
+    if not all(isinstance(entry, dict) and isinstance(entry.get("name"), str) for entry in entries):
+        return None
+    return {**parameters, "assignments": {**value, "assignments": entries}}, "`assignments` as a list"
+
+
+def _called_workflow(node: model.Node, parameters: dict[str, Json]) -> Repaired:
+    """The id of a workflow as the locator that newer versions read."""
+    value = parameters.get("workflowId")
+    if not has_bare_workflow(node, parameters):
+        return None
+    return {**parameters, "workflowId": {"__rl": True, "mode": "id", "value": value}}, "`workflowId` as a locator"
 
 
 def _with(value: Any, path: tuple[str | int, ...], new: Json) -> Any:  # noqa: ANN401
@@ -178,6 +205,8 @@ _REPAIRS: Final[tuple[Callable[[model.Node, dict[str, Json]], Repaired], ...]] =
     _old_conditions,
     _old_rules,
     _operators,
+    _assigned,
+    _called_workflow,
     _old_fields,
     _old_method,
     _old_merge,

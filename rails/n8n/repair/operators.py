@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,10 @@ _TYPES: Final[Mapping[str, str]] = {
     **{plain_name(name): name for name in FILTER_OPERATIONS},
     **{"bool": "boolean", "text": "string", "integer": "number", "float": "number", "date": "dateTime"},
 }
+#: What n8n fills in where a filter has no options.
+_OPTIONS: Final[Mapping[str, Json]] = {
+    "caseSensitive": True, "leftValue": "", "typeValidation": "strict", "version": 1,
+}  # fmt: skip
 _COMBINED: Final = {"all": "and", "any": "or"}
 #: What an operator may be, beside its type and operation.
 _ONE_TYPE: Final = {
@@ -48,14 +52,19 @@ def operator(kind: Json, written: str) -> dict[str, Json] | None:
 
 def sound_filter(value: Mapping[str, Json]) -> dict[str, Json]:
     """Return a filter with every condition that has one valid form in it; equal to ``value`` if nothing is to do."""
-    conditions = value.get("conditions")
+    given = value.get("conditions")
+    conditions = [given] if isinstance(given, dict) else given
     if not isinstance(conditions, list):
         return dict(value)
     made: dict[str, Json] = {**value, "conditions": [_condition(one) for one in conditions]}
     combinator = value.get("combinator")
-    if isinstance(combinator, str) and combinator not in ("and", "or"):
-        plain = combinator.lower()
+    if combinator is None:
+        made["combinator"] = "and"
+    elif isinstance(combinator, str) and combinator not in ("and", "or"):
+        plain = combinator.strip().lower()
         made["combinator"] = _COMBINED.get(plain, plain if plain in ("and", "or") else combinator)
+    if value.get("options") is None:
+        made["options"] = {**_OPTIONS}
     return made
 
 
@@ -75,20 +84,3 @@ def _condition(condition: Json) -> Json:
     if all(given.get(key) == found[key] for key in ("type", "operation")):
         return condition
     return {**around, "operator": {**given, **found}}
-
-
-def filters_in(
-    value: Json, path: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], dict[str, Json]]]:
-    """Yield every filter in a node's parameters with its place: what has a list of conditions that compare."""
-    if isinstance(value, list):
-        for index, one in enumerate(value):
-            yield from filters_in(one, (*path, index))
-    elif isinstance(value, dict):
-        rows = value.get("conditions")
-        if isinstance(rows, list) and any(
-            isinstance(row, dict) and {"leftValue", "operator"} & row.keys() for row in rows
-        ):
-            yield path, value
-        for name, one in value.items():
-            yield from filters_in(one, (*path, name))

@@ -12,7 +12,7 @@ from typing import Final
 from rails.core.dataclass import NamedTuple, replace
 from rails.core.tool_request import Json
 from rails.n8n import model
-from rails.n8n.model import Issue, Node
+from rails.n8n.model import ON_ERROR, SETTINGS_OF_NODES, Issue, Node
 from rails.n8n.nodes.catalogue import Catalogue
 from rails.n8n.repair import misplaced, old_shapes
 from rails.n8n.rules import parameters as rule
@@ -42,11 +42,37 @@ def repaired(
     for node in model.build(workflow).nodes:
         if node.disabled:
             continue
-        sound, done = _node(node, known, unsafe=unsafe)
+        lifted, settings = _lifted(node)
+        sound, done = _node(lifted, known, unsafe=unsafe)
+        done = settings + done
         if done:
             made += done
             changed[node.index] = dict(sound.raw)
     return {**workflow, "nodes": [changed.get(index, node) for index, node in enumerate(nodes)]}, made
+
+
+def _lifted(node: Node) -> tuple[Node, list[WorkflowRepair]]:
+    """Return a node whose own settings stand beside its parameters, where they can be its settings."""
+    raw = dict(node.raw)
+    found = [name for name in SETTINGS_OF_NODES if name in node.parameters and name not in raw]
+    found = [name for name in found if _is_setting(node, name, node.parameters[name])]
+    if not found:
+        return node, []
+    rest = {name: value for name, value in node.parameters.items() if name not in found}
+    raw.update({"parameters": rest} | {name: node.parameters[name] for name in found})
+    done = [WorkflowRepair(node.name, f"`{name}` beside the parameters") for name in found]
+    return replace(node, raw=raw, parameters=rest), done
+
+
+def _is_setting(node: Node, name: str, value: Json) -> bool:
+    """Say whether a value can be a setting. A node is never disabled by a repair."""
+    if name == "onError":
+        return value in ON_ERROR
+    if name == "notes":
+        return isinstance(value, str)
+    if name in {"maxTries", "waitBetweenTries"}:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, bool) and name != "disabled" and not (name == "executeOnce" and "Command" in node.type)
 
 
 def _node(node: Node, known: Catalogue | None, *, unsafe: bool) -> tuple[Node, list[WorkflowRepair]]:

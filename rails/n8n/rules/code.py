@@ -13,6 +13,7 @@ from rails.data_formats.python_code import parse_tree
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.syntax import JavaScriptFault
 from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, listed, shown_value
+from rails.n8n.rules.returns import wrong_returns
 
 CodeLanguage = Literal["javaScript", "python"]
 
@@ -95,11 +96,21 @@ def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
 
 
 def _result(node: Node, code: _Code) -> Iterator[Issue]:
-    """Yield a warning for code that gives nothing back: n8n stops at a Code node without items."""
-    if code.text.strip() and "return" not in code.text and node.type == "n8n-nodes-base.code":
+    """What code gives back: n8n stops at a Code node without items, or with what is none."""
+    if node.type != "n8n-nodes-base.code" or not code.text.strip():
+        return
+    each = node.parameters.get("mode") == "runOnceForEachItem"
+    wrapped = "{ json: { a: 1 } }" if code.language == "javaScript" else '{"json": {"a": 1}}'
+    example = f"return {wrapped}" if each else f"return [{wrapped}]"
+    if "return" not in code.text:
         message = f"{node.title}: the code in `{code.path[-1]}` returns nothing, and n8n needs items"
-        example = "return $input.all();" if code.language == "javaScript" else "return _items"
         yield Issue("N8N073", code.path, message, f"End it with, for example, {example}", "warning")
+        return
+    for wrong in wrong_returns(code.text, code.language, each=each):
+        message = f"{node.title}: the run fails at `{code.path[-1]}`: {wrong.said}"
+        how: Severity = "error" if wrong.is_sure else "warning"
+        remedy = f"Write, for example, {example}"
+        yield Issue("N8N074", code.path, message, remedy, how, start=wrong.start, end=wrong.end)
 
 
 def _javascript(text: str) -> JavaScriptFault | None:

@@ -47,7 +47,7 @@ _SETTING_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "timeSavedMode": ("fixed", "dynamic"),
 }
 #: Rules whose fault stops activation, not import.
-_STOPS_PUBLISHING: Final = frozenset({"N8N081", "N8N092"})
+_STOPS_PUBLISHING: Final = frozenset({"N8N081", "N8N084", "N8N092"})
 
 
 def weigh(issues: Iterable[Issue], profile: str) -> Iterator[Issue]:

@@ -17,12 +17,18 @@ from rails.n8n.rules import parameters
 
 #: ``{{ $json… }}`` in a text that does not start with "=".
 _LITERAL: Final = re.compile(r"\{\{\s*\$[A-Za-z_(]")
+#: A whole value that reads as an expression and is none: ``$json.a``, ``=$json.a``, ``={ $json.a }``.
+_BARE: Final = re.compile(
+    r"""=?\s*\{?\s*\$(?:json|binary|input|items?|node|now|today|vars|env|workflow|execution|prevNode)?"""
+    r"""(?:\??\.[A-Za-z_]\w*|\[(?:\d+|'[^'\]]*'|"[^"\]]*")\]|\((?:'[^']*'|"[^"]*"|\d*)\))+\s*\}?\s*"""
+)
 #: Nodes and fields that replace ``{{ … }}`` themselves, with or without "=".
 _RESOLVES_ITSELF: Final = frozenset({"html", "query", "jsCode", "pythonCode", "functionCode", "jsonOutput", "code"})
 #: Fields that hold code: n8n takes a leading "=" off them and evaluates nothing.
 _CODE_FIELDS: Final = frozenset({"jsCode", "pythonCode", "functionCode"})
 _RESOLVING_TYPES: Final = re.compile(r"(?i)\.(?:html|form|formTrigger|ldap|merge|postgres|mySql|microsoftSql|snowflake|"
                                      r"googleBigQuery|oracleDatabase|stickyNote)$")  # fmt: skip
+_FROM_AI: Final = re.compile(r"\$from(?:AI|Ai|ai)\s*\(")
 #: Ancestors are searched for in graphs up to this size: the search is one walk for each node that refers.
 _MAX_NODES_FOR_ORDER: Final = 600
 
@@ -85,6 +91,12 @@ class _Checker:
         self._upstream = upstream
 
     def text(self, path: JsonPath, text: str) -> Iterator[Issue]:
+        if "{{" not in text and _BARE.fullmatch(text) and not self._resolves(path):
+            code = text.strip("={} ")
+            message = f"{self._node.title}: `{path[-1]}` is {shown_value(text)}, which n8n keeps as text"
+            remedy = f'Write "={{{{ {code} }}}}" if the value is meant.'
+            yield Issue("N8N063", path, message, remedy, "warning", start=0, end=len(text))
+            return
         if not text.startswith("="):
             yield from self._missing_sign(path, text)
             return
@@ -99,11 +111,22 @@ class _Checker:
 
     def _missing_sign(self, path: JsonPath, text: str) -> Iterator[Issue]:
         found = _LITERAL.search(text)
-        if not found or path[-1] in _RESOLVES_ITSELF or _RESOLVING_TYPES.search(self._node.type):
+        if not found or self._resolves(path):
             return
         message = f'{self._node.title}: `{path[-1]}` has an expression but no leading "=", so n8n keeps it as text'
         remedy = f'Start the value with "=": {shown_value("=" + text[:50])}'
         yield Issue("N8N063", path, message, remedy, "warning", start=found.start(), end=len(text))
+
+    def _resolves(self, path: JsonPath) -> bool:
+        return path[-1] in _RESOLVES_ITSELF or _RESOLVING_TYPES.search(self._node.type) is not None
+
+    def _is_tool(self) -> bool:
+        """Whether a model can call the node: by its type, or by the wire that leaves it."""
+        short = self._node.type.rpartition(".")[2]
+        wires = self._workflow.outgoing.get(self._node.name, ())
+        return (
+            short.startswith("tool") or short.endswith("Tool") or any(wire.source_type == "ai_tool" for wire in wires)
+        )
 
     def _fault(self, path: JsonPath, fault: JavaScriptFault, shift: int, remedy: str) -> Issue:
         what = f"the expression in `{path[-1]}`"
@@ -122,6 +145,11 @@ class _Checker:
             yield Issue("N8N064", path, message, 'Close it with "}}".', "warning", start=segment.start - 2)
         for reference in expressions.node_references(segment.code):
             yield from self.reference(path, reference, segment.start)
+        for found in _FROM_AI.finditer(segment.code) if "$from" in segment.code and not self._is_tool() else ():
+            message = f"{self._node.title}: $fromAI (in `{path[-1]}`) has a value only in a tool that a model calls"
+            remedy = "Connect the node to an agent's ai_tool input as a tool, or name the value: $json.field."
+            start = segment.start + found.start()
+            yield Issue("N8N067", path, message, remedy, "warning", start=start, end=start + 7)
         for variable in expressions.unknown_variables(segment.code) if "$" in segment.code else ():
             yield self._variable(path, variable, segment.start)
 

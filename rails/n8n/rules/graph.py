@@ -44,6 +44,7 @@ def check_cycles(workflow: Workflow) -> Iterator[Issue]:
             message = f"{wire.source.title} is connected to itself"
             remedy = "Remove the connection, or put a node with an exit between (If, Loop Over Items)."
             yield Issue("N8N036", wire.path, message, remedy, "warning")
+    yield from _loops(workflow)
     following = {
         name: [wire.target.name for wire in wires if wire.source_type == "main"]
         for name, wires in workflow.outgoing.items()
@@ -54,6 +55,28 @@ def check_cycles(workflow: Workflow) -> Iterator[Issue]:
             message = f"The cycle of {listed(sorted(cycle), 5)} has no exit: it runs until the time-out"
             remedy = "Let one node of the cycle choose between two outputs (If, Switch, Loop Over Items)."
             yield Issue("N8N038", first.path, message, remedy, "warning")
+
+
+def _loops(workflow: Workflow) -> Iterator[Issue]:
+    """Yield a warning for Loop Over Items whose body is connected to the output of what is done."""
+    for node in workflow.nodes:
+        if node.type != "n8n-nodes-base.splitInBatches" or node.disabled:
+            continue
+        done, loop = (0, 1) if (node.version or 3) >= 3 else (1, 0)
+        wires = workflow.outgoing.get(node.name, ())
+        outputs = {output: [wire for wire in wires if wire.output == output] for output in (done, loop)}
+        back = [wire for wire in outputs[done] if node.name in _reached_along(workflow, wire)]
+        if back and not any(node.name in _reached_along(workflow, wire) for wire in outputs[loop]):
+            message = f"{node.title}: the body of the loop hangs on output {done} (done), which comes last"
+            remedy = f"Connect the body to output {loop} (loop), and what comes afterwards to output {done}."
+            yield Issue("N8N048", back[0].path, message, remedy, "warning")
+
+
+def _reached_along(workflow: Workflow, wire: Wire) -> set[str]:
+    def following(name: str) -> Iterator[str]:
+        yield from (wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main")
+
+    return reachable([wire.target.name], following)
 
 
 def _has_exit(workflow: Workflow, cycle: set[str]) -> bool:

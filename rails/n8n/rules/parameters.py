@@ -9,9 +9,8 @@ from typing import Any, Final
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
-from rails.n8n.model import Issue, JsonPath, Names, Node, json_kind, listed, shown_value
+from rails.n8n.model import SETTINGS_OF_NODES, Issue, JsonPath, Names, Node, json_kind, listed, shown_value
 from rails.n8n.nodes.catalogue import Description
-from rails.n8n.nodes.operators import FILTER_OPERATIONS
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, context_of, filled, levels
 from rails.n8n.rules.required import Lack, lacks
 from rails.n8n.values import UNDEFINED, at_parts
@@ -28,9 +27,6 @@ _STILL_RUN: Final = frozenset(
         ("n8n-nodes-base.formTrigger", "fieldType"),
     }
 )
-
-#: Groups of conditions before there were filters (If and Filter, version 1).
-_OLD_FILTER: Final = ("string", "number", "boolean", "dateTime")
 
 
 def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, list[Issue]]:
@@ -113,7 +109,7 @@ class _Walker:
     def _unknown(
         self, level: Level, name: str, value: Json, kept: Mapping[str, Any], path: JsonPath
     ) -> Iterator[Issue]:
-        if is_of_the_editor(name):
+        if is_of_the_editor(name) or (not path and name in SETTINGS_OF_NODES):
             return
         of = f"{self._node.type} version {self._context.version:g}"
         where = f" in `{path[-1]}`" if path and isinstance(path[-1], str) else ""
@@ -150,8 +146,6 @@ class _Walker:
                 # One wrong choice among several is most often skipped; what the node knows elsewhere may well run.
                 mild = item.type == "multiOptions" or (len(path) > 1 and self._known_elsewhere(item.name, value))
                 yield replace(issue, severity="warning") if mild else issue
-        elif item.type == "filter":
-            yield from self._filter(item, value, path)
         elif item.type in {"number", "boolean"}:
             yield from self._scalar(item, value, path)
 
@@ -214,37 +208,6 @@ class _Walker:
         if self._choices is None:
             self._choices = choices(self._level)
         return isinstance(value, str) and value in self._choices.get(name, ())
-
-    def _filter(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
-        if not isinstance(value, dict):
-            yield from self._shape(item, value, path)
-            return
-        conditions = value.get("conditions")
-        old = [name for name in _OLD_FILTER if isinstance(value.get(name), list)]
-        if conditions is None and old:
-            said = f"`{item.name}.{old[0]}` is the form of version 1: n8n finds no condition in it"
-            example = '"conditions": [{"leftValue": …, "rightValue": …, "operator": {"type": …, "operation": …}}]'
-            remedy = f'Write "{item.name}": {{{example}, "combinator": "and"}}.'
-            yield self._issue("N8N055", (*path, old[0]), said, remedy, on_key=True)
-        for index, condition in enumerate(conditions if isinstance(conditions, list) else ()):
-            operator = condition.get("operator") if isinstance(condition, dict) else None
-            place = (*path, "conditions", index, "operator")
-            if isinstance(operator, dict):
-                yield from self._operator(operator, place)
-                continue
-            said = f"condition {index} has no `operator` object: it cannot be evaluated"
-            remedy = 'Write "operator": {"type": "string", "operation": "equals"}.'
-            yield self._issue("N8N057", place, said, remedy)
-
-    def _operator(self, operator: Mapping[str, Json], path: JsonPath) -> Iterator[Issue]:
-        of_type, operation = operator.get("type"), operator.get("operation")
-        if not isinstance(of_type, str) or of_type not in FILTER_OPERATIONS:
-            remedy = f"The types are {listed(FILTER_OPERATIONS)}."
-            yield self._issue("N8N057", (*path, "type"), f"n8n compares no type {shown_value(of_type)}", remedy)
-        elif operation not in FILTER_OPERATIONS[of_type]:
-            said = f"type {shown_value(of_type)} has no operation {shown_value(operation)}: it is never true"
-            remedy = Names(FILTER_OPERATIONS[of_type]).hint(str(operation), f"operations of {of_type}")
-            yield self._issue("N8N057", (*path, "operation"), said, remedy)
 
     def _scalar(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
         if value is None or item.multiple or (isinstance(value, str) and (value.startswith("=") or not value.strip())):

@@ -1,0 +1,96 @@
+"""What a Code node gives back is judged as far as it is written out, as n8n's own validation does."""
+
+import pytest
+from n8n_workflows import findings, node, to, workflow
+
+
+def told(code, *, each=False, python=False):
+    parameters = {"mode": "runOnceForEachItem"} if each else {}
+    parameters |= {"language": "pythonNative", "pythonCode": code} if python else {"jsCode": code}
+    value = workflow(
+        node("Start", "n8n-nodes-base.manualTrigger"),
+        node("Code", "n8n-nodes-base.code", 2, parameters=parameters),
+        connections={"Start": {"main": [[to("Code")]]}},
+    )
+    return [f.severity for f in findings(value) if f.rule == "N8N074"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return ['a', 'b'];",
+        "return 'x';",
+        "return 3;",
+        "return `a ${b}`;",
+        "return [[{ json: {} }]];",
+        "return [{ json: 'x' }];",
+        "return [{ json: [1] }];",
+        "return { json: 'x' };",
+        "return [{ json: {}, name: 'a' }];",
+        "const f = () => { return [] };\nreturn ('a');",
+        "return [{ json: {} }, 1];",
+    ],
+)
+def test_for_all_items_a_list_of_objects_is_given_back(code):
+    assert told(code) == ["error"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return [{ json: { a: 1 } }];",
+        "return [];",
+        "return [{ a: 1 }];",
+        "return { a: 1 };",
+        "return { a: 1, json: {} };",
+        "return $input.all();",
+        "return items.map(i => { return 'x' });",
+        "return [{ ...item, json: 'x' }];",
+        "return [{ [key]: 'x', json: 1 }];",
+        "return [{ json: {}, pairedItem: 0, binary: {} }];",
+        "return;",
+        "function f() { return 'a' } return [f()];",
+        "return a ? 'x' : 'y';",
+    ],
+)
+def test_for_all_items_what_n8n_takes_or_what_is_computed_is_not_told(code):
+    assert told(code) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "severities"),
+    [
+        ("return [{ json: { a: 1 } }];", ["error"]),
+        ("return [];", ["error"]),
+        ("return 'x';", ["error"]),
+        ("return { json: 'x' };", ["error"]),
+        ("return { json: {}, name: 'a' };", ["error"]),
+        ("if ($json.a) { return 'x'; }\nreturn { a: 1 };", ["warning"]),
+        ("return { json: { a: 1 } };", []),
+        ("return { a: 1 };", []),
+        ("return $json;", []),
+    ],
+)
+def test_for_each_item_one_object_is_given_back(code, severities):
+    assert told(code, each=True) == severities
+
+
+@pytest.mark.parametrize(
+    ("code", "each", "severities"),
+    [
+        ("return ['a']", False, ["error"]),
+        ("return 'a'", False, ["error"]),
+        ("return f'a'", False, ["error"]),
+        ("return [{'json': 'a'}]", False, ["error"]),
+        ("return [{'json': {}, 'name': 1}]", False, ["error"]),
+        ("return [{'json': {}}]", True, ["error"]),
+        ("if x:\n    return 1\nreturn []", False, ["warning"]),
+        ("return [{'json': {'a': 1}}]", False, []),
+        ("return {'json': {'a': 1}}", True, []),
+        ("return _items", False, []),
+        ("def f():\n    return 'a'\nreturn [{'json': f()}]", False, []),
+        ("return [{**a, 'json': 'x'}]", False, []),
+    ],
+)
+def test_python_is_judged_alike(code, each, severities):
+    assert told(code, each=each, python=True) == severities

@@ -1,0 +1,284 @@
+"""Values are judged by their shape: filters, assignments, JSON, workflow ids, schedules, settings of nodes."""
+
+import json
+
+import pytest
+from n8n_workflows import chain, findings, node, to, workflow
+
+from rails.n8n.formatting import tidied
+from rails.n8n.rules.shapes import cron_fault
+
+OPERATOR = {"type": "string", "operation": "equals"}
+CONDITION = {"leftValue": "={{ $json.a }}", "rightValue": "x", "operator": OPERATOR}
+FILTER = {"conditions": [CONDITION], "combinator": "and", "options": {"version": 2}}
+
+
+def flow(type, version, profile="import", **parameters):
+    return workflow(
+        node("Start", "n8n-nodes-base.manualTrigger"),
+        node("Node", type if "." in type else f"n8n-nodes-base.{type}", version, parameters=parameters),
+        connections={"Start": {"main": [[to("Node")]]}},
+    )
+
+
+def told(value, profile="import"):
+    return [(f.rule, f.severity) for f in findings(value, profile) if f.severity != "info"]
+
+
+def repaired(value):
+    data, _ = tidied(json.dumps(value).encode(), "flow.json")
+    return json.loads(data)["nodes"][1]
+
+
+def changed(**more):
+    return {name: one for name, one in {**FILTER, **more}.items() if one is not None}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (FILTER, []),
+        (changed(combinator="AND"), [("N8N057", "error")]),
+        (changed(combinator="all"), [("N8N057", "error")]),
+        (changed(combinator="={{ $json.how }}"), []),
+        (changed(combinator=None), [("N8N057", "warning")]),
+        (changed(options=None), [("N8N057", "warning")]),
+        (changed(combinator=None, options=None), [("N8N057", "warning")]),
+        (changed(conditions=CONDITION), [("N8N055", "error")]),
+        (changed(conditions="a"), [("N8N055", "error")]),
+        (changed(conditions=["a"]), [("N8N057", "error")]),
+        (changed(conditions=[{"leftValue": 1}]), [("N8N057", "error")]),
+        (changed(conditions=[]), []),
+        ([CONDITION], [("N8N055", "error")]),
+        ("={{ $json.filter }}", []),
+    ],
+)
+@pytest.mark.parametrize("type", ["if", "filter"])
+def test_a_filter_has_a_list_of_conditions_a_combinator_and_options(type, value, expected):
+    assert told(flow(type, 2.2, conditions=value)) == expected
+
+
+def test_the_rules_of_switch_are_filters():
+    rules = {"values": [{"conditions": FILTER}, {"conditions": changed(options=None)}]}
+    (found,) = [f for f in findings(flow("switch", 3.2, rules=rules)) if f.severity != "info"]
+    assert (found.rule, found.json_path) == ("N8N057", "nodes[1].parameters.rules.values[1].conditions")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [changed(combinator=" Or "), changed(combinator=None), changed(options=None), changed(conditions=CONDITION)],
+)
+def test_a_filter_with_one_sound_form_is_repaired(value):
+    sound = repaired(flow("if", 2.2, conditions=value))["parameters"]["conditions"]
+    assert told(flow("if", 2.2, conditions=sound)) == []
+    assert sound["conditions"] == [CONDITION]
+
+
+ROW = {"name": "a", "type": "string", "value": "b"}
+
+
+@pytest.mark.parametrize(
+    ("value", "is_sound"),
+    [
+        ({"assignments": [ROW]}, True),
+        ({"assignments": []}, True),
+        ({}, True),
+        ("={{ $json.fields }}", True),
+        ({"assignments": ROW}, False),
+        ({"assignments": {"one": ROW}}, False),
+        ({"assignments": ["a"]}, False),
+        ({"assignments": [{"value": "b"}]}, False),
+        ({"assignments": "a"}, False),
+        ([ROW], False),
+    ],
+)
+def test_assignments_are_a_list_of_objects_with_names(value, is_sound):
+    assert told(flow("set", 3.4, assignments=value)) == ([] if is_sound else [("N8N055", "error")])
+
+
+@pytest.mark.parametrize("value", [ROW, {"one": ROW}])
+def test_assignments_without_their_list_are_repaired(value):
+    assert repaired(flow("set", 3.4, assignments={"assignments": value}))["parameters"]["assignments"] == {
+        "assignments": [ROW]
+    }
+
+
+BODY = {"url": "https://e.org", "sendBody": True, "specifyBody": "json"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_sound"),
+    [
+        ('{"a": 1}', True),
+        ("[1]", True),
+        ("", True),
+        ("={{ $json.a }}", True),
+        ('={"a": {{ $json.a }},}', True),
+        ('{"a": 1,}', False),
+        ("{'a': 1}", False),
+        ("{a: 1}", False),
+        ('{"a": 1} // one', False),
+        ('{"a": undefined}', False),
+        ('{"a": True}', False),
+        ('```json\n{"a": 1}\n```', False),
+    ],
+)
+def test_a_text_that_n8n_parses_as_json_is_json(text, is_sound):
+    assert told(flow("httpRequest", 4.2, **BODY, jsonBody=text)) == ([] if is_sound else [("N8N075", "error")])
+
+
+@pytest.mark.parametrize(
+    ("type", "version", "parameters"),
+    [
+        ("httpRequest", 4.2, {"sendHeaders": True, "specifyHeaders": "json", "jsonHeaders": "{a}"}),
+        ("httpRequest", 4.2, {"sendQuery": True, "specifyQuery": "json", "jsonQuery": "{a}"}),
+        ("respondToWebhook", 1.1, {"respondWith": "json", "responseBody": "{a}"}),
+        ("stopAndError", 1, {"errorType": "errorObject", "errorObject": "{a}"}),
+        ("executeWorkflow", 1.2, {"source": "parameter", "workflowJson": "{a}"}),
+        ("set", 3.4, {"mode": "raw", "jsonOutput": "[1]"}),
+    ],
+)
+def test_which_texts_are_json_is_known_of_these_nodes(type, version, parameters):
+    assert ("N8N075", "error") in told(flow(type, version, **parameters))
+
+
+def test_a_json_text_that_another_choice_leaves_unread_is_not_judged():
+    assert told(flow("httpRequest", 4.2, url="https://e.org", specifyBody="keypair", jsonBody="{a}")) == []
+    assert told(flow("set", 3.4, mode="raw", jsonOutput='{"a": 1,}')) == [("N8N075", "warning")]  # n8n repairs it
+
+
+@pytest.mark.parametrize(
+    ("type", "version", "is_sound"),
+    [
+        ("executeWorkflow", 1, True),
+        ("executeWorkflow", 1.1, False),
+        ("executeWorkflow", 1.3, False),
+        ("@n8n/n8n-nodes-langchain.toolWorkflow", 1.1, True),
+        ("@n8n/n8n-nodes-langchain.toolWorkflow", 2, False),
+        ("@n8n/n8n-nodes-langchain.retrieverWorkflow", 1.1, False),
+    ],
+)
+def test_a_workflow_is_named_by_a_locator_from_a_version_on_and_a_text_is_repaired(type, version, is_sound):
+    value = flow(type, version, workflowId="abc")
+    assert (("N8N056", "error") not in told(value)) == is_sound
+    made = repaired(value)["parameters"]["workflowId"]
+    assert made == ("abc" if is_sound else {"__rl": True, "mode": "id", "value": "abc"})
+
+
+def test_a_workflow_that_is_named_by_an_expression_or_written_out_is_not_judged():
+    assert told(flow("executeWorkflow", 1.2, workflowId="={{ $json.id }}")) == []
+    assert ("N8N056", "error") not in told(flow("executeWorkflow", 1.2, source="localFile", workflowId="abc"))
+
+
+#: What the package cron 4.3 says of each (``new CronTime(…)``).
+SOUND = [
+    "0 9 * * 1",
+    "0 0 9 * * 1",
+    "*/5 * * * *",
+    "0 9 * * mon-fri",
+    "0 9 * jan *",
+    "0 9 * * 7",
+    "0  9 * * *",
+    "@daily",
+]
+SOUND += ["@secondly", "5/2 * * * *", "1,2-3/2 * * * *", "*/99 * * * *", " 0 9 * * *", "0 9 31 2 *"]
+BROKEN = ["0 99 * *", "60 * * * *", "0 24 * * *", "0 9 0 * *", "0 9 * 13 *", "0 9 * * 8", "0 9 * * 5-2", "0 9 L * *"]
+BROKEN += ["every day", "0 9 ? * *", "*/0 * * * *", "0 9 * * MON#1", "-5 * * * *", "0 9 * * 1 2026", "0 9 * * sunday"]
+
+
+@pytest.mark.parametrize(("text", "is_sound"), [*((one, True) for one in SOUND), *((one, False) for one in BROKEN)])
+def test_a_schedule_is_judged_as_the_package_of_n8n_judges_it(text, is_sound):
+    assert (cron_fault(text) == "") == is_sound
+
+
+def test_a_schedule_that_cannot_be_is_a_warning_and_stops_publishing():
+    rule = {"interval": [{"field": "days"}, {"field": "cronExpression", "expression": "0 99 * * *"}]}
+    value = workflow(node("Start", "n8n-nodes-base.scheduleTrigger", 1.2, parameters={"rule": rule}))
+    (found,) = [f for f in findings(value) if f.rule == "N8N084"]
+    assert (found.severity, found.json_path) == ("warning", "nodes[0].parameters.rule.interval[1].expression")
+    assert ("N8N084", "error") in told(value, "publish")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("onError", "continueRegularOutput"), ("retryOnFail", True), ("maxTries", 3), ("waitBetweenTries", 500),
+     ("alwaysOutputData", True), ("executeOnce", True), ("continueOnFail", True), ("notesInFlow", True),
+     ("notes", "A")],
+)  # fmt: skip
+def test_a_setting_of_the_node_inside_its_parameters_is_an_error_and_is_moved(name, value):
+    broken = flow("httpRequest", 4.2, url="https://e.org", **{name: value})
+    assert told(broken) == [("N8N059", "error")]
+    made = repaired(broken)
+    assert made[name] == value
+    assert made["parameters"] == {"url": "https://e.org"}
+
+
+@pytest.mark.parametrize(("name", "value"), [("disabled", True), ("onError", True), ("maxTries", "3")])
+def test_a_setting_that_cannot_be_meant_or_would_stop_the_node_is_only_told(name, value):
+    broken = flow("httpRequest", 4.2, url="https://e.org", **{name: value})
+    assert told(broken) == [("N8N059", "error")]
+    assert repaired(broken)["parameters"][name] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "is_text"),
+    [
+        ("$json.y", True),
+        ("$('Start').item.json.a", True),
+        ("$node['A'].json.x", True),
+        ('$node["A"].json["x y"]', True),
+        ("={ $json.x }", True),
+        ("=$json.x", True),
+        (" $input.first().json.a ", True),
+        ("={{ $json.y }}", False),
+        ("costs $json", False),
+        ("$json.y is it", False),
+        ("$5.00", False),
+        ("= plain", False),
+        ("$HOME/bin", False),
+    ],
+)
+def test_a_value_that_reads_as_an_expression_and_is_a_text_is_a_warning(text, is_text):
+    value = flow("set", 3.4, assignments={"assignments": [{**ROW, "value": text}]})
+    assert (("N8N063", "warning") in told(value)) == is_text
+
+
+def test_the_body_of_a_loop_hangs_on_the_output_that_loops():
+    def looped(version, body):
+        loop = node("Loop", "n8n-nodes-base.splitInBatches", version)
+        outputs = [[], []]
+        outputs[body] = [to("Body")]
+        return workflow(
+            node("Start", "n8n-nodes-base.manualTrigger"),
+            loop,
+            node("Body"),
+            connections={
+                "Start": {"main": [[to("Loop")]]},
+                "Loop": {"main": outputs},
+                "Body": {"main": [[to("Loop")]]},
+            },
+        )
+
+    assert [told(looped(*one)) for one in ((3, 1), (1, 0))] == [[], []]
+    assert [told(looped(*one)) for one in ((3, 0), (2, 1))] == [[("N8N048", "warning")]] * 2
+    both = looped(3, 1)
+    both["connections"]["Loop"]["main"][0] = [to("Body")]
+    assert told(both) == []
+
+
+def test_from_ai_has_a_value_in_tools_only():
+    def asked(type):
+        return flow(type, 4.2, url="={{ $fromAI('place') }}")
+
+    assert ("N8N067", "warning") in told(asked("httpRequest"))
+    assert ("N8N067", "warning") not in told(asked("httpRequestTool"))
+    wired = asked("httpRequest")
+    wired["connections"]["Node"] = {"ai_tool": [[to("Agent", "ai_tool")]]}
+    wired["nodes"].append(node("Agent", "@n8n/n8n-nodes-langchain.agent", 2))
+    assert ("N8N067", "warning") not in told(wired)
+
+
+def test_triggers_that_are_all_disabled_start_nothing():
+    value = chain("A")
+    value["nodes"][0]["disabled"] = True
+    assert ("N8N080", "error") in told(value, "publish")
