@@ -74,7 +74,6 @@ class Decision:
     ``reason`` of a denial goes to the agent word for word. ``edited`` is what was approved in place of
     the request, where the human changed the proposal; it has passed the gate and was shown again.
     ``of`` is the digest of the request that was answered; an answer to another one can't be signed.
-    ``batch`` names the question where several were answered at once.
     """
 
     answer: Choice
@@ -85,7 +84,6 @@ class Decision:
     scope: str = "once"
     edited: ApprovalRequest | None = field(default=None, repr=False)
     of: str = field(default="", repr=False)
-    batch: str = field(default="", repr=False)
 
 
 @runtime_checkable
@@ -136,15 +134,6 @@ class Chooser(Protocol):
 
     def choose(self, offer: PlaceChoice) -> str:
         """Return the handle of one of the offered places, or an empty text for none."""
-        ...
-
-
-@runtime_checkable
-class BatchApprover(Protocol):
-    """An approver that can answer several questions about the same tool at once."""
-
-    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
-        """Answer each of ``requests``, in order; ``None``: to be asked about by itself."""
         ...
 
 

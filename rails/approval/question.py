@@ -27,7 +27,7 @@ from rails.render.diffs import read_diff
 LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
 #: Diff lines of one file that a page shows.
 _PAGE_LINES: Final = 1_500
-_TITLES: Final = {"place": "Is this the place?", "batch": "Run this tool several times?"}
+_TITLES: Final = {"place": "Is this the place?"}
 _WHY_LINES: Final = 12
 _REPAIRED: Final = ": JSON repaired ("
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, TypeVar
 
@@ -22,9 +22,9 @@ import msgspec
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.audit import audit_of
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Chooser, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser, Decision
 from rails.approval.edit import Contents, HumanEditError, Judge, edited, without_hunks
-from rails.approval.options import batch_decisions, batch_question, place_question
+from rails.approval.options import place_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.terminal.console import Elsewhere
 from rails.core.candidates import PlaceChoice
@@ -140,15 +140,6 @@ class ApprovalQueue:
     @property
     def _page_alone(self) -> bool:
         return self.page_waits and self._box is not None
-
-    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
-        """Ask about all at once."""
-        here: object = self.here
-        at_terminal = (lambda: here.decide_batch(requests)) if isinstance(here, BatchApprover) else None
-        found = self.pick(batch_question(requests), at_terminal)
-        if isinstance(found, PageAnswer):
-            return batch_decisions(requests, found, IN_REVIEW if found.place == "review" else IN_PAGE)
-        return found or [None] * len(requests)
 
     def choose(self, offer: PlaceChoice) -> str:
         """Let a person choose a place for an edit: its handle, or "" for none."""

@@ -40,9 +40,7 @@ AtMostRules = Meta(max_length=500)
 
 def words(value: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return one text or several as several; none for ``None``."""
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else tuple(value)
+    return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 class ModeTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -141,6 +139,7 @@ class RuleTable(Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     reason: str = ""
     tool: AtLeastOne | None = None
+    command: AtLeastOne | None = None
     path: AtLeastOne | None = None
     kind: KindWords | None = None
     verdict: StatusWords | None = None
@@ -149,7 +148,6 @@ class RuleTable(Struct, frozen=True, forbid_unknown_fields=True):
     clean: bool = False
     model: AtLeastOne | None = None
     interactive: bool | None = None
-    between: str = ""
     finding: AtLeastOne | None = None
     severity: SeverityWords | None = None
     risk: RiskWords | None = None
@@ -176,7 +174,7 @@ class ExampleTable(Struct, frozen=True, forbid_unknown_fields=True):
     adjusted: bool = False
     model: str = ""
     interactive: bool = True
-    at: str = ""
+    command: str = ""
     before: Count = 0
 
 

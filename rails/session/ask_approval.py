@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from rails.approval.decision import (
     ApprovalRequest,
-    BatchApprover,
     Chooser,
     Decision,
     RuleBook,
@@ -37,7 +35,6 @@ T = TypeVar("T", ChangeSet, ToolRequest)
 #: Places that a human chooses in one answer.
 _MOST: Final = 10
 #: Runs in one question: a list that a person reads to its end.
-_RUNS: Final = 20
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
@@ -52,8 +49,7 @@ def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
 
 def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
     """Whether the use of a tool is a question: its definition, an echo or a rule of the policy says so."""
-    asks = request.asks and not context.contained.needs_no_question(request.tool_name)
-    if asks or context.echo(request):
+    if request.asks or context.echo(request):
         return True
     return _tightened(context, lambda: approval_request_for(context, request)) is not None
 
@@ -119,13 +115,9 @@ def ask_permit(
     ids: tuple[str, ...],
     asked: ApprovalRequest,
     sign: Callable[[ApprovalRequest, Decision], Approved[T]],
-    decision: Decision | None = None,
 ) -> Agreement[T] | RequestResult:
-    """Return the permit for what ``asked`` is about, or what the agent is told instead.
-
-    ``decision`` is the answer where the question was put already, with others.
-    """
-    decision = decision or ask(context, asked)
+    """Return the permit for what ``asked`` is about, or what the agent is told instead."""
+    decision = ask(context, asked)
     if decision.answer != "approve":
         return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
     final = decision.edited or asked
@@ -136,14 +128,14 @@ def ask_permit(
     return Agreement(final, approved, _edited(asked, decision))
 
 
-def approval_request_for(context: TurnContext, request: ToolRequest, *, alone: bool = True) -> ApprovalRequest:
-    """Return the question whether to run ``request``; with others at once, what all of them have is not said."""
+def approval_request_for(context: TurnContext, request: ToolRequest) -> ApprovalRequest:
+    """Return the question whether to run ``request``."""
     doubt, definition = context.echo(request), context.registry.get(request.tool_name)
     return request_for_tool(
         request.id,
         context.agent.name,
         request,
-        context.contained.notes(definition) if alone else (),
+        context.contained.notes(definition),
         from_project=context.from_project,
         doubts=(doubt,) if doubt else (),
         model=context.model.name,
@@ -151,33 +143,8 @@ def approval_request_for(context: TurnContext, request: ToolRequest, *, alone: b
     )
 
 
-def ask_batch(context: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[str, Decision | None]:
-    """Ask at once about the first of ``requests`` and those right after it that are alike; by request id.
-
-    ``None`` stands for those that have to be asked about by themselves.
-    """
-    if len(requests) < 2 or not isinstance(context.approver, BatchApprover):
-        return {}
-    from rails.approval.terminal.batch import alike, digest_of_all
-
-    questions = [approval_request_for(context, request, alone=False) for request in requests[:_RUNS] if request.asks]
-    if isinstance(rules := context.approver, RuleBook):
-        questions = [question for question in questions if rules.with_rules(question) is question]
-    group = list(takewhile(lambda one: alike(questions[0], one), questions))
-    together = [question for question, request in zip(group, requests, strict=False) if question.id == request.id]
-    if len(together) < 2:
-        return {}
-    decisions = context.approver.decide_batch(together)
-    batch = digest_of_all(together)[:16]
-    for question, decision in zip(together, decisions, strict=True):
-        if decision is not None:
-            context.publish(_asked(question, batch if decision.batch else ""))
-            _publish_decision(context, question, decision)
-    return {question.id: decision for question, decision in zip(together, decisions, strict=True)}
-
-
-def _asked(asked: ApprovalRequest, batch: str = "") -> ApprovalRequested:
-    """Return the event of a question; ``batch`` names it where several were put as one."""
+def _asked(asked: ApprovalRequest) -> ApprovalRequested:
+    """Return the event of a question."""
     return ApprovalRequested(
         f"{', '.join(asked.tools)} by {asked.agent}",
         id=asked.id,
@@ -188,7 +155,6 @@ def _asked(asked: ApprovalRequest, batch: str = "") -> ApprovalRequested:
         risks=asked.risks,
         notes=asked.notes,
         explanation=asked.explanation,
-        batch=batch,
     )
 
 
@@ -214,7 +180,6 @@ def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: De
             at=decision.at,
             seconds=decision.seconds,
             scope=decision.scope,
-            batch=decision.batch,
         )
     )
     for change in getattr(context.approver, "changes", tuple)():  # of one that grants can be given to

@@ -42,7 +42,7 @@ _NO_TESTS: Final = (
 
 @dataclass(slots=True)
 class ContainedRuns:
-    """Runs commands for one session. ``label`` is found when first needed, and logged; ``agreed`` is a human's yes.
+    """Runs commands for one session. ``label`` is found when first needed, and logged.
 
     ``publish`` gets the event with the label; ``human`` is who may type the sentence; ``time_left`` says how many
     seconds the session still has, and no command takes longer.
@@ -52,7 +52,6 @@ class ContainedRuns:
     publish: Callable[[Event], object] = field(default=lambda _: None)
     human: Person | None = None
     found: Label | None = None
-    agreed: bool = False
     unlocked: bool = False
     time_left: Callable[[], float] = field(default=lambda: math.inf)
     _layer: Layer | None = None
@@ -72,14 +71,6 @@ class ContainedRuns:
         """Whether a tool is one of those that run here."""
         return tool in (RUN_COMMAND.name, RUN_TESTS.name)
 
-    def needs_no_question(self, tool: str) -> bool:
-        """Whether a human has agreed to contained commands of this session, and they are contained."""
-        return self.is_one(tool) and self.agreed and self.label.contained
-
-    def agree(self, tool: str) -> None:
-        """Take note of a yes."""
-        self.agreed = self.agreed or self.is_one(tool)
-
     def holds(self, definition: Definition | None) -> bool:
         """Whether what a tool starts is to run in the sandbox."""
         transport = definition.transport if definition else None
@@ -95,12 +86,6 @@ class ContainedRuns:
 
         shown = named_on_card(self.project)
         known = f" Read-only: {', '.join(shown)}." if shown else ""
-        once = (
-            "This yes is for every contained command of the session."
-            if self.label.contained
-            else "It is asked each time."
-        )
-        once = once if self.is_one(definition.tool_name) else ""
         if self.label.level == NONE:
             return (f"{self.label}.",)
         hosts = getattr(definition.transport, "network", ())
@@ -108,7 +93,7 @@ class ContainedRuns:
         return (
             *reach,
             f"{self.label}.{known}",
-            f"What it changes is shown and asked about afterwards. {once}".rstrip(),
+            "What it changes is shown and asked about afterwards.",
         )
 
     def refused(self, tool: str) -> str:

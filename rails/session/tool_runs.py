@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from rails.approval.decision import Decision, sign_tool
+from rails.approval.decision import sign_tool
 from rails.core.dataclass import replace
 from rails.core.errors import TimeUpError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
@@ -26,18 +26,17 @@ from rails.session.turn_context import TurnContext
 from rails.tools.runners import dispatch
 
 
-def carry_out_tool(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
+def carry_out_tool(context: TurnContext, request: ToolRequest) -> RequestResult:
     """Run a tool, after a human agreed where its definition, a rule or an echo of what the agent read wants it."""
     account = ""
     if refused := context.contained.refused(request.tool_name):
         return feedback.denied((request.id,), refused)
     if has_to_ask(context, request):
         asked = approval_request_for(context, request)
-        agreed = ask_permit(context, (request.id,), asked, sign_tool, decision)
+        agreed = ask_permit(context, (request.id,), asked, sign_tool)
         if isinstance(agreed, RequestResult):
             return agreed
         request, account = agreed.approved.value, agreed.account
-        context.contained.agree(request.tool_name)
     if request.effect == "run":
         context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
     outcome = _run(context, request)

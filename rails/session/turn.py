@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from rails.approval.decision import Decision
 from rails.core.conversation import Message, ModelAnswer, TextDelta, readable
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError
@@ -23,7 +22,6 @@ from rails.core.tool_request import ToolRequest
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback
 from rails.session.answer_reader import AnswerReader
-from rails.session.ask_approval import ask_batch
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
 from rails.session.proposal import propose_change
@@ -169,26 +167,20 @@ def _guarded(context: TurnContext, requests: Sequence[ToolRequest], step: Callab
 def _run_in_order(
     context: TurnContext, runs: Sequence[ToolRequest], before: Sequence[RequestResult]
 ) -> list[RequestResult]:
-    """Run tools one after the other until one fails; those in a row that are alike are asked about at once."""
+    """Run tools one after the other until one fails."""
     outcomes: list[RequestResult] = []
-    decided: dict[str, Decision | None] = {}
-    for number, request in enumerate(runs):
+    for request in runs:
         if not _all_ok((*before, *outcomes)):
             outcomes.append(feedback.skipped((request.id,), "another part of your answer was refused or denied."))
             continue
-        if request.id not in decided:
-            alike = partial(ask_batch, context, runs[number:])
-            together = attempted(context.publish, (), "alike runs were asked about", alike)
-            decided |= {} if isinstance(together, RequestResult) else together
-        step = partial(_carry_out_tool, context, request, decided.get(request.id))
-        outcomes.append(_guarded(context, (request,), step))
+        outcomes.append(_guarded(context, (request,), partial(_carry_out_tool, context, request)))
     return outcomes
 
 
-def _carry_out_tool(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
+def _carry_out_tool(context: TurnContext, request: ToolRequest) -> RequestResult:
     from rails.session.tool_runs import carry_out_tool
 
-    return carry_out_tool(context, request, decision)
+    return carry_out_tool(context, request)
 
 
 def _all_ok(outcomes: Sequence[RequestResult]) -> bool:

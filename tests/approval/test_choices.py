@@ -4,9 +4,11 @@ import io
 
 import pytest
 
+from rails.approval.decision import request_for_tool
 from rails.approval.policy.grants import Grants
 from rails.approval.terminal.approver import Choices, TerminalApprover
 from rails.core.errors import CheckError
+from rails.core.tool_request import ToolRequest
 
 AFTER = b"one\n2\n3\nnew\n4\n"
 
@@ -115,8 +117,9 @@ def test_a_grant_is_listed_and_revoked_at_the_next_question(ask, make):
     grants = Grants()
     request = make.ask(make.change("tests/test_a.py"))
     ask("g\ngrant\n", request, grants=grants)
-    decision, screen = ask("r\n1\nd no\n", make.ask(), grants=grants)
-    assert "[r]evoke the grant" in screen
+    decision, screen = ask("r\nd no\n", make.ask(), grants=grants)
+    assert "[r]evoke it" in screen
+    assert "In force: grant 1: coder may" in screen
     assert "grant 1: coder may create or modify tests/*" in screen
     assert "20 more, until" in screen
     assert "Grant 1 is revoked." in screen
@@ -125,12 +128,47 @@ def test_a_grant_is_listed_and_revoked_at_the_next_question(ask, make):
 
 
 @pytest.mark.parametrize("typed", ["r\n\n", "r 7\n", "r\nx\n", "r\n"])
-def test_nothing_is_revoked_that_was_not_named(ask, make, typed):
+def test_of_several_grants_none_is_revoked_that_was_not_named(ask, make, typed):
     grants = Grants()
-    ask("g\ngrant\n", make.ask(make.change("tests/test_a.py")), grants=grants)
+    for _ in range(2):
+        ask("g\ngrant\n", make.ask(make.change("tests/test_a.py")), grants=grants)
     decision, _ = ask(typed, make.ask(), grants=grants)
     assert decision.answer == "deny"
-    assert len(grants.active()) == 1
+    assert len(grants.active()) == 2
+
+
+def test_a_yes_is_for_one_and_a_wider_one_has_a_key_its_words_and_an_end(ask, make):
+    grants = Grants()
+    edit = make.ask(make.change("a.py"))
+    decision, screen = ask("a\n", edit, grants=grants)
+    assert (decision.scope, grants.active()) == ("once", ())
+    assert "[w]iden to all edits that pass the gate, this session" in screen.replace("\xa0", " ")
+    decision, screen = ask("w\n", edit, grants=grants)
+    assert (decision.answer, decision.scope) == ("approve", "grant 1: all edits that pass the gate, this session")
+    assert grants.take(make.ask(make.change("b.py")))
+    assert not grants.take(make.ask(make.change("b.py"), status="fail"))
+    assert not grants.take(make.ask(make.change("b.py", b"x\n", None))), "nothing is deleted by it"
+    assert not grants.take(contained_run())
+    decision, screen = ask("r\nd no\n", edit, grants=grants)
+    assert "In force: grant 1: all edits that pass the gate, this session" in screen
+    assert (decision.answer, grants.active()) == ("deny", ())
+
+
+def contained_run(contained=True, tool="run_command"):
+    request = ToolRequest("r1", tool, {"command": "make"}, "", "run", True, "d" * 64, "coder")
+    return request_for_tool("t1.r1", "coder", request, contained=contained)
+
+
+def test_commands_are_widened_to_only_where_a_sandbox_holds_them(ask):
+    grants = Grants()
+    decision, _ = ask("w\n", contained_run(), grants=grants)
+    assert decision.scope == "grant 1: all sandboxed commands, this session"
+    assert grants.take(contained_run(tool="run_tests"))
+    assert not grants.take(contained_run(tool="send"))
+    for asked in (contained_run(contained=False), contained_run(tool="send")):
+        decision, screen = ask("w\nd\n\n", asked, grants=Grants())
+        assert "[w]iden" not in screen
+        assert decision.answer == "deny"
 
 
 def test_a_question_without_grants_offers_none_to_revoke(ask):

@@ -1,13 +1,11 @@
 """Deny beats ask beats allow; what no rule foresees is asked; nobody there means no."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from rails.approval.decision import Decision
 from rails.approval.policy.file import read_policy
 from rails.approval.policy.policy import PolicyApprover, load_policy
-from rails.approval.policy.rules import Circumstances, Policy, PolicyItem, minute_of
+from rails.approval.policy.rules import Circumstances, Policy, PolicyItem
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
@@ -150,7 +148,7 @@ def test_every_tool_of_the_answer_has_to_be_covered(policy, make):
 
 
 def around(**facts):
-    return Circumstances(**{"model": "claude-sonnet-5-5", "minute": 12 * 60, **facts})
+    return Circumstances(**{"model": "claude-sonnet-5-5", **facts})
 
 
 @pytest.mark.parametrize(
@@ -160,8 +158,6 @@ def around(**facts):
         ('model = ["x", "claude-?onnet-*"]', around(), around(model="claude-opus"), around(model="")),
         ("interactive = true", around(), around(interactive=False), None),
         ("interactive = false", around(interactive=False), around(), None),
-        ('between = "09:00-18:00"', around(), around(minute=18 * 60), around(minute=None)),
-        ('between = "22:00-06:00"', around(minute=23 * 60), around(), around(minute=None)),
     ],
 )
 def test_circumstances_decide_and_what_is_not_known_counts_the_careful_way(policy, make, line, fits, does_not, unknown):
@@ -245,7 +241,6 @@ path = "tests/**"
 verdict = ["pass", "fail"]
 finding = "E*"
 max_bytes = 100
-between = "08:00-20:00"
 model = "claude-*"
 first = 2
 
@@ -259,7 +254,6 @@ interactive = false
 path = "tests/a.py"
 tool = "edit_file"
 model = "claude-x"
-at = "09:30"
 verdict = "fail"
 finding = "E501"
 severity = "warning"
@@ -273,7 +267,6 @@ def test_examples_can_name_every_condition(policy):
     policy(EXAMPLES)
     for was, now in (
         ('"claude-x"', '"other-x"'),
-        ('"09:30"', '"20:00"'),
         ("E501", "S102"),
         ("\nbytes = 100\n", "\nbytes = 101\n"),
         ("before = 1", "before = 2"),
@@ -311,8 +304,6 @@ MISTAKES = [
     ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfrom_nth = 9\n", 'from_nth does not belong to allow: use "first"'),
     ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nadjusted = true\n", 'adjusted does not belong to allow: use "clean"'),
     ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfirst = 0\n", "`first` is 0; it must be at least 1."),
-    ("[[rule]]\ndecision = 'deny'\nbetween = '9-17'\n", "between has to be a span of local time"),
-    ("[[rule]]\ndecision = 'deny'\nbetween = '24:00-25:00'\n", "between has to be a span of local time"),
     (
         "[[rule]]\ndecision = 'deny'\ninteractive = 'no'\n",
         '3:1: rule 1: `interactive` is a string ("no"); it must be a boolean.',
@@ -321,14 +312,13 @@ MISTAKES = [
         "[[rule]]\ndecision = 'deny'\nseverity = 'fatal'\n",
         '`severity` is "fatal", which is not allowed. Allowed: ["error", "warning", "info"].',
     ),
-    ("[[example]]\nexpect = 'ask'\nat = '25:00'\n", "at has to be a local time"),
     ("[[rule]]\ntool = 'x'\n", 'rule 1: `decision` is missing. Add `decision` (one of ["deny", "ask", "allow"]'),
     (
         "[[rule]]\ndecision = 'Allow'\ntool = 'x'\n",
         '`decision` is "Allow", which is not allowed. Did you mean "allow"?',
     ),
     ("[[rule]]\ndecision = 'allow'\ntols = 'x'\n", "3:1: rule 1: `tols` is not known. Did you mean `tool`?"),
-    ("[[rule]]\ndecision = 'allow'\n", "an allow rule has to name a tool or a path"),
+    ("[[rule]]\ndecision = 'allow'\n", "an allow rule has to name a tool, a command or a path"),
     (
         "[[rule]]\ndecision = 'deny'\ntool = []\n",
         "`tool` is empty. At least 1 item. Globs of tools; leave it out to match all.",
@@ -539,21 +529,64 @@ def test_how_often_a_rule_has_let_something_through_counts_for_what_it_shows_una
     assert late.keeps_back("coder", "src/a", ("read_file",)) == "rule 1"
 
 
-def test_the_time_of_day_and_a_human_count_for_what_is_shown_unasked(policy):
-    for line, minute, fallback in (
-        ('between = "09:00-18:00"', 600, None),
-        ("interactive = true", 0, Human()),
-    ):
-        shown, kept = policy(SHOWN + line), policy(f'[[rule]]\ndecision = "deny"\npath = "keys/**"\n{line}\n')
-        for approver in (
-            PolicyApprover(shown, fallback, minute=lambda at=minute: at),
-            PolicyApprover(kept, fallback, minute=lambda at=minute: at),
-        ):
-            fits = approver.policy is shown
-            assert approver.shows_secrets("coder", "read_file", "keys/a.pem") is fits
-            assert bool(approver.keeps_back("coder", "keys/a.pem", ("read_file",))) is not fits
-        assert not PolicyApprover(shown, None, minute=lambda: 0).shows_secrets("coder", "read_file", "keys/a.pem")
-        assert not PolicyApprover(kept, None, minute=lambda: 0).keeps_back("coder", "keys/a.pem", ("read_file",))
+def test_a_human_counts_for_what_is_shown_unasked(policy):
+    line = "interactive = true\n"
+    shown, kept = policy(SHOWN + line), policy(f'[[rule]]\ndecision = "deny"\npath = "keys/**"\n{line}')
+    for human in (Human(), None):
+        assert PolicyApprover(shown, human).shows_secrets("coder", "read_file", "keys/a.pem") is (human is not None)
+        assert bool(PolicyApprover(kept, human).keeps_back("coder", "keys/a.pem", ("read_file",))) is bool(human)
+
+
+COMMANDS = [
+    ("git status", "git status", True),
+    ("git status", "git status -s", False),
+    ("pytest *", "pytest", True),
+    ("pytest *", "pytest -q tests/test_a.py::test_b", True),
+    ("pytest *", "python -m pytest", False),
+    ("git log *", ["git", "log", "-1"], True),
+    ("npm run lint:*", "npm run lint:css", True),
+    *(("pytest *", f"pytest {rest}", False) for rest in ("; rm a", "&& a", "| sh", "> a", "$(a)", "`a`", "'a'", '"a"')),
+    *(
+        ("pytest *", f"pytest{rest}", False)
+        for rest in ("  -q", "\t-q", "\n-q", " -q ", " *", " ~/a", " {a,b}", " \\a")
+    ),
+    *(("*", command, False) for command in ("A=1 pytest", "", " pytest", "pytest &", "# pytest", "!pytest")),
+]
+
+
+@pytest.mark.parametrize(("glob", "command", "covered"), COMMANDS)
+def test_an_allow_covers_one_plain_command_by_its_words(policy, make, glob, command, covered):
+    rules = policy(f"[[rule]]\ndecision = 'allow'\ntool = 'run_command'\nkind = 'run'\ncommand = '{glob}'\n")
+    asked = make.ask_tool("run_command", command=command)
+    assert rules.judge(asked).ruling == ("allow" if covered else "ask")
+
+
+@pytest.mark.parametrize(
+    ("command", "ruling"),
+    [
+        *(("rm -rf a", "deny"), ("/bin/rm -rf a", "deny"), ("RM a", "allow"), ("ls", "allow")),
+        *(("true; rm a", "ask"), ("r'm' a", "ask"), ("$(echo rm) a", "ask")),
+    ],
+)
+def test_a_denied_command_is_denied_by_any_path_and_what_cannot_be_read_is_asked_about(policy, make, command, ruling):
+    denied = "[[rule]]\ndecision = 'deny'\ncommand = 'rm *'\n"
+    rules = policy(f"{denied}[[rule]]\ndecision = 'allow'\ntool = 'run_command'\nkind = 'run'\n")
+    asked = make.ask_tool("run_command", command=command)
+    assert rules.judge(asked).ruling == ruling
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("tool = 'edit_file'\ncommand = 'ls'", "command is of run_command only"),
+        ("tool = 'run_command'\nmax_lines = 3", "max_lines is about changes"),
+        ("tool = ['run_tests', 'run_command']\npath = 'src/**'", "asked for no path"),
+        ("tool = 'read_file'\nkind = 'delete'", "is of kind read or result"),
+    ],
+)
+def test_a_rule_that_can_never_match_is_a_mistake(policy, line, why):
+    with pytest.raises(UsageError, match=f"can never match: .*{why}"):
+        policy(f"[[rule]]\ndecision = 'allow'\n{line}\n")
 
 
 def test_what_only_asks_keeps_a_file_back_and_what_only_allows_does_not(policy):
@@ -647,26 +680,6 @@ def test_rules_behind_an_allow_are_each_named_once_in_the_order_of_the_files(pol
     assert PolicyApprover(rules).decide(both).by == "policy: rule 2 and rule 1"
 
 
-@pytest.mark.parametrize(
-    ("span", "inside", "outside"),
-    [("09:00-17:30", (540, 1049), (539, 1050)), ("22:15-06:05", (1335, 1439, 0, 364), (365, 1334))],
-)
-def test_a_span_of_time_begins_with_its_first_minute_and_ends_before_its_last(policy, make, span, inside, outside):
-    rules = policy(f'{ALLOW_TESTS}between = "{span}"\n')
-    request = make.ask(make.change(IN_TESTS))
-    for minute in (*inside, *outside):
-        expected = "allow" if minute in inside else "ask"
-        assert rules.judge(request, around(minute=minute)).ruling == expected, minute
-
-
-@pytest.mark.parametrize(
-    "span", ["09:00-09:00", "9:00-17:00", "09:60-17:00", "24:00-25:00", "09:00-24:00", " 09:00-17:00"]
-)
-def test_a_span_of_no_time_at_all_or_no_clock_is_a_mistake(policy, span):
-    with pytest.raises(UsageError, match="between has to be a span of local time"):
-        policy(f'[[rule]]\ndecision = "deny"\npath = "**"\nbetween = "{span}"\n')
-
-
 def test_a_risk_of_one_file_does_not_stand_against_what_is_allowed_of_another(policy, make):
     key = b"key = '" + b"ghp_" + b"a1B2" * 9 + b"'\n"
     both = make.ask(make.change("keys/a.txt", None, key), make.change("docs/b.txt", None, b"b\n"))
@@ -727,12 +740,6 @@ def test_how_long_the_rules_took_is_part_of_their_answer(policy, make, monkeypat
     assert (decision.seconds, decision.scope, decision.of) == (0.25, "once", request.digest)
 
 
-def test_the_time_of_day_of_a_rule_is_local_time():
-    at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-    assert minute_of(at) == at.astimezone().hour * 60 + at.astimezone().minute
-    assert 0 <= minute_of() < 24 * 60
-
-
 # -- what a file of rules says, beside what it decides --------------------------------------------------------
 
 RULE = "[[rule]]\ndecision = '{}'\ntool = 'x'\n{}\n"
@@ -771,7 +778,7 @@ def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was
     lines += [f"path = 'a'\nkind = '{kind}'" for kind in ("read", "run", "result")]
     lines += [
         "kind = 'create'\nrisk = 'secret'\nbytes = 7",
-        "finding = 'F401'\nseverity = 'warning'\nat = '09:30'\nbefore = 2",
+        "finding = 'F401'\nseverity = 'warning'\nbefore = 2",
     ]
     text = "".join(f"[[example]]\nexpect = 'ask'\ntool = 't'\n{line}\n" for line in lines)
     read = read_policy(text.encode(), "p.toml", first=4)
@@ -783,11 +790,10 @@ def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was
     ]
     assert [one.item.seen.findings for one in read.examples[:8]] == [()] * 8
     assert [one.item.seen.risks for one in read.examples] == [frozenset()] * 7 + [frozenset(["secret"]), frozenset()]
-    assert (read.examples[7].item.seen.size, read.examples[0].minute) == (7, None)
+    assert read.examples[7].item.seen.size == 7
     last = read.examples[8]
-    assert (last.item.seen.findings, last.minute, last.before, last.interactive) == (
+    assert (last.item.seen.findings, last.before, last.interactive) == (
         (("F401", "warning"),),
-        570,
         2,
         True,
     )
@@ -821,7 +827,7 @@ at = '9:30'
     read = read_policy(text.encode(), "p.toml", project=project)
     assert (read.rules, read.examples) == ((), ())
     places = {mistake.split(" ")[0] for mistake in read.mistakes}
-    assert places == {"p.toml:3:1:", "p.toml:7:3:", "p.toml:10:3:", "p.toml:12:1:"}, read.mistakes
+    assert places == {"p.toml:3:1:", "p.toml:7:3:", "p.toml:12:1:"}, read.mistakes
 
 
 @pytest.mark.parametrize(

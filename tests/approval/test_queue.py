@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.decision import Decision, sign, still_valid
-from rails.approval.options import batch_question
+from rails.approval.options import user_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.approver import TerminalApprover
@@ -21,6 +21,7 @@ from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
 from rails.core.errors import UnansweredError, UsageError
+from rails.core.events.approval import AskedOption
 from rails.core.events.record import Record
 
 
@@ -352,7 +353,6 @@ def test_nobody_is_asked_before_it_is_opened_but_the_terminal(make):
     assert (queue.attended, queue.answered_elsewhere()) == (False, False)
     queue.here = Here()
     assert queue.decide(request).by == "human"
-    assert queue.decide_batch([request, request]) == [None, None]
 
 
 def test_how_long_a_decision_took_is_told(make):
@@ -476,14 +476,9 @@ def YES(request):
 
 
 class Board(Here):
-    """A terminal that answers batches and places; ``None`` while somebody answers elsewhere."""
+    """A terminal that answers places; ``None`` while somebody answers elsewhere."""
 
     attended = True
-
-    def decide_batch(self, requests):
-        self.asked.append([one.id for one in requests])
-        self.wait()
-        return [Decision(self.answer, "", self.by, of=one.digest) for one in requests]
 
     def choose(self, offer):
         self.asked.append(offer)
@@ -491,8 +486,8 @@ class Board(Here):
         return "at the terminal"
 
 
-def runs(make):
-    return [replace(make.ask_tool(n=number), id=f"r{number}") for number in (1, 2)]
+def words_question():
+    return user_question("words", ("Which?",), (AskedOption("one", "first"), AskedOption("deny", "none")))
 
 
 def chosen(choice, digest=None, **more):
@@ -503,43 +498,6 @@ def closing(desk):
     last = desk.records[-1]
     assert last.event_type == "APPROVAL_CLOSED"
     return last.message, last.details["state"], last.details["question"]
-
-
-def test_several_runs_are_asked_about_at_the_terminal_and_in_the_page_at_once(make):
-    two = runs(make)
-    desk = Desk(here=(here := Board()))
-    assert [(one.answer, one.by, one.of) for one in desk.queue.decide_batch(two)] == [
-        ("approve", "human", one.digest) for one in two
-    ]
-    assert here.asked == [["r1", "r2"]]
-    assert desk.box.read(1) == {"do": "choose", "digest": desk.records[0].details["digest"]}
-    assert closing(desk) == ("answered: at the terminal", "answered", 1)
-    for place, by in (("page", IN_PAGE), ("review", IN_REVIEW)):
-        desk = Desk(here=Board())
-        desk.on_open = lambda record, desk=desk, place=place: desk.box.place(
-            record.seq, chosen("deny", place=place, reason="no")(record)
-        )
-        found = desk.queue.decide_batch(two)
-        assert [(one.answer, one.reason, one.by, one.of) for one in found] == [
-            ("deny", "no", by, one.digest) for one in two
-        ]
-        assert closing(desk) == ("answered: deny, in the page", "answered", 1)
-
-
-def test_who_is_not_there_is_not_asked_about_several(make):
-    two = runs(make)
-    desk = Desk(here=Here(), page_waits=False)
-    assert desk.queue.decide_batch(two) == [None, None]
-    assert desk.records == []
-    desk = Desk(here=(here := Board("deny")), page_waits=False)
-    assert [one.answer for one in desk.queue.decide_batch(two)] == ["deny", "deny"]
-    assert here.asked == [["r1", "r2"]]
-    queue = ApprovalQueue()
-    queue.here = Board("deny")
-    assert [one.answer for one in queue.decide_batch(two)] == ["deny", "deny"], "without a box the terminal answers"
-    assert ApprovalQueue(page_waits=True).decide_batch(two) == [None, None]
-    assert (queue.attended, Desk(here=Here(), page_waits=False).queue.attended) == (True, False)
-    assert (Desk().queue.attended, ApprovalQueue(page_waits=True).attended) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -553,7 +511,7 @@ def test_who_is_not_there_is_not_asked_about_several(make):
     ],
     ids=range(5),
 )
-def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(make, letter, monkeypatch):
+def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(letter, monkeypatch):
     desk, clock = Desk(patience_s=90, clock=Ticking()), None
     clock = desk.queue._clock
     desk.on_open = lambda record: desk.box.place(record.seq, letter(record))
@@ -564,15 +522,15 @@ def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(make, le
         clock.now += 90
 
     monkeypatch.setattr("rails.approval.queue.time.sleep", passes)
-    assert desk.queue.decide_batch(runs(make)) == [None, None]
+    assert desk.queue.pick(words_question(), None) is None
     assert closing(desk) == ("Nobody answered.", "expired", 1)
     assert clock.now == 1_090.0
 
 
-def test_an_answer_that_cannot_be_taken_now_has_the_question_put_again_with_the_reason(make):
+def test_an_answer_that_cannot_be_taken_now_has_the_question_put_again_with_the_reason():
     desk = Desk()
     desk.on_open = lambda record: desk.box.place(record.seq, chosen("one" if record.seq == 1 else "deny")(record))
-    question = batch_question(runs(make))
+    question = words_question()
     found = desk.queue.pick(question, None, lambda answer: "not now" if answer.choice == "one" else "")
     assert found.choice == "deny"
     assert [(one.details["replaces"], one.details["note"]) for one in desk.records[:2]] == [(0, ""), (1, "not now")]
@@ -580,16 +538,16 @@ def test_an_answer_that_cannot_be_taken_now_has_the_question_put_again_with_the_
     assert not desk.queue.answered_elsewhere()
 
 
-def test_a_page_that_was_first_wins_over_what_is_picked_at_the_terminal(make):
+def test_a_page_that_was_first_wins_over_what_is_picked_at_the_terminal():
     desk = Desk()
     desk.on_open = lambda record: desk.box.place(record.seq, chosen("deny")(record))
     asked = []
-    assert desk.queue.pick(batch_question(runs(make)), lambda: asked.append(1) or "mine").choice == "deny"
+    assert desk.queue.pick(words_question(), lambda: asked.append(1) or "mine").choice == "deny"
     assert asked == [1]
     alone = Desk(page_waits=False)
-    assert alone.queue.pick(batch_question(runs(make)), None) is None
+    assert alone.queue.pick(words_question(), None) is None
     assert alone.records == []
-    refused = alone.queue.pick(batch_question(runs(make)), lambda: "mine", lambda answer: f"not {answer.choice}")
+    refused = alone.queue.pick(words_question(), lambda: "mine", lambda answer: f"not {answer.choice}")
     assert refused == "mine", "what is said against an answer is said of the page's only"
     assert [one.event_type for one in alone.records] == ["APPROVAL_OPENED", "APPROVAL_CLOSED"]
     assert not alone.box.place(1, {}), "a page that comes now is too late"

@@ -23,12 +23,12 @@ KINDS = {
     "prices": tables.PriceTables,
 }
 RULE = {"decision": "deny", "tool": ["a", "b"], "path": "c", "kind": "run", "verdict": ["pass"], "agent": "d"}
-RULE |= {"max_lines": 3, "clean": True, "model": "m", "interactive": False, "between": "09:00-18:00"}
+RULE |= {"max_lines": 3, "clean": True, "model": "m", "interactive": False, "command": ["git status"]}
 RULE |= {"name": "n", "reason": "r", "finding": "E*", "severity": ["error"], "max_bytes": 1, "adjusted": True}
 RULE |= {"from_nth": 1, "first": 2, "risk": ["secret", "hidden"]}
 EXAMPLE = {"expect": "ask", "tool": "t", "path": "p", "kind": "modify", "verdict": "fail", "agent": "a", "lines": 1}
 EXAMPLE |= {"bytes": 2, "finding": "f", "severity": "info", "adjusted": True, "model": "m", "interactive": True}
-EXAMPLE |= {"at": "09:30", "before": 1, "risk": "secret"}
+EXAMPLE |= {"command": "git status", "before": 1, "risk": "secret"}
 COMMAND = {"name": "n", "run": ["a"], "reads": "sarif", "pattern": "p", "report": "r", "files": ".py"}
 COMMAND |= {"ok_codes": [0, 1], "mode": "advisory", "timeout": 3, "environment": {"A": "b"}}
 COMMAND |= {"changed": True, "coverage": 80, "function": "m.n:f"}

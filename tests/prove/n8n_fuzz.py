@@ -140,9 +140,9 @@ def main():
     parser.add_argument("--workflows", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    from rails.n8n.check import check_workflow
     from rails.n8n import formatting, summary
     from rails.n8n.account import N8nAccount
+    from rails.n8n.check import check_workflow
     from rails.n8n.draw import picture
     from rails.n8n.nodes import catalogue
     from rails.n8n.recognise import looks_like_workflow

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import pytest
 
 from rails.approval.decision import Decision, RuleBook, request_for_changes, sign, sign_tool
-from rails.approval.terminal.batch import digest_of_all
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
@@ -61,13 +60,6 @@ class Human:
         return Decision(self.answers.pop(0), "why", "human", of=request.digest, **self.more)
 
 
-class Together(Human):
-    def decide_batch(self, requests):
-        self.asked.append(list(requests))
-        answers = [self.answers.pop(0) for _ in requests]
-        return [a and Decision(a, "", "human", of=r.digest, batch="b") for a, r in zip(answers, requests, strict=True)]
-
-
 class Rules(Human):
     """A rule book that looks at the tools of ``tight`` and keeps ``hidden`` back."""
 
@@ -109,16 +101,16 @@ def kinds(context):
 
 
 def test_a_question_is_published_before_it_is_put_and_its_answer_after(tmp_path):
-    context = asked_by(human := Human("deny", scope="once", batch="x", seconds=3.0))
+    context = asked_by(human := Human("deny", scope="once", seconds=3.0))
     asked = question(context)
     decision = ask_approval.ask(context, asked)
     assert human.known == [["t1.r1"]]
     assert kinds(context) == [("APPROVAL_REQUESTED", "t1.r1"), ("HUMAN_DECISION", "t1.r1")]
     requested, answered = context.said
     assert (requested.digest, requested.kind, requested.tools) == (asked.digest, "tool", ("run_tests",))
-    assert (requested.risks, requested.notes, requested.batch) == (asked.risks, ("runs it",), "")
+    assert (requested.risks, requested.notes) == (asked.risks, ("runs it",))
     assert (answered.digest, answered.answer, answered.reason, answered.by) == (asked.digest, "deny", "why", "human")
-    assert (answered.at, answered.seconds, answered.batch) == (decision.at, 3.0, "x")
+    assert (answered.at, answered.seconds) == (decision.at, 3.0)
     assert (answered.scope, answered.account) == ("once", "")
 
 
@@ -133,7 +125,7 @@ def test_what_the_rules_say_is_in_the_question_that_is_put_and_published():
     [
         ("run_tests", True, "", True),
         ("run_tests", False, "", False),
-        ("contained", True, "", False),
+        ("contained", True, "", True),
         ("contained", True, "an echo", True),
         ("run_tests", False, "an echo", True),
         ("read_file", False, "", True),
@@ -198,15 +190,11 @@ def test_a_no_is_told_to_the_agent_with_its_reason_and_signs_nothing(answer, sto
     assert told == ask_approval.feedback.denied(("t1.r1",), "why", stop=stops)
 
 
-def test_a_yes_is_signed_once_and_an_answer_that_is_there_is_not_asked_for_again():
+def test_a_yes_is_signed_once():
     context = asked_by(human := Human("approve"))
     asked = question(context)
     given = ask_approval.ask_permit(context, ("t1.r1",), asked, sign_tool)
     assert (given.asked, given.approved.value, given.account) == (asked, asked.tool_request, "")
-    again = ask_approval.ask_permit(
-        context, ("t1.r1",), asked, sign_tool, Decision("approve", "", "x", of=asked.digest)
-    )
-    assert again.approved.by == "x"
     assert len(human.asked) == 1
 
 
@@ -215,9 +203,9 @@ def test_what_the_human_edited_is_what_is_signed_and_accounted_for():
     edited = request_for_changes(
         "t1.a1", "coder", asked.requests, Verdict("pass", ChangeSet((replace(asked.changes.changes[0], after=b"c\n"),)))
     )
-    context = asked_by(Human("approve", edited=edited))
-    decision = Decision("approve", "", "human", edited=edited, of=edited.digest)
-    given = ask_approval.ask_permit(context, ("t1.r1",), asked, sign, decision)
+    context = asked_by(human := Human())
+    human.decide = lambda _: Decision("approve", "", "human", edited=edited, of=edited.digest)
+    given = ask_approval.ask_permit(context, ("t1.r1",), asked, sign)
     assert given.asked is edited
     assert given.approved.value is edited.changes
     assert "a.py" in given.account
@@ -236,75 +224,6 @@ def test_a_permit_for_something_else_is_stale_whoever_signed_it(kind):
     assert told == ask_approval.feedback.stale(("t1.r1",), f"What was approved is not what {words[kind]}")
 
 
-# -- several at once -----------------------------------------------------------------------------------
-
-
-def test_alike_runs_are_asked_about_at_once_and_each_answer_is_published_with_its_own_question():
-    context = asked_by(human := Together("approve", None, "deny"))
-    requests = [run_of(number) for number in (1, 2, 3)]
-    found = ask_approval.ask_batch(context, requests)
-    (together,) = human.asked
-    assert [one.id for one in together] == ["t1.r1", "t1.r2", "t1.r3"]
-    assert all(one.notes == () for one in together), "what all of them have is not said of each"
-    assert {key: value and value.answer for key, value in found.items()} == {
-        "t1.r1": "approve",
-        "t1.r2": None,
-        "t1.r3": "deny",
-    }
-    expected = [(kind, one) for one in ("t1.r1", "t1.r3") for kind in ("APPROVAL_REQUESTED", "HUMAN_DECISION")]
-    assert kinds(context) == expected
-    assert {event.batch for event in context.said[::2]} == {digest_of_all(together)[:16]}
-    assert [event.digest for event in context.said[::2]] == [together[0].digest, together[2].digest]
-    assert [event.answer for event in context.said[1::2]] == ["approve", "deny"]
-
-
-def test_only_those_right_after_the_first_that_are_alike_are_put_together():
-    for requests, expected in (
-        ([run_of(1), run_of(2), run_of(3, "other"), run_of(4)], ["t1.r1", "t1.r2"]),
-        ([run_of(1), run_of(2), run_of(3, asks=False), run_of(4)], ["t1.r1", "t1.r2"]),
-        ([run_of(n) for n in range(23)], [f"t1.r{n}" for n in range(20)]),
-    ):
-        context = asked_by(human := Together(*["deny"] * 20))
-        context.registry["other"] = "other"
-        assert list(ask_approval.ask_batch(context, requests)) == expected
-        assert [one.id for one in human.asked[0]] == expected
-
-
-def test_an_answer_that_was_not_given_to_all_at_once_names_no_batch():
-    class ByRule(Together):
-        def decide_batch(self, requests):
-            return [replace(decision, batch="") for decision in super().decide_batch(requests)]
-
-    context = asked_by(ByRule("deny", "deny"))
-    ask_approval.ask_batch(context, [run_of(1), run_of(2)])
-    assert {event.batch for event in context.said} == {""}
-
-
-def test_where_there_is_nothing_to_put_together_nothing_is_asked():
-    for human, requests in (
-        (Together(), []),
-        (Together(), [run_of(1)]),
-        (Together(), [run_of(1), run_of(2, "other")]),
-        (Together(), [run_of(1), run_of(2, asks=False)]),
-        (Together(), [run_of(1, asks=False), run_of(2), run_of(3)]),
-        (Together(), [run_of(1), run_of(2, asks=False), run_of(3)]),
-        (Human(), [run_of(1), run_of(2)]),
-    ):
-        context = asked_by(human)
-        context.registry["other"] = "other"
-        assert ask_approval.ask_batch(context, requests) == {}
-        assert (human.asked, context.said) == ([], [])
-
-
-def test_what_a_rule_says_something_about_is_asked_by_itself():
-    class Both(Rules, Together):
-        tight = ("run_tests",)
-
-    context = asked_by(human := Both("deny", "deny"))
-    assert ask_approval.ask_batch(context, [run_of(1), run_of(2)]) == {}
-    assert human.asked == []
-
-
 def test_a_question_says_that_a_program_runs_unless_a_sandbox_holds_this_very_tool():
     for holds, contained, risky in ((True, True, False), (True, False, True), (False, True, True)):
         context = asked_by(Human())
@@ -320,22 +239,12 @@ def test_a_question_says_that_a_program_runs_unless_a_sandbox_holds_this_very_to
         )
         context.echo = lambda request: "an echo"
         assert ask_approval.approval_request_for(context, run_of(1)).doubts == ("an echo",)
-        assert ask_approval.approval_request_for(context, run_of(1), alone=False).notes == ()
 
 
 def test_keys_are_shown_to_an_agent_only_where_a_rule_book_says_so():
     assert ask_approval.may_show_secrets(asked_by(Human()), "read_file", "a.txt") is False
     for tool, path, shown in (("read_file", "a.txt", True), ("read_file", "b", False), ("grep", "a.txt", False)):
         assert ask_approval.may_show_secrets(asked_by(Rules()), tool, path) is shown
-
-
-def test_two_are_enough_to_be_asked_about_at_once():
-    context = asked_by(human := Together("approve", "deny"))
-    assert list(ask_approval.ask_batch(context, [run_of(1), run_of(2)])) == ["t1.r1", "t1.r2"]
-    assert len(human.asked) == 1
-    context = asked_by(human := Together("approve"))
-    context.echo = None
-    assert ask_approval.ask_batch(context, [run_of(1)]) == {}, "one is not even looked at"
 
 
 def test_places_are_offered_until_one_is_not_taken_and_ten_times_at_most(monkeypatch):

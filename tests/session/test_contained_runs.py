@@ -33,17 +33,17 @@ def at(monkeypatch):
 
 
 @pytest.mark.parametrize("level", [3, 2])
-def test_two_commands_of_a_session_are_one_question_where_they_are_contained(work, at, level):
+def test_a_yes_is_for_one_command_also_where_it_is_contained(work, at, level):
     label = at(level)
     done = work(
-        call("echo first > kept.cache"), call("cat kept.cache; echo second"), TESTS, "Done.", approvals=["approve"] * 2
+        call("echo first > kept.cache"), call("cat kept.cache; echo second"), TESTS, "Done.", approvals=["approve"] * 4
     )
     assert done.ending.outcome == "done"
     results = [facts["text"].split("\n")[0] for facts in done.events("TOOL_EXECUTION_RESULT")]
     said = [text for text in results if text.startswith("run_command: ")]
     assert said == ["run_command: exit code 0"] * 2
-    # One for the commands, and one for the file that the first of them wrote.
-    assert len(done.events("APPROVAL_REQUESTED")) == 2
+    # One for each command, and one for the file that the first of them wrote.
+    assert len(done.events("APPROVAL_REQUESTED")) == 4
     assert done.events("SANDBOX")[0]["label"] == str(label)
 
 

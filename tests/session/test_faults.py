@@ -48,7 +48,6 @@ EDIT = request("read_file", file_path="a.txt") + request("write_file", file_path
 CHANGE = request("edit_file", file_path="a.txt", old_string="one", new_string="two")
 PYTHON = request("write_file", file_path="b.py", content="X = 1\n")
 RUN = request("note", line="x")
-BATCH = request("note", line="x") + request("note", line="y")
 
 # What is broken, and the answer whose way leads there.
 STAGES = [
@@ -82,7 +81,6 @@ STAGES = [
     ("rails.session.ask_approval._edited", EDIT),
     ("rails.session.proposal.sign_changes", EDIT),
     ("rails.session.tool_runs.approval_request_for", RUN),
-    ("rails.session.turn.ask_batch", BATCH),
     ("rails.approval.terminal.scripted.ScriptedApprover.decide", EDIT),
     ("rails.session.proposal.apply", EDIT),
     ("rails.edits.apply.journals.encode_journal", EDIT),
@@ -224,16 +222,15 @@ class Broken:
     def decide(self, request):
         raise RuntimeError(SECRET_WORD)
 
-    decide_batch = choose = decide
+    choose = decide
 
 
-@pytest.mark.parametrize("kind", ["plain", "policy", "queue", "batch"])
+@pytest.mark.parametrize("kind", ["plain", "policy", "queue"])
 def test_an_approver_that_breaks_is_no_yes(project, kind):
     queue = ApprovalQueue()
     queue.here = Broken()
-    approvers = {"plain": Broken(), "policy": PolicyApprover(Policy(), Broken()), "queue": queue, "batch": Broken()}
-    answer = BATCH if kind == "batch" else EDIT
-    done = project(answer, "I see.", approver=approvers[kind])
+    approvers = {"plain": Broken(), "policy": PolicyApprover(Policy(), Broken()), "queue": queue}
+    done = project(EDIT, "I see.", approver=approvers[kind])
     assert done.ending.outcome == "nothing_done"
     assert faults_of(done)
     assert not (project.project / "b.txt").exists()

@@ -47,32 +47,6 @@ def written(done):
     return file.read_text("utf-8").split() if file.exists() else []
 
 
-def test_several_alike_are_one_question_and_one_decision_each(noting):
-    approver, out = human("approve\n")
-    done = noting(notes("one", "two", "three"), "Done.", approver=approver)
-    assert written(done) == ["one", "two", "three"]
-    assert out.getvalue().count("Run this tool") == 1
-    decided = done.events("HUMAN_DECISION")
-    assert [facts["answer"] for facts in decided] == ["approve"] * 3
-    assert len({facts["batch"] for facts in decided}) == 1
-    assert [facts["digest"] for facts in done.events("APPROVAL_REQUESTED")] == [facts["digest"] for facts in decided]
-
-
-def test_those_that_were_not_named_are_asked_about_one_by_one(noting):
-    approver, out = human("approve 1\napprove\nd enough\n")
-    done = noting(notes("one", "two", "three"), "I see.", approver=approver)
-    assert written(done) == ["one", "two"]
-    assert out.getvalue().count("Run this tool?") == 2
-    assert "Human Feedback: enough" in done.told[0]
-
-
-def test_a_batch_that_is_denied_runs_nothing(noting):
-    approver, _ = human("d not now\n")
-    done = noting(notes("one", "two"), "I see.", approver=approver)
-    assert written(done) == []
-    assert "not now" in done.told[0]
-
-
 def test_after_one_that_failed_the_others_are_not_run(noting, monkeypatch):
     definition = noting.own / "note.json"
     definition.write_text(definition.read_text("utf-8").replace("notes.txt", "notes.txt; false"), "utf-8")

@@ -7,18 +7,27 @@ what it cannot say: which keys belong together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from rails.approval.policy.rules import Circumstances, Conditions, Policy, PolicyItem, PolicyRule, Ruling, Seen, minutes
+from rails.approval.policy.rules import (
+    Circumstances,
+    Conditions,
+    Policy,
+    PolicyItem,
+    PolicyRule,
+    Ruling,
+    Seen,
+    plain_command,
+)
 from rails.config.settings_file import SettingsError, SettingsFile, parse_settings
+from rails.core.builtin_tools import BUILTIN_TOOLS, RUN_COMMAND
 from rails.core.dataclass import dataclass
-from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 
 if TYPE_CHECKING:
     from rails.config.tables import ExampleTable, RuleTable
 
-_TIME: Final = lazy(r"([01]\d|2[0-3]):[0-5]\d")
 #: A rule on "anthropic:*" would never match, and a deny that never matches is worse than none.
 _PROVIDERS: Final = ("anthropic:", "openai:", "responses:", "gemini:", "deepseek:", "ollama:", "openrouter:")
 #: Keys that only make sense with some decisions, and why.
@@ -29,6 +38,9 @@ _ONLY_ALLOW: Final = {
     "first": "later ones are asked about anyway",
 }
 _NOT_ALLOW: Final = {"adjusted": 'use "clean" with allow', "from_nth": 'use "first" with allow'}
+
+#: Of what kind the uses of a tool are, by its effect.
+_KINDS: Final = {"edit": ("create", "modify", "delete"), "read": ("read", "result"), "run": ("run", "result")}
 
 T = TypeVar("T")
 Table = TypeVar("Table")
@@ -44,13 +56,12 @@ class Example:
     expect: Ruling
     model: str = ""
     interactive: bool = True
-    minute: int | None = None
     before: int = 0
 
     def around(self, policy: Policy) -> Circumstances:
         """Return the circumstances that the example describes."""
         seen = {rule.key: self.before for rule in policy.rules}
-        return Circumstances(self.model, self.interactive, self.minute, seen)
+        return Circumstances(self.model, self.interactive, seen)
 
 
 class _Mistake(Exception):
@@ -110,8 +121,10 @@ def _rule(table: RuleTable, number: int, source: str) -> PolicyRule:
     tool, path, kind, verdict, agent = map(words, (table.tool, table.path, table.kind, table.verdict, table.agent))
     if table.decision == "allow" and "error" in verdict:
         raise _Mistake('verdict "error" means that a check could not run; that is never allowed unasked')
-    if table.decision == "allow" and not tool and not path:
-        raise _Mistake("an allow rule has to name a tool or a path")
+    if table.decision == "allow" and not tool and not path and not table.command:
+        raise _Mistake("an allow rule has to name a tool, a command or a path")
+    if why := _never_matches(table, tool):
+        raise _Mistake(f"the rule can never match: {why}")
     for key, why in (_ONLY_ALLOW if table.decision != "allow" else _NOT_ALLOW).items():
         if (given := getattr(table, key)) is not None and (given is not False or key != "clean"):
             raise _Mistake(f"{key} does not belong to {table.decision}: {why}")
@@ -129,7 +142,29 @@ def _rule(table: RuleTable, number: int, source: str) -> PolicyRule:
         table.max_lines,
         table.clean,
         _conditions(table),
+        words(table.command),
     )
+
+
+def _never_matches(table: RuleTable, tools: tuple[str, ...]) -> str:
+    """Say which key keeps the rule from ever matching one of the built-in tools that it names, or return ""."""
+    from rails.config.tables import words
+
+    effects = {BUILTIN_TOOLS[name].effect if name in BUILTIN_TOOLS else "" for name in tools}
+    if table.command and tools and not any(fnmatchcase(RUN_COMMAND.name, glob) for glob in tools):
+        return f"command is of {RUN_COMMAND.name} only"
+    if not effects or "" in effects:
+        return ""
+    if "edit" not in effects:
+        for key in ("verdict", "finding", "severity", "max_lines", "max_bytes"):
+            if getattr(table, key) is not None:
+                return f"{key} is about changes, and {', '.join(tools)} changes nothing"
+    if effects == {"run"} and table.path:
+        return f"{', '.join(tools)} is asked for no path"
+    kinds = {kind for effect in effects for kind in _KINDS[effect]}
+    if table.kind and kinds.isdisjoint(words(table.kind)):
+        return f"{', '.join(tools)} is of kind {' or '.join(sorted(kinds))}"
+    return ""
 
 
 def _conditions(table: RuleTable) -> Conditions:
@@ -137,16 +172,11 @@ def _conditions(table: RuleTable) -> Conditions:
 
     model = words(table.model)
     if wrong := [name for name in model if name.startswith(_PROVIDERS)]:
-        raise _Mistake(
-            "a model is named as a session shows it, without its provider: "
-            f'model = "{one_line(wrong[0].partition(":")[2], 60)}"'
-        )
-    if table.between and minutes(table.between) is None:
-        raise _Mistake('between has to be a span of local time, for example "09:00-18:00"')
+        bare = wrong[0].partition(":")[2]
+        raise _Mistake(f'a model is named as a session shows it, without its provider: model = "{one_line(bare, 60)}"')
     return Conditions(
         model,
         table.interactive,
-        minutes(table.between) if table.between else None,
         words(table.finding),
         words(table.severity),
         table.max_bytes,
@@ -163,8 +193,7 @@ def _example(table: ExampleTable, number: int, source: str) -> Example:
     found = ((table.finding, table.severity),) if table.finding else ()
     seen = Seen(found, table.bytes, frozenset([table.risk] if table.risk else ()))
     verdict = table.verdict if path and kind not in ("read", "run", "result") else None
-    item = PolicyItem(table.agent, table.tool, kind, path, verdict, table.lines, table.adjusted, seen)
-    if table.at and not _TIME.fullmatch(table.at):
-        raise _Mistake('at has to be a local time, for example "09:30"')
-    minute = int(table.at[:2]) * 60 + int(table.at[3:]) if table.at else None
-    return Example(number, source, item, table.expect, table.model, table.interactive, minute, table.before)
+    command = plain_command(table.command or None)
+    adjusted = table.adjusted
+    item = PolicyItem(table.agent, table.tool, kind, path, verdict, table.lines, adjusted, seen, command)
+    return Example(number, source, item, table.expect, table.model, table.interactive, table.before)

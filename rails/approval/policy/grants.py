@@ -19,6 +19,7 @@ from typing import Final, Literal
 from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.rules import Circumstances, Policy, PolicyRule, items_of
 from rails.core import atomic_file
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 
@@ -111,18 +112,27 @@ USES: Final = 20
 MINUTES: Final = 30
 #: The largest change a grant covers, in added and removed lines: more than a screen is worth a look.
 GRANT_LINES: Final = 200
+#: The bounds of what holds for a session.
+SESSION_USES: Final = 1_000
+SESSION_MINUTES: Final = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A rule with an end: ``uses`` more approvals, until ``ends`` (seconds since the epoch)."""
+    """A rule with an end: ``uses`` more approvals, until ``ends`` (seconds since the epoch).
+
+    ``extent`` are the words of one that holds for the rest of the session.
+    """
 
     number: int
     rule: PolicyRule
     uses: int
     ends: float
+    extent: str = ""
 
     def __str__(self) -> str:
+        if self.extent:
+            return f"grant {self.number}: {self.extent}"
         until = datetime.fromtimestamp(self.ends, UTC).strftime("%H:%M UTC")
         return f"grant {self.number}: {sentence(self.rule)}; {self.uses} more, until {until}"
 
@@ -145,11 +155,11 @@ class Grants:
         self._given = 0
         self._changes: list[Change] = []
 
-    def add(self, rule: PolicyRule, *, uses: int = USES, minutes: float = MINUTES) -> Grant:
+    def add(self, rule: PolicyRule, *, uses: int = USES, minutes: float = MINUTES, extent: str = "") -> Grant:
         """Put ``rule`` in force for ``uses`` approvals and ``minutes``."""
         self._given += 1
         named = replace(rule, number=self._given, name="grant", source="this session")
-        grant = self._grants[self._given] = Grant(self._given, named, uses, self._clock() + minutes * 60)
+        grant = self._grants[self._given] = Grant(self._given, named, uses, self._clock() + minutes * 60, extent)
         self._changes.append(Change("given", grant))
         self._post()
         return grant
@@ -198,6 +208,24 @@ class Grants:
             now = self._clock()
             alive = [grant for grant in self._grants.values() if grant.uses > 0 and now < grant.ends]
             self._board.post({grant.number: str(grant) for grant in alive})
+
+
+def wider(request: ApprovalRequest) -> tuple[str, PolicyRule] | None:
+    """Return what a yes could be widened to for the session, in words and as a rule; None where it holds for one only.
+
+    Nothing with a risk is covered by it: that is asked about each time.
+    """
+    if request.risks or request.returned:
+        return None
+    if request.kind == "changes":
+        words = "all edits that pass the gate, this session"
+        rule = PolicyRule(0, "allow", "this session", kind=("create", "modify"), verdict=("pass",), clean=True)
+    elif set(request.tools) <= {RUN_COMMAND.name, RUN_TESTS.name}:
+        words = "all sandboxed commands, this session"
+        rule = PolicyRule(0, "allow", "this session", tool=(RUN_COMMAND.name, RUN_TESTS.name), kind=("run",))
+    else:
+        return None
+    return (words, rule) if all(map(rule.matches, items_of(request))) else None
 
 
 def propose(request: ApprovalRequest) -> PolicyRule | str:

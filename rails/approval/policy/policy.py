@@ -33,11 +33,10 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
 
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Choice, Chooser, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Chooser, Decision
 from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
 from rails.approval.policy.places import POLICY_NAME, PROJECT_NAME
@@ -49,7 +48,6 @@ from rails.approval.policy.rules import (
     PolicyRule,
     Seen,
     items_of,
-    minute_of,
 )
 from rails.core.app_dirs import config_folder
 from rails.core.candidates import PlaceChoice
@@ -68,7 +66,6 @@ class PolicyApprover:
     fallback: Approver | None = None
     grants: Grants | None = None
     decides: bool = True
-    minute: Callable[[], int] = minute_of
     counted: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def decide(self, request: ApprovalRequest) -> Decision:
@@ -137,21 +134,8 @@ class PolicyApprover:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         return self.fallback.decide(request)
 
-    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
-        """Answer what rules and grants answer; ask the human about the rest at once, if there are several.
-
-        With a rule that counts, each answer may change the next: then all are asked about one by one.
-        """
-        if any(rule.when.counts for rule in self.policy.rules):
-            return [None] * len(requests)
-        decisions = [self._by_rule(request, self._around(request.model)) for request in requests]
-        left = [request for request, decision in zip(requests, decisions, strict=True) if decision is None]
-        several = len(left) > 1 and isinstance(self.fallback, BatchApprover)
-        answers = iter(cast(BatchApprover, self.fallback).decide_batch(left) if several else ())
-        return [decision or next(answers, None) for decision in decisions]
-
     def _around(self, model: str = "") -> Circumstances:
-        return Circumstances(model, self.fallback is not None, self.minute(), dict(self.counted))
+        return Circumstances(model, self.fallback is not None, dict(self.counted))
 
     def _count(self, request: ApprovalRequest, decision: Decision) -> None:
         if decision.answer == "approve":

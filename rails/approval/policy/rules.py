@@ -19,14 +19,18 @@ A ``path`` is that of the file: the one that is changed, or the one that a tool 
 nor does an ``allow`` with ``path`` ever let something run. What a tool *returned* is an item of its own, of kind
 ``result``: only rules that name that kind speak about it, and without one the agent reads it.
 
+``command`` compares the words of ``run_command``: ``"git status"``, ``"pytest *"``. Only one plain command is compared.
+What has an operator, a quote or an assignment is never covered by such an ``allow``, and asked about where a ``deny``
+or ``ask`` names commands.
+
 ``risk`` names risks of the content (``rails.approval.content_risks``): ``deny`` and ``ask`` need one of them, and an
 ``allow`` covers a change with a text that deceives, a key or a dangerous command only when it names that.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
@@ -39,24 +43,23 @@ from rails.core.diff import line_diff
 from rails.core.globs import glob_match
 from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath, parse_path, protected
-from rails.core.tool_request import PATH_KEYS
+from rails.core.tool_request import PATH_KEYS, Json
 from rails.core.verdict import Status
 
-_SPAN: Final = lazy(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+#: One command without anything that a shell would read otherwise than as it is written.
+_PLAIN_COMMAND: Final = lazy(r"[\w@%+:,./-][\w@%+:,./=-]*(?: [\w@%+:,./=-]+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What holds while something is asked.
 
-    ``model`` is its name as the log has it, ``interactive`` whether a human could answer, ``minute`` the
-    minute of the day in local time (``None``: not known), ``seen`` how many things each rule has matched that
-    were approved in this run, by the rule's source and number.
+    ``model`` is its name as the log has it, ``interactive`` whether a human could answer, ``seen`` how many things each
+    rule has matched that were approved in this run, by the rule's source and number.
     """
 
     model: str = ""
     interactive: bool = True
-    minute: int | None = None
     seen: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
 
@@ -76,15 +79,14 @@ class Seen:
 class Conditions:
     """The further keys of a rule; what is empty or ``None`` requires nothing.
 
-    ``model``: globs. ``interactive``: whether a human could be asked. ``between``: minutes of the day, from and
-    to. ``finding`` (globs) and ``severity``: of new findings; an ``allow`` needs all of them to fit, the others
-    one. ``risk``: names of risks. ``max_bytes``: of the files after the change. ``adjusted``: something was repaired,
-    converted or matched leniently. ``from_nth``: from the n-th matching thing of a run on. ``first``: only the first n.
+    ``model``: globs. ``interactive``: whether a human could be asked. ``finding`` (globs) and ``severity``: of new
+    findings; an ``allow`` needs all of them to fit, the others one. ``risk``: names of risks. ``max_bytes``: of the
+    files after the change. ``adjusted``: something was repaired, converted or matched leniently. ``from_nth``: from the
+    n-th matching thing of a run on. ``first``: only the first n.
     """
 
     model: tuple[str, ...] = ()
     interactive: bool | None = None
-    between: tuple[int, int] | None = None
     finding: tuple[str, ...] = ()
     severity: tuple[str, ...] = ()
     max_bytes: int | None = None
@@ -103,7 +105,6 @@ class Conditions:
         return (
             self._of_model(allows, around.model)
             and self.interactive in (None, around.interactive)
-            and self._in_time(allows, around.minute)
             and self._found(allows, seen)
             and self._at_risk(allows, seen.risks)
             and (self.max_bytes is None or seen.size <= self.max_bytes)
@@ -118,12 +119,6 @@ class Conditions:
         if not self.model or not model:
             return not self.model or not allows
         return any(fnmatchcase(model, glob) for glob in self.model)
-
-    def _in_time(self, allows: bool, minute: int | None) -> bool:
-        if self.between is None or minute is None:
-            return self.between is None or not allows
-        start, end = self.between
-        return start <= minute < end if start <= end else minute >= start or minute < end
 
     def _at_risk(self, allows: bool, risks: frozenset[str]) -> bool:
         """An ``allow`` covers a deceiving or dangerous content only by its name; the others need one of theirs."""
@@ -145,21 +140,6 @@ class Conditions:
         )
 
 
-def minutes(text: str) -> tuple[int, int] | None:
-    """Read "09:00-17:30" as minutes of the day; it may go over midnight. ``None`` for anything else."""
-    found = _SPAN.fullmatch(text)
-    if found is None:
-        return None
-    start, end = int(found[1]) * 60 + int(found[2]), int(found[3]) * 60 + int(found[4])
-    return None if start == end else (start, end)
-
-
-def minute_of(at: datetime | None = None) -> int:
-    """Return the minute of the day, local time, of ``at`` or of now."""
-    local = (at or datetime.now(UTC)).astimezone()
-    return local.hour * 60 + local.minute
-
-
 Ruling = Literal["deny", "ask", "allow"]
 ItemKind = Literal["create", "modify", "delete", "read", "run", "result"]
 
@@ -171,7 +151,7 @@ class PolicyItem:
     """One thing that would happen. ``verdict`` is ``None`` for the use of a tool, ``path`` where it names no file.
 
     ``lines`` counts the added and removed lines of the whole change set; ``adjusted`` is whether something was
-    repaired, converted or matched leniently on the way.
+    repaired, converted or matched leniently on the way. ``command`` is the words of one plain command.
     """
 
     agent: str
@@ -182,6 +162,7 @@ class PolicyItem:
     lines: int = 0
     adjusted: bool = False
     seen: Seen = field(default_factory=Seen)
+    command: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +182,7 @@ class PolicyRule:
     max_lines: int | None = None
     clean: bool = False
     when: Conditions = field(default_factory=Conditions)
+    command: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
@@ -211,6 +193,7 @@ class PolicyRule:
             self._any_name(self.tool, item.tool)
             and self._any_name(self.agent, item.agent)
             and self._kind(item.kind)
+            and self._command(item)
             and self._file(item)
             and not (self.clean and item.adjusted)
             and self.when.hold(self.decision == "allow", around, item.seen, item.adjusted)
@@ -225,6 +208,22 @@ class PolicyRule:
         """Return which of ``items`` the rule matches now, how often it has matched included."""
         found = tuple(item for item in items if self.matches(item, around))
         return found if self.when.count_holds(around.seen.get(self.key, 0) + len(found)) else ()
+
+    def ruling_on(self, found: Sequence[PolicyItem]) -> Ruling:
+        """Return what the rule says of what it matches: of a command that it cannot read, at most that it is asked."""
+        unread = bool(self.command) and all(item.command is None for item in found)
+        return "ask" if unread and self.decision == "deny" else self.decision
+
+    def _command(self, item: PolicyItem) -> bool:
+        """Compare the words of a command; what is no plain command is covered by no ``allow`` and by all others."""
+        if not self.command:
+            return True
+        if item.kind != "run" or item.command is None:
+            return item.kind == "run" and self.decision != "allow"
+        names = [item.command]
+        if self.decision != "allow":
+            names.append((item.command[0].rpartition("/")[2], *item.command[1:]))
+        return any(_words_match(glob.split(), words) for glob in self.command for words in names)
 
     def _kind(self, kind: ItemKind) -> bool:
         if self.kind or kind == "result":
@@ -291,8 +290,9 @@ class Policy:
         items = tuple(items)
         for decision in ("deny", "ask"):
             for rule in self.rules:
-                if rule.decision == decision and rule.speaks(items, around):
-                    return Judgement(rule.decision, (rule,), rule.reason or f"{rule} of {rule.source}")
+                found = rule.speaks(items, around) if rule.decision != "allow" else ()
+                if found and rule.ruling_on(found) == decision:
+                    return Judgement(rule.ruling_on(found), (rule,), rule.reason or f"{rule} of {rule.source}")
         if items and all(item.kind == "result" for item in items):
             return Judgement("allow", (), "no rule is about what a tool returned")
         if reason := next(filter(None, map(_protected, items)), None):
@@ -342,7 +342,23 @@ def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
     for tool in request.tools or ("",):
         for path in paths or (None,):
             seen = Seen(risks=_risks(request))
-            yield PolicyItem(request.agent, tool, kind, path, adjusted=bool(request.notes), seen=seen)
+            command = plain_command(given.get("command"))
+            adjusted = bool(request.notes)
+            yield PolicyItem(request.agent, tool, kind, path, adjusted=adjusted, seen=seen, command=command)
+
+
+def plain_command(command: Json) -> tuple[str, ...] | None:
+    """Return the words of one plain command: no shell operator, quote, pattern, assignment or odd blank is in it."""
+    line = " ".join(map(str, command)) if isinstance(command, list) else command
+    words = tuple(line.split(" ")) if isinstance(line, str) and _PLAIN_COMMAND.fullmatch(line) else ()
+    return words if words and "=" not in words[0] else None
+
+
+def _words_match(globs: Sequence[str], words: Sequence[str]) -> bool:
+    """Compare word by word; a last ``*`` stands for any further words, or none."""
+    if globs[-1:] == ["*"]:
+        globs, words = globs[:-1], words[: len(globs) - 1]
+    return len(globs) == len(words) and all(map(fnmatchcase, words, globs))
 
 
 def _risks(request: ApprovalRequest, path: str = "") -> frozenset[str]:

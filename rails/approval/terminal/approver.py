@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import Final, TextIO, Unpack
 
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Choice, Decision
@@ -21,9 +21,18 @@ from rails.approval.edit import (
     parameters_in_editor,
     without_hunks,
 )
-from rails.approval.policy.grants import EVERY, MINUTES, USES, Grants, as_toml, propose
+from rails.approval.policy.grants import (
+    EVERY,
+    MINUTES,
+    SESSION_MINUTES,
+    SESSION_USES,
+    USES,
+    Grants,
+    as_toml,
+    propose,
+    wider,
+)
 from rails.approval.policy.rules import PolicyRule
-from rails.approval.terminal.batch import decide_batch
 from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer, Pasted, key_line
 from rails.approval.terminal.screen import Look
 from rails.core.candidates import CandidatePlace, PlaceChoice
@@ -126,7 +135,7 @@ def grants_in_words(grants: Grants | None) -> list[str]:
     active = grants.active() if grants else ()
     if not active:
         return []
-    return ["[r]evoke the grant" if len(active) == 1 else f"[r]evoke one of {len(active)} grants"]
+    return ["[r]evoke it" if len(active) == 1 else f"[r]evoke one of {len(active)} grants"]
 
 
 def ask_for_grant(
@@ -154,6 +163,8 @@ def revoke(console: Console, grants: Grants | None, named: str) -> None:
     if grants is None or not active:
         console.put("No grant is in force.\n")
         return
+    if not named and len(active) == 1:
+        named = str(active[0].number)
     if not named:
         console.put("".join(f"{one_line(str(grant), 400)}\n" for grant in active))
         console.put("Number of the grant to revoke, or all (Enter: none): ")
@@ -229,12 +240,6 @@ class TerminalApprover:
         seconds = round(self._clock() - started, 3)
         return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead, of=final.digest)
 
-    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
-        """Answer several questions about one tool at once; ``None``: to be asked about by itself."""
-        if not self.attended:
-            return [self.decide(request) for request in requests]
-        return decide_batch(self._console, requests)
-
     @property
     def attended(self) -> bool:
         """Whether a human can answer: input that is not a terminal is not a human."""
@@ -287,6 +292,8 @@ class _Question:
             yield _Key("e", "edit", "[e]dit", "change the parameters in your editor", self._edit_run)
         if self.request is not self._original:
             yield _Key("o", "original", "[o]riginal", "go back to what the agent proposed", self._back)
+        if choices.grants and (more := wider(self.request)):
+            yield _Key("w", "widen", f"[w]iden to {more[0]}", f"approve it, and from now on {more[0]}", self._widen)
         if changes and choices.grants:
             grant = "approve it, and let a rule that you are shown allow the like of it for a while"
             yield _Key("g", "grant", "[g]rant", grant, self._grant)
@@ -312,6 +319,8 @@ class _Question:
         """Ask once; ``None``: that decided nothing yet."""
         if self._hidden:
             self._console.put(f"Not shown: {counted(self._hidden, 'line')}. Type v to see everything.\n", "risk")
+        for held in self._choices.grants.active() if self._choices.grants else ():
+            self._console.put(f"In force: {one_line(str(held), 400)}\n", "risk")
         keys = tuple(self._keys())
         self._console.put(key_line(*(key.label for key in keys if key.label)))
         word, _, rest = self._console.line().partition(" ")
@@ -406,6 +415,15 @@ class _Question:
         del rest
         scope = ask_for_grant(self._console, self._choices.grants, self.request, self._choices.dry_run)
         return ("approve", "", scope, self.request) if scope else None
+
+    def _widen(self, rest: str) -> _Answered | None:
+        del rest
+        grants, more = self._choices.grants, wider(self.request)
+        if grants is None or more is None:
+            return None
+        scope = str(grants.add(more[1], uses=SESSION_USES, minutes=SESSION_MINUTES, extent=more[0]))
+        self._console.put(f"{scope}. r takes it back at the next question, ai-rails grants at any time.\n")
+        return "approve", "", scope, self.request
 
     def _revoke(self, rest: str) -> None:
         revoke(self._console, self._choices.grants, rest)

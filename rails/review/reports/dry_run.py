@@ -7,10 +7,9 @@ taken the careful way: a tool run counts as running something, and an emptied fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Final, cast
 
-from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen, minute_of
+from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen
 from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass
 from rails.core.diff import changed_lines
@@ -107,7 +106,7 @@ def _cases(policy: Policy, view: SessionView) -> Iterator[Case]:
                 continue
             items = tuple(_items(turn, approval))
             doubts = tuple(risk for risk in approval.risks if risk.startswith(_DOUBTS))
-            around = Circumstances(turn.model, True, _minute(approval.asked_at), counted)
+            around = Circumstances(turn.model, True, counted)
             judgement = policy.judge_items(items, doubts, around)
             if approval.answer == "approve":
                 counted = policy.counted(items, around)
@@ -129,13 +128,6 @@ def _items(turn: TurnView, approval: ApprovalView) -> Iterator[PolicyItem]:
         seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), len(approval.diff))
         for change in turn.planned:
             yield PolicyItem(turn.agent, tool, _kind(change), change.path, status, lines, adjusted, seen)
-
-
-def _minute(at: str) -> int | None:
-    try:
-        return minute_of(datetime.fromisoformat(at))
-    except ValueError:
-        return None
 
 
 def _kind(change: ChangedFile) -> ItemKind:

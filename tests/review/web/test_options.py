@@ -4,14 +4,12 @@ import threading
 
 import pytest
 
-from rails.approval.decision import request_for_tool
 from rails.approval.pending import PendingAnswers
 from rails.approval.queue import IN_PAGE, ApprovalQueue
 from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.events.base import UnknownEvent
 from rails.core.paths import WorkspacePath
-from rails.core.tool_request import ToolRequest
 from rails.log.writer import SessionLog
 from rails.session.ask_user import AtBoth, UserQuestion
 
@@ -70,31 +68,6 @@ def test_is_this_the_place(asking):
     page.keyboard.press("2")
     page.wait_for_selector("#asked", state="hidden")
     assert asking.answer() == "p2"
-
-
-def run_of(number):
-    name, target = f"t1.{number}", {"target": f"t{number}"}
-    return request_for_tool(
-        name, "coder", ToolRequest(name, "run_tests", target, "try", "run", True, "d" * 64, "coder")
-    )
-
-
-@pytest.mark.parametrize(("key", "answers"), [("1", ["approve"] * 3), ("2", [None] * 3), ("3", ["deny"] * 3)])
-def test_several_runs_are_one_question(asking, key, answers):
-    page = asking(lambda queue: queue.decide_batch([run_of(number) for number in (1, 2, 3)]))
-    shown = page.locator(".card-asked").inner_text()
-    assert "Run this tool several times?" in shown
-    assert all(f't{number}"' in shown for number in (1, 2, 3))
-    if words := {"1": "approve", "3": "too slow"}.get(key):  # a run is a risk: the word is typed
-        page.locator("#reason").fill(words)
-        page.locator("#card-title").focus()
-        page.wait_for_timeout(400)  # a moment of quiet, which the keys want
-    page.keyboard.press(key)
-    page.wait_for_selector("#asked", state="hidden")
-    decisions = asking.answer()
-    assert [one and one.answer for one in decisions] == answers
-    assert {one.by for one in decisions if one} <= {IN_PAGE}
-    assert {one.reason for one in decisions if one} <= {"too slow" if key == "3" else ""}
 
 
 def test_a_question_between_turns_and_what_is_wrong_with_an_answer_is_asked_again(asking):
