@@ -388,7 +388,7 @@ def test_a_call_imports_the_file_of_its_own_verb_only(tmp_path):
 NOT_FOR_APPLY = [*HEAVY, "tempfile", "difflib", "secrets", "inspect", "subprocess", "rails.config.tables"]
 NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("agent_loop", "run", "monitor", "resume", "handoffs", "budget")]
 NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("escalation", "ask_user", "correction")]
-NOT_FOR_APPLY += [f"rails.sandbox.{one}" for one in ("run", "probe", "bubblewrap", "layer", "project_tests")]
+NOT_FOR_APPLY += [f"rails.sandbox.{one}" for one in ("run", "probe", "bubblewrap", "layer")]
 NOT_FOR_APPLY += [f"rails.parsing.{one}" for one in ("lenient_json", "repairs", "readings", "unescaped_quotes")]
 NOT_FOR_APPLY += [f"rails.parsing.{one}" for one in ("proposals", "unread_calls", "call_formats.unified_diff")]
 NOT_FOR_APPLY += [f"rails.edits.{one}" for one in ("match", "merge", "replace", "nearest", "regex_search")]

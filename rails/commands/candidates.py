@@ -26,8 +26,8 @@ from rails.git import listing, revisions
 from rails.git.worktrees import commit_named
 from rails.log.reader import read_strict
 from rails.models.providers import PROVIDERS
-from rails.sandbox.project_tests import command_for_tests
 from rails.session.project import state_of
+from rails.tools.project_tests import command_for_tests
 
 _KEYS: Final = tuple({name for one in PROVIDERS.values() for name in (one.key, one.url_key) if name})
 _EVALUATOR: Final = "code-review"

@@ -22,6 +22,7 @@ from rails.gate.baseline import TextFindings, mark_new, split_lines
 from rails.gate.support.check_command import CheckCommand
 from rails.sandbox import probe
 from rails.sandbox.layer import Layer
+from rails.sandbox.places import own_program
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.view import NONE, Result, SandboxLimits, SandboxView
 
@@ -101,7 +102,7 @@ def run_check_command(
         measures = command.measures and (command.changed or coverage.is_measured(project))
         approved = [name for name in contents if measures and name in coverage.CONFIGS]
         layer.put({**contents, **{name: _content(project, name, {}) or None for name in approved}})
-        view = SandboxView(project, layer, (program, program.resolve()), command.environment)
+        view = SandboxView(project, layer, own_program(program, project), command.environment)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
         argv, report = coverage.measured(command.argv, project) if measures else (command.argv, ())
         paths = json.dumps([name for name, data in contents.items() if data is not None]).encode()

@@ -22,7 +22,7 @@ from rails.core.errors import CheckError
 from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import CACHES, MINIMAL_ETC
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.places import contained_environment, roots
+from rails.sandbox.places import contained_environment, roots, states_shown
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.view import SandboxLimits, SandboxView
 
@@ -36,11 +36,11 @@ _SCRATCH: Final = str(1 << 30)
 
 
 @cache
-def find(project: Path | None = None) -> str:
-    """Return bubblewrap by absolute path, outside the project, or an empty text."""
+def find() -> str:
+    """Return bubblewrap by absolute path, or an empty text."""
     for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
         path = Path(folder, "bwrap")
-        if path.is_file() and os.access(path, os.X_OK) and project not in path.resolve().parents:
+        if path.is_file() and os.access(path, os.X_OK):
             return str(path)
     return ""
 
@@ -61,7 +61,7 @@ def launch(
     os.write(filtered, seccomp.syscall_filter(namespaces=True))
     os.lseek(filtered, 0, os.SEEK_SET)
     words = [
-        find(view.project),
+        find(),
         *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
         *("--hostname", "sandbox", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
         *("--json-status-fd", str(status), "--seccomp", str(filtered)),
@@ -99,12 +99,12 @@ def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
     for root in roots(view):
         yield from ("--ro-bind-try", str(root), str(root))
     yield from ("--bind" if layer.writable else "--ro-bind", str(layer.root), project)
-    for name in (".git", ".rails", *CACHES) if layer.writable else ():
+    for name in (".git", *CACHES) if layer.writable else ():
         place = view.project / name
-        if place.is_symlink():
-            continue
-        if place.exists():
+        if place.exists() and not place.is_symlink():
             yield from ("--ro-bind", str(place), str(place))
+    for place in states_shown(view):
+        yield from ("--tmpfs", str(place), "--remount-ro", str(place))
     for name, is_folder in layer.hidden():
         there = str(view.project / name)
         yield from ("--tmpfs", there, "--remount-ro", there) if is_folder else ("--ro-bind", str(layer.empty), there)

@@ -47,7 +47,7 @@ class CopyLayer(Layer):
         try:
             self._copy()
             for name in self._installed if links else ():
-                if (project / name).exists():
+                if name != ".rails" and (project / name).exists():
                     (self.root / name).symlink_to(project / name)
         except OSError as error:
             self.close()
@@ -85,7 +85,7 @@ class CopyLayer(Layer):
         if stat.S_ISLNK(info.st_mode):
             place.symlink_to(source.readlink())
         else:
-            _clone(source, place)
+            shutil.copy2(source, place)
         self._sources[name], self._copied[name] = _facts(info), _facts(place.lstat())
 
     def _remove(self, name: str) -> None:
@@ -146,6 +146,7 @@ def _files_below(root: Path, without: Collection[str], *, all_kinds: bool = Fals
         top = inside == "."
         links = [name for name in folders if Path(base, name).is_symlink()]
         kept = [one for one in folders if one not in TOOL_CACHES and one not in links]
+        kept = [one for one in kept if all_kinds or one != ".rails"]
         folders[:] = [one for one in kept if not (top and one in without)]
         for name in folders if all_kinds else ():
             open_folder(Path(base, name))
@@ -160,14 +161,3 @@ def _files_below(root: Path, without: Collection[str], *, all_kinds: bool = Fals
 def _facts(info: os.stat_result) -> tuple[int, ...]:
     """Return what tells one state of a file from another; nobody can set back the last of them."""
     return info.st_mode, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns
-
-
-def _clone(source: Path, place: Path) -> None:
-    """Copy a file; the kernel shares its blocks where the file system can (not tested on one that can)."""
-    with source.open("rb") as before, place.open("wb") as after:
-        try:
-            while os.copy_file_range(before.fileno(), after.fileno(), 1 << 30):
-                pass
-        except OSError:
-            shutil.copyfileobj(before, after)
-    shutil.copystat(source, place)

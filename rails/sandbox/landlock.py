@@ -17,7 +17,7 @@ from typing import Final
 
 from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import CACHES, MINIMAL_ETC
-from rails.sandbox.places import contained_environment, roots
+from rails.sandbox.places import contained_environment, roots, states_shown
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.view import SandboxLimits, SandboxView
 
@@ -93,13 +93,30 @@ def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
     """Yield each place with what may be done beneath it."""
     layer = view.layer
     assert layer
-    yield str(layer.root), -1 if layer.writable else _LOOK
+    if layer.writable:
+        yield str(layer.root), -1
+    else:
+        yield from _without(layer.root, [layer.project / name for name, _ in layer.hidden()])
     yield str(layer.temporary), -1
     yield str(layer.output), _LOOK
-    installed = [view.project / name for name in (".git", ".rails", *CACHES)]
+    installed = [view.project / name for name in (".git", *CACHES)]
+    installed = [place for place in installed if not place.is_symlink()]
+    states = states_shown(view)
     system = [Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "proc")]
     for place in (*system, *(Path("/etc", name) for name in MINIMAL_ETC), *installed, *roots(view)):
-        if place.exists() and not (place in installed and place.is_symlink()):
-            yield str(place), _LOOK if place.is_dir() else _READ | _EXECUTE
+        if place.exists():
+            yield from _without(place, states)
     for name in _DEVICES:
         yield f"/dev/{name}", _READ | _WRITE | _IOCTL
+
+
+def _without(place: Path, hidden: Sequence[Path]) -> Iterator[tuple[str, int]]:
+    """Yield what lets a place be read but for what is hidden in it; names of files can be listed all the same."""
+    inside = [one for one in hidden if place in one.parents]
+    if not inside:
+        yield str(place), _LOOK if place.is_dir() else _READ | _EXECUTE
+        return
+    yield str(place), _LIST
+    for entry in place.iterdir():
+        if entry not in hidden and not entry.is_symlink():
+            yield from _without(entry, inside)

@@ -54,6 +54,8 @@ _MOST_HIDDEN: Final = 500
 _MOST_LOOKED_AT: Final = 500_000
 _LOOK_SECONDS: Final = 20.0
 _PREFIX: Final = "ai-rails-sandbox-"
+#: How many folders below a project another one is looked for, whose logs are hidden, too: worktrees of agents.
+_DEEP: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class Layer(Closing):
 
     def hidden(self) -> Sequence[tuple[str, bool]]:
         """Return what the command may not see of the project, each with whether it is a folder. Raises CheckError."""
-        found: list[tuple[str, bool]] = []
+        found = [(str(one.relative_to(self.project)), True) for one in own_states(self.project)]
         looked_at, until = 0, time.monotonic() + _LOOK_SECONDS
         for base, folders, files in os.walk(self.project, onerror=_not_looked_at) if self.restrictions else ():
             looked_at += len(folders) + len(files)
@@ -149,7 +151,7 @@ class Layer(Closing):
                     "looked through. Restrict its large folders as a whole. Nothing was run."
                 )
             inside = "" if base == str(self.project) else f"{os.path.relpath(base, self.project)}/"
-            folders[:] = [name for name in folders if f"{inside}{name}" not in (".git", ".rails")]
+            folders[:] = [name for name in folders if name != ".rails" and f"{inside}{name}" != ".git"]
             closed = [name for name in folders if self.restrictions.reason(f"{inside}{name}/")]
             folders[:] = [name for name in folders if name not in closed]
             found += [(f"{inside}{name}", True) for name in closed]
@@ -235,6 +237,18 @@ class Layer(Closing):
         self._end()
 
 
+def own_states(folder: Path, depth: int = _DEEP) -> Iterator[Path]:
+    """Yield the folders in which AI-Rails keeps its own of this project and of those a few folders below."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            if not entry.is_dir(follow_symlinks=False) or entry.name in (".git", *CACHES):
+                continue
+            if entry.name == ".rails":
+                yield Path(entry)
+            elif depth:
+                yield from own_states(Path(entry), depth - 1)
+
+
 def _not_looked_at(error: OSError) -> None:
     """Refuse a folder that we cannot look into: a command could open it in its layer."""
     raise CheckError(
@@ -271,26 +285,13 @@ def _remove_if_abandoned(folder: Path) -> None:
 
 
 def _remove_all(folder: Path) -> None:
-    """Remove a folder, however deep a command made it."""
-    try:
-        shutil.rmtree(folder, onerror=force_removal)
-    except RecursionError:
-        with contextlib.suppress(CheckError):
-            run_tool(["/bin/rm", "-rf", "--", str(folder)])
-
-
-def force_removal(function: Callable[..., object], path: str, _: object) -> None:
-    """Make a folder that its owner shut writable and remove it; what cannot be removed is left to the system.
-
-    What is gone already was removed by another process that found the folder abandoned.
-    """
-    with contextlib.suppress(OSError):
-        os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120
-        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
-            os.chmod(path, 0o700)  # noqa: PTH101
-            shutil.rmtree(path, onerror=force_removal)
-        elif function in (os.unlink, os.rmdir):
-            function(path)
+    """Remove a folder, however deep a command made it and whatever of it is shut; the rest is left to the system."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    for words in (["/bin/chmod", "-R", "u+rwX"], ["/bin/rm", "-rf"]):
+        if folder.exists():
+            with contextlib.suppress(CheckError):
+                run_tool([*words, "--", str(folder)])
 
 
 def _write_etc(folder: Path) -> None:

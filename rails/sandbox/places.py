@@ -1,4 +1,9 @@
-"""What of this machine a contained command may read, and the environment that it gets."""
+"""What of this machine a contained command may read, and the environment that it gets.
+
+A repository says nothing about it: where a link of the project leads, is shown only if it leads into a folder of a list
+that is ours (:data:`_INTERPRETERS`, :data:`_STORES`) or the user's (:data:`USERS`), and of an interpreter's prefix only
+the interpreter, its library, its headers and shared libraries.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +17,42 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from rails.sandbox.layer import CACHES
-from rails.sandbox.view import SandboxView
+from rails.sandbox.layer import CACHES, own_states, read_bounded
+from rails.sandbox.view import COPY, SandboxView
 
 #: Where a command has its home and what is temporary, in namespaces of its own.
 HOME: Final = "/tmp/home"  # noqa: S108
 TEMPORARY: Final = "/tmp"  # noqa: S108
+#: The variable with which a user names further folders that may be read, or that hold interpreters.
+USERS: Final = "AI_RAILS_SANDBOX_READ"
 _SYSTEM: Final = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"), Path("/sbin"))
+#: Folders that hold nothing but interpreters and environments, each in a folder of its own.
+_INTERPRETERS: Final = (
+    *("~/.pyenv/versions", "~/.asdf/installs/python", "~/.local/share/mise/installs/python", "~/.rye/py"),
+    *("~/.local/share/uv/python", "~/.local/share/uv/tools", "~/.local/share/pipx/venvs", "~/.local/share/hatch/env"),
+    *("~/.virtualenvs", "~/.local/share/virtualenvs", "~/.cache/pypoetry/virtualenvs", "~/.conda/envs"),
+    *("~/miniconda3", "~/anaconda3", "~/miniforge3", "~/mambaforge", "/opt"),
+)
+_PYTHON: Final = re.compile(r"(python|pypy)[\d.]*")
+_WORKTREE: Final = re.compile(r"(?m)^\s*worktree\s*=\s*(.+?)\s*$")
+_GIT_BYTES: Final = 100_000
+#: How many links lead from an environment's ``python`` to the program.
+_MOST_LINKS: Final = 8
 
 
 def roots(view: SandboxView) -> tuple[Path, ...]:
-    """Return the folders besides the system that are there read-only: interpreters, and what the view names."""
-    found = [*_prefixes(), *_of_environments(view.project), *view.read_only]
+    """Return what is there read-only besides the system and the project: interpreters, and what the view names."""
+    found = [*_own_programs(), *_node_of(view.project), *_of_environments(view.project)]
+    found += [*_users(), *common_git(view.project), *view.read_only]
     wanted = dict.fromkeys(path.absolute() for path in found)
     shown = [path for path in wanted if path.exists() and _may_show(path, view)]
     return tuple(path for path in shown if not any(other in path.parents for other in shown))
+
+
+def states_shown(view: SandboxView) -> list[Path]:
+    """Return the folders of AI-Rails that lie in what the view names, and are hidden there."""
+    projects = [root for root in view.read_only if (root / ".rails").is_dir()]
+    return [state for root in projects for state in own_states(root)]
 
 
 def _may_show(path: Path, view: SandboxView) -> bool:
@@ -38,56 +64,146 @@ def _may_show(path: Path, view: SandboxView) -> bool:
 
 @cache
 def _prefixes() -> tuple[Path, ...]:
-    """Return where our own interpreter, its packages and Node.js are."""
-    found = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent]
-    node = shutil.which("node")
+    """Return where our own interpreter and its packages are."""
+    found = (Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent)
+    return tuple(dict.fromkeys(found))
+
+
+@cache
+def _own_programs() -> tuple[Path, ...]:
+    """Return what is shown of our own interpreter and environment, with the programs of its packages."""
+    shared = (Path.home(), Path.home() / ".local")
+    own = [] if _prefixes()[0] in shared else [_prefixes()[0] / "bin"]
+    return (*own, *(part for prefix in _prefixes() for part in _parts(prefix)))
+
+
+def _parts(prefix: Path) -> Iterator[Path]:
+    """Yield what an interpreter needs of its prefix, which may be a folder of much else."""
+    for program in prefix.glob("bin/py*"):
+        if _PYTHON.fullmatch(program.name):
+            yield program
+    yield prefix / "pyvenv.cfg"
+    yield prefix / "include"
+    if (prefix / "conda-meta").is_dir():  # several hundred libraries, and nothing else
+        yield prefix / "lib"
+        return
+    for pattern in ("lib/python*", "lib/pypy*", "lib/lib*.so*"):
+        yield from prefix.glob(pattern)
+
+
+def _node_of(project: Path) -> Iterator[Path]:
+    """Yield what there is of Node.js, as the user's ``PATH`` has it outside the project."""
+    folders = [one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(one).is_absolute()]
+    outside = [one for one in folders if not Path(one).resolve().is_relative_to(project)]
+    node = shutil.which("node", path=os.pathsep.join(outside))
     if node:
-        found += around_program(Path(node).resolve())
-    return tuple(found)
+        yield from around_program(Path(node).resolve())
 
 
 def around_program(program: Path) -> tuple[Path, ...]:
-    """Return what a program needs of its own: its prefix, or where that is a person's folder, only it and packages."""
+    """Return what Node.js needs of its own, and what a command needs to install nothing: it, npm, global packages."""
     prefix = program.parents[1]
-    own = Path.home() in (prefix, prefix.parent)
-    return (program, prefix / "lib" / "node_modules") if own else (prefix,)
+    patterns = ("bin/np[mx]", "bin/corepack", "lib/node_modules", "lib/lib*.so*")
+    return (program, *(part for pattern in patterns for part in prefix.glob(pattern)))
+
+
+def own_program(program: Path, project: Path) -> tuple[Path, ...]:
+    """Return where a program that a person has installed lies; nothing for one in the project, which is shown."""
+    return () if program.is_relative_to(project) else (program, program.resolve())
+
+
+def own_packages(folder: Path) -> tuple[Path, ...]:
+    """Return a folder ``node_modules``; nothing where it is a link, which may name anything."""
+    return () if folder.is_symlink() else (folder,)
+
+
+def _users() -> list[Path]:
+    """Return the folders that the user has named."""
+    named = os.environ.get(USERS, "").split(os.pathsep)
+    return [Path(one).expanduser() for one in named if one.startswith(("/", "~/"))]
+
+
+def _is_known(prefix: Path) -> bool:
+    """Whether a prefix lies in such a folder, by its name and where it really is."""
+    folders, real = [Path(one).expanduser() for one in _INTERPRETERS], prefix.resolve()
+    named = any(prefix.is_relative_to(folder) for folder in folders)
+    return named and any(real.is_relative_to(folder.resolve()) for folder in folders)
 
 
 def _of_environments(project: Path) -> Iterator[Path]:
-    """Yield where the interpreters of the project's virtual environments are, and those that are links."""
-    for name in CACHES:
+    """Yield the parts of the interpreters of the project's environments, and of environments that are links."""
+    for name in CACHES[:2]:
         place = project / name
-        if place.is_symlink() and (place / "pyvenv.cfg").is_file():
-            yield place.resolve()
-        python = (place / "bin" / "python").resolve()
-        # A link may name anything: an interpreter lies among its own things, and not in a person's folder.
-        if re.fullmatch(r"(python|pypy)[\d.]*", python.name) and (python.parents[1] / "lib" / python.name).is_dir():
-            yield python.parents[1]
-    for entry in _packages_of(project / "node_modules"):
-        if entry.is_symlink() and "node_modules" in (target := entry.resolve()).parts and target.is_dir():
-            yield target
+        if place.is_symlink():
+            for prefix in _on_the_way(place):
+                if _is_known(prefix):
+                    yield from (prefix / "bin", *_parts(prefix))
+        for program in _on_the_way(place / "bin" / "python"):
+            if _PYTHON.fullmatch(program.name) and program.is_file() and _is_known(program.parents[1]):
+                yield from _parts(program.parents[1])
 
 
-def _packages_of(folder: Path) -> Iterator[Path]:
-    """Yield a folder of packages, and the packages in it that are links."""
-    yield folder
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            if entry.is_symlink():
-                yield Path(entry)
-            elif entry.name.startswith("@"):
-                yield from _packages_of(Path(entry))
+def _on_the_way(link: Path) -> Iterator[Path]:
+    """Yield where a link leads, link by link, and where that really is."""
+    for _ in range(_MOST_LINKS):
+        if not link.is_symlink():
+            break
+        link = Path(os.path.normpath(link.parent.resolve() / link.readlink()))
+        yield link
+    with contextlib.suppress(OSError, RuntimeError):
+        yield link.resolve()
+
+
+def common_git(project: Path) -> tuple[Path, ...]:
+    """Return what git needs outside a project; nothing where it needs nothing, or where that is not surely its own.
+
+    A ``.git`` file may name anything, so it is only followed to a directory that names this project in turn: that of a
+    linked worktree or a submodule. A project in a sub-folder has what the folder above it has, which no home is.
+    """
+    own = project / ".git"
+    if own.is_symlink() or own.is_dir():
+        return ()
+    if not own.exists():
+        above = next((one for one in project.parents if (one / ".git").exists()), Path("/"))
+        kept = above in (Path.home(), Path("/")) or (above / ".git").is_symlink()
+        return () if kept else (above / ".git", *common_git(above))
+    with contextlib.suppress(OSError, ValueError):
+        place = (project / _line(own).removeprefix("gitdir:").strip()).resolve()
+        if place.parent.name == "worktrees" and (place / _line(place / "gitdir")).resolve() == own.resolve():
+            return (place.parents[1],)
+        worktree = _WORKTREE.search(_line(place / "config"))
+        if worktree and (place / worktree[1]).resolve() == project.resolve():
+            return (place,)
+    return ()
+
+
+def _line(file: Path) -> str:
+    return os.fsdecode(read_bounded(file, _GIT_BYTES)).strip()
+
+
+def lacks_git(project: Path, level: int) -> bool:
+    """Whether a project is in a repository and git does not work in its sandbox, which does not show what it needs."""
+    own = project / ".git"
+    if own.is_dir():
+        return own.is_symlink()
+    if not any((one / ".git").exists() for one in (project, *project.parents)):
+        return False
+    needed = common_git(project)
+    if not needed or project.is_relative_to(needed[0]):
+        return True
+    return level < COPY and not (own.exists() and _line(own).startswith("gitdir: /"))
 
 
 def named_on_card(project: Path) -> tuple[str, ...]:
     """Return the names of what is read-only in the project because it is installed, for a person."""
-    return tuple(name for name in (".git", ".rails", *CACHES) if (project / name).exists())
+    return tuple(name for name in (".git", *CACHES) if (project / name).exists())
 
 
 def search_path(project: Path) -> str:
     """Return the ``PATH``: the project's own environment, the interpreters', the system's."""
     own = [project / name / "bin" for name in (".venv", "venv")]
-    own += [project / "node_modules" / ".bin", *(Path(root, "bin") for root in _prefixes())]
+    own += [project / "node_modules" / ".bin", *(root / "bin" for root in _prefixes())]
+    own += [program.parent for program in _node_of(project)][:1]
     folders = [str(folder) for folder in own if folder.is_dir()]
     return os.pathsep.join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]))
 
@@ -106,6 +222,8 @@ def contained_environment(
         "CI": "true",
         "AI_RAILS_SANDBOX": "1",
         "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM": "1",
     }
     if socket:
         proxy = "http://127.0.0.1:3128"

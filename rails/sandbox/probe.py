@@ -21,7 +21,7 @@ from typing import Final
 from rails.core.atomic_file import replace_file
 from rails.core.errors import RailsError
 from rails.core.scratch import scratch_folder
-from rails.sandbox import bubblewrap, landlock, seatbelt
+from rails.sandbox import bubblewrap, landlock
 from rails.sandbox.view import COPY, NONE, OVERLAY, PARTIAL, Label, SandboxLimits, SandboxView
 
 #: What each try is about, by what the label says.
@@ -96,8 +96,6 @@ def _best() -> tuple[Label, bool]:
 
 def _tool(level: int) -> tuple[bool, str]:
     """Return whether what a level needs is there, and what is missing."""
-    if level == PARTIAL and seatbelt.has_seatbelt():
-        return True, ""
     if sys.platform != "linux":
         return False, f"there is no sandbox for {platform.system()} here; on Windows use WSL2"
     if level == PARTIAL:
@@ -122,7 +120,7 @@ def _tries(label: Label) -> dict[str, bool]:
         project.mkdir()
         outside.write_text("secret")
         with layer_for(project, label=label) as layer, _listeners() as ports:
-            space = str(Path("/proc/self/ns/pid").readlink()) if sys.platform == "linux" else ""
+            space = str(Path("/proc/self/ns/pid").readlink())
             facts = {"outside": str(outside), "home": str(Path.home()), "pid": os.getpid(), "space": space, **ports}
             argv = (sys.executable, "-I", "-S", str(Path(__file__).with_name("tries.py")), json.dumps(facts))
             view = SandboxView(project, layer, (Path(__file__).parent,))
@@ -158,12 +156,11 @@ def _file() -> Path:
 
 def _key() -> str:
     """Return what the answer depends on: this boot of the kernel, bubblewrap, who runs us and in which namespaces."""
-    boot = Path("/proc/sys/kernel/random/boot_id")
     own = [Path(__file__).parent / name for name in ("tries.py", "bubblewrap.py", "landlock.py", "seccomp.py")]
-    stamps = [path.stat().st_mtime_ns for path in (*own, Path(bubblewrap.find() or os.devnull))]
-    space = [str(Path("/proc/self/ns", name).readlink()) for name in ("user", "mnt", "net")] if boot.exists() else []
-    facts = [boot.read_text().strip() if boot.exists() else "", platform.release(), os.geteuid(), sys.executable]
-    return json.dumps([*facts, *space, *(stamps if bubblewrap.find() else stamps[:-1])])
+    stamps = [path.stat().st_mtime_ns for path in (*own, *map(Path, filter(None, [bubblewrap.find()])))]
+    space = [str(Path("/proc/self/ns", name).readlink()) for name in ("user", "mnt", "net")]
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    return json.dumps([boot, platform.release(), os.geteuid(), sys.executable, *space, *stamps])
 
 
 def _cached() -> Label | None:
@@ -175,6 +172,6 @@ def _cached() -> Label | None:
 
 
 def _keep(found: Label) -> None:
-    value = {"key": _key(), "level": found.level, "tool": found.tool, "open": list(found.open), "why": found.why}
     with contextlib.suppress(OSError):
+        value = {"key": _key(), "level": found.level, "tool": found.tool, "open": list(found.open), "why": found.why}
         replace_file(_file(), json.dumps(value).encode(), durable=False)

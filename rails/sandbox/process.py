@@ -214,11 +214,8 @@ def _take(
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill what is left of the process group and collect the program itself."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    elif process.poll() is None:
-        process.kill()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
@@ -276,8 +273,8 @@ def _watch(child: int, signals: set[signal.Signals]) -> None:
 def _end_children() -> None:
     """Kill all children until there are none; what a killed one leaves becomes a child and is killed next."""
     for _ in range(100_000):
-        for pid in _children():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
+        with contextlib.suppress(OSError):  # no such list, or one of them is gone
+            for pid in _children():
                 os.kill(pid, signal.SIGKILL)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -287,17 +284,8 @@ def _end_children() -> None:
 
 
 def _children() -> list[int]:
-    """Return the children of this process: the kernel's own list, or a look at every process."""
-    try:
-        return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
-    except OSError:
-        pass
-    found, own = [], str(os.getpid()).encode()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError):
-            if stat.read_bytes().rpartition(b")")[2].split()[1] == own:
-                found.append(int(stat.parent.name))
-    return found
+    """Return the children of this process."""
+    return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
 
 
 @cache

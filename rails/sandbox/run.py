@@ -16,14 +16,14 @@ from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.core.restrictions import UNRESTRICTED, Restrictions
-from rails.sandbox import bubblewrap, landlock, none, proxy, seatbelt
+from rails.sandbox import bubblewrap, landlock, none, proxy
 from rails.sandbox.bounds import DiskBound, control_group
 from rails.sandbox.copied import CopyLayer
 from rails.sandbox.layer import IgnoredBy, Layer
 from rails.sandbox.output import Kept
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.process import Launch, Running, converse, start_process
-from rails.sandbox.view import COPY, NONE, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
+from rails.sandbox.view import COPY, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
 
 
 def run(
@@ -125,12 +125,9 @@ def _launch(
         if label.level >= COPY:
             with _namespaces(argv, view, network, limits, join) as found:
                 yield found
-        elif label.level == PARTIAL and seatbelt.has_seatbelt():
-            yield seatbelt.launch(argv, view, limits, join), _nothing_to_check
         elif label.level == PARTIAL:
             yield landlock.launch(argv, view, limits, join), _nothing_to_check
         else:
-            assert label.level == NONE
             yield none.launch(argv, view, limits, join), _nothing_to_check
 
 

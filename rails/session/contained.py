@@ -186,7 +186,7 @@ class ContainedRuns:
         return self._answer(RUN_COMMAND.name, argv, parameters)
 
     def _tests(self, parameters: Mapping[str, Json], _project: Path) -> ToolResult:
-        from rails.sandbox.project_tests import command_for_tests
+        from rails.tools.project_tests import command_for_tests
 
         argv = command_for_tests(self.project)
         if not argv:

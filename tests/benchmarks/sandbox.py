@@ -18,9 +18,9 @@ from rails.core.app_dirs import builtin_folder
 from rails.sandbox import probe
 from rails.sandbox.copied import CopyLayer
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.project_tests import command_for_tests
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.view import SandboxView
+from rails.tools.project_tests import command_for_tests
 
 
 def times(works, runs):

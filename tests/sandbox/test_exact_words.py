@@ -57,13 +57,14 @@ def mounted(layer, project, *, writes):
         [*bind, str(layer.output), "/tmp/output"],
         ["--ro-bind-try", "/opt/one", "/opt/one", "--ro-bind-try", "/opt/two", "/opt/two"],
         ["--bind" if writes else "--ro-bind", str(layer.root), p],
-        *([*bind, f"{p}/{name}", f"{p}/{name}"] for name in ((".git", ".rails", "node_modules") if writes else ())),
+        *([*bind, f"{p}/{name}", f"{p}/{name}"] for name in ((".git", "node_modules") if writes else ())),
     ]
 
 
 def hidden(layer, project):
     p = str(project)
     return [
+        *("--tmpfs", f"{p}/.rails", "--remount-ro", f"{p}/.rails"),
         *("--tmpfs", f"{p}/closed", "--remount-ro", f"{p}/closed"),
         *("--ro-bind", str(layer.empty), f"{p}/a.key"),
         *("--tmpfs", f"{p}/src/closed", "--remount-ro", f"{p}/src/closed"),

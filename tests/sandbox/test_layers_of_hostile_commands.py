@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from rails.core.errors import CheckError
-from rails.sandbox.layer import Layer, force_removal, real_place
+from rails.sandbox.layer import Layer, real_place, remove_entry
 from rails.sandbox.places import roots
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.view import SandboxView
@@ -64,8 +64,12 @@ def test_a_file_that_became_a_folder_is_dropped_whole(box):
 
 def test_removing_a_layer_changes_no_mode_behind_a_link(tmp_path, outside):
     (outside / "a.py").chmod(0o640)
-    (tmp_path / "link").symlink_to(outside / "a.py")
-    force_removal(lambda _: None, str(tmp_path / "link"), None)
+    (tmp_path / "shut/deep").mkdir(parents=True)
+    (tmp_path / "shut/deep/link").symlink_to(outside / "a.py")
+    (tmp_path / "shut/deep").chmod(0)
+    (tmp_path / "shut").chmod(0o500)
+    remove_entry(tmp_path / "shut")
+    assert not (tmp_path / "shut").exists()
     assert (outside / "a.py").stat().st_mode & 0o777 == 0o640
 
 

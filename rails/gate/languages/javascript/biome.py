@@ -30,6 +30,7 @@ from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause
 from rails.sandbox import probe
+from rails.sandbox.places import own_packages
 from rails.sandbox.run import run
 from rails.sandbox.view import Result, SandboxLimits, SandboxView
 
@@ -227,7 +228,7 @@ class BiomeTools(NodeTools):
     def _run(self, folder: str, words: Sequence[str], data: bytes = b"") -> Result:
         """Run Biome contained: it sees the scratch folder and the project's packages. Raises CheckError."""
         packages = (self.context.home or self.context.project) / "node_modules"
-        view = SandboxView(Path(folder), None, (Path(self._binary), packages.resolve()))
+        view = SandboxView(Path(folder), None, (Path(self._binary), *own_packages(packages)))
         bounds = SandboxLimits(seconds=limits.CHECK_SECONDS, output=_OUTPUT)
         ran = run((self._binary, *words), view, limits=bounds, label=probe.label(), stdin=data)
         if ran.timed_out:

@@ -12,7 +12,7 @@ from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support.warm_processes import Pipe, json_line
 from rails.sandbox import probe
-from rails.sandbox.places import around_program
+from rails.sandbox.places import around_program, own_packages
 from rails.sandbox.run import start
 from rails.sandbox.view import SandboxView
 
@@ -51,7 +51,7 @@ class NodeWorker:
         script, own = Path(__file__).with_name("node_worker.cjs"), tool_folder()
         flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG]
         real = home or project
-        around = [one / "node_modules" for one in (real, *real.parents) if (one / "node_modules").is_dir()]
+        around = [found for one in (real, *real.parents) for found in own_packages(one / "node_modules")]
         view = SandboxView(project, None, (script, own, own.resolve(), real, *around, *around_program(Path(node))))
         running = start((node, *flags, str(script)), view, label=probe.label())
         self._pipe = Pipe("The Node worker", running.process, json_line, running.end)
