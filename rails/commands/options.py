@@ -60,6 +60,7 @@ environment:
   AI_RAILS_CONFIG_DIR                     where your policy and definitions are, instead of the usual place
   AI_RAILS_KEYRING                        1: tools' secrets may come from the system's keyring as well
   AI_RAILS_LANG                           en or ja; else from the locale
+  AI_RAILS_SANDBOX_READ                   folders that contained commands may read besides, with : between
   NO_COLOR                                no colours
 
 files:

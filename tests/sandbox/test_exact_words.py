@@ -38,7 +38,7 @@ def furnished(project, monkeypatch):
     (project / "a.key").touch()
     (project / ".venv").symlink_to("/nowhere")
     monkeypatch.setattr(bubblewrap, "roots", lambda view: [Path("/opt/one"), Path("/opt/two")])
-    monkeypatch.setattr(bubblewrap, "find", lambda project: f"/found/for/{project.name}/bwrap")
+    monkeypatch.setattr(bubblewrap, "find", lambda: "/found/bwrap")
     monkeypatch.setattr(bubblewrap, "_prepare", lambda *words, **named: (words, named))
     return project
 
@@ -86,7 +86,7 @@ def test_a_command_gets_these_namespaces_mounts_and_nothing_else(furnished, kind
         try:
             environment = contained_environment(view, socket=socket)
             assert launch.argv == (
-                f"/found/for/{project.name}/bwrap",
+                "/found/bwrap",
                 *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"),
                 *("--hostname", "sandbox", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
                 *("--json-status-fd", "77", "--seccomp", str(filtered)),
@@ -197,32 +197,6 @@ def test_what_the_kernel_refuses_ends_the_process_before_bubblewrap(monkeypatch,
     with pytest.raises(OSError, match=f"{said}: {os.strerror(errno.EPERM)}") as raised:
         prepare()
     assert (raised.value.errno, found.calls[-1]) == (errno.EPERM, last)
-
-
-def test_bubblewrap_is_the_systems_and_none_of_the_projects(tmp_path, monkeypatch):
-    search = bubblewrap.find.__wrapped__
-    own, project = tmp_path / "usr/bin", tmp_path / "project"
-    for place in (own, project):
-        place.mkdir(parents=True)
-    found, looked = {"/usr/local/bin/bwrap", "/bin/bwrap"}, []
-
-    class Place(type(Path())):
-        def is_file(self):
-            looked.append(str(self))
-            return str(self) in found
-
-        def resolve(self):
-            return self if str(self) != "/usr/local/bin/bwrap" else project / "tools/bwrap"
-
-    monkeypatch.setattr(bubblewrap, "Path", Place)
-    monkeypatch.setattr(bubblewrap.os, "access", lambda path, how: how == os.X_OK and str(path) in found)
-    assert (search(), looked) == ("/usr/local/bin/bwrap", ["/usr/bin/bwrap", "/usr/local/bin/bwrap"])
-    assert search(tmp_path / "other") == "/usr/local/bin/bwrap"
-    assert search(project) == "/bin/bwrap"
-    found |= {"/usr/bin/bwrap"}
-    assert search(project) == "/usr/bin/bwrap"
-    monkeypatch.setattr(bubblewrap.os, "access", lambda path, how: False)
-    assert search() == ""
 
 
 def test_whether_the_command_was_started_is_read_from_the_report():

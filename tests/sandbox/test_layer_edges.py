@@ -311,24 +311,6 @@ def test_shut_folders_of_a_copy_are_looked_into_at_any_depth(project, monkeypatc
         assert {str(place.relative_to(layer.root)) for place in opened} == {"one", "one/deep", "two", "src"}
 
 
-@pytest.mark.parametrize("refused", [False, True])
-def test_a_file_is_copied_whole_whether_the_kernel_helps_or_not(project, tmp_path, monkeypatch, refused):
-    pieces, whole = [], os.copy_file_range
-
-    def one_byte(before, after, most):
-        pieces.append(most)
-        if refused and len(pieces) == 3:
-            raise OSError(errno.EXDEV, "no")
-        return whole(before, after, 1)
-
-    monkeypatch.setattr(os, "copy_file_range", one_byte)
-    copied._clone(project / "tool.sh", tmp_path / "copy")
-    assert (tmp_path / "copy").read_bytes() == b"#!/bin/sh\necho tool\n"
-    assert stat.S_IMODE((tmp_path / "copy").stat().st_mode) == 0o755
-    assert set(pieces) == {1 << 30}
-    assert copied._COPY_BYTES == 400_000_000
-
-
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), CheckError("as it is")])
 def test_a_copy_that_cannot_be_made_leaves_nothing_and_says_so(project, monkeypatch, error):
     made = []
@@ -338,7 +320,7 @@ def test_a_copy_that_cannot_be_made_leaves_nothing_and_says_so(project, monkeypa
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(copied, "_clone", fail)
+    monkeypatch.setattr(copied.shutil, "copy2", fail)
     with pytest.raises(CheckError) as raised:
         CopyLayer(project)
     told = "The project could not be copied: No space left. Nothing was run."
