@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -110,12 +110,14 @@ def _card_json(card: SessionStats) -> Json:
 
 
 def _one(options: argparse.Namespace, state: Path) -> int:
-    view = _library(state).view(_summary(state, options.session).session_id)
+    library, session_id = _library(state), _summary(state, options.session).session_id
     if options.html:
-        from rails.review.html import render_html
+        from rails.review.html import html_parts
 
-        _write(options.html, render_html(view))
-    elif options.json:
+        _write(options.html, html_parts(library.outlined(session_id), library.turns(session_id)))
+        return EXIT_OK
+    view = library.view(session_id)
+    if options.json:
         common.print_json(session_as_json(view))
     elif options.markdown:
         from rails.review.export.markdown import session_as_markdown
@@ -140,7 +142,7 @@ def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -
     if options.html:
         from rails.review.html import report_file
 
-        _write(options.html, report_file(report, about))
+        _write(options.html, (report_file(report, about),))
     elif options.json:
         common.print_json(report.value)
     elif options.markdown:
@@ -164,6 +166,13 @@ def _print(blocks: Sequence[Block]) -> None:
         print("\n".join(pen.draw(block)))
 
 
-def _write(name: str, page: str) -> None:
-    Path(name).write_text(page, "utf-8")
+def _write(name: str, parts: Iterable[str]) -> None:
+    """Write a page, piece by piece. Raises UsageError where something stands that is no page of ours."""
+    from rails.review.html import GENERATOR
+
+    file = Path(name)
+    if file.exists() and f'content="{GENERATOR}"' not in file.open("rb").read(2_000).decode("utf-8", "replace"):
+        raise UsageError(f"{one_line(name)} is there and was not written by ai-rails review. Name another file.")
+    with file.open("w", encoding="utf-8", errors="replace") as page:
+        page.writelines(parts)
     print(f"Wrote {one_line(name)}")

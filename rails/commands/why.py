@@ -9,7 +9,8 @@ from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.text import one_line, sha256
-from rails.review.reports.line_history import line_history, line_history_as_text
+from rails.review.reports.line_history import line_history_as_text
+from rails.review.session_list import SessionList
 from rails.session.project import state_of
 
 
@@ -28,8 +29,7 @@ def run(options: argparse.Namespace) -> int:
     file = (Path.cwd() / name).resolve()
     if not file.is_file() or not file.is_relative_to(project):
         raise UsageError(f"{one_line(name)} is not a file of the project {project}.")
-    views = common.views_of(state_of(project))
     path = file.relative_to(project).as_posix()
-    story = line_history(views, path, int(number), sha256(file.read_bytes()))
+    story = SessionList(state_of(project)).why(path, int(number), sha256(file.read_bytes()))
     print(line_history_as_text(story))
     return EXIT_OK if story.origin else EXIT_FINDINGS

@@ -25,9 +25,8 @@ TurnOutcome = Literal[
 ]
 #: How a try compares with those before it. "first": nothing to compare with; "repeated": the very same answer;
 #: "ignored": the same failure; "oscillating": back to an earlier one; "progress": another failure; "cut": the
-#: answer was cut off; "introduced": by a model's correction; "right": no failure after failures; "flaky": what was
-#: refused before passes unchanged.
-Attempt = Literal["", "first", "repeated", "ignored", "oscillating", "progress", "cut", "introduced", "right", "flaky"]
+#: answer was cut off; "right": no failure after failures.
+Attempt = Literal["", "first", "repeated", "ignored", "oscillating", "progress", "cut", "right"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +115,8 @@ class TurnView:
     ``planned`` are the changes the requests came to, written or not; ``gates`` and ``results`` the events themselves.
     ``in_doubt`` is whether something was begun that has no result.
     ``progress`` says how this turn's failures compare with those of the turn before; ``attempt`` is the same as
-    a word of :data:`Attempt`. ``cached_tokens`` were read from the provider's cache; ``input_tokens`` leaves
-    them out.
+    a word of :data:`Attempt`, ``causes`` why it failed, as codes and rules. ``cached_tokens`` were read from the
+    provider's cache; ``input_tokens`` leaves them out.
     """
 
     number: int
@@ -147,6 +146,7 @@ class TurnView:
     seconds: Mapping[str, float] = field(default_factory=dict)
     progress: str = ""
     attempt: Attempt = ""
+    causes: tuple[str, ...] = ()
     in_doubt: bool = False
 
     @property

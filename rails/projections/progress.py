@@ -53,7 +53,7 @@ class PlanStep:
 
 def plan_of(records: Iterable[Record]) -> tuple[PlanStep, ...]:
     """Return the steps of a session from its records, or from as many of them as there are."""
-    plan = _Plan()
+    plan = Plan()
     for record in records:
         plan.add(record)
     return tuple(plan.steps)
@@ -65,12 +65,15 @@ def current_step_text(plan: tuple[PlanStep, ...]) -> str:
     return f"Step {at} of {len(plan)}" if at and len(plan) > 1 else ""
 
 
-class _Plan:
+class Plan:
+    """Takes the records of a session in order; ``steps`` are those so far."""
+
     def __init__(self) -> None:
         self.steps: list[PlanStep] = []
         self._finished = 0
 
     def add(self, record: Record) -> None:
+        """Take in one record."""
         match record.event:
             case WorkflowStart(tasks=tasks):
                 self.steps = [PlanStep(task.agent, task.task) for task in tasks[:_MOST]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from rails.core.dataclass import replace
@@ -22,7 +23,8 @@ from rails.core.events.values import StoredText
 from rails.core.json_text import json_object, to_json
 from rails.core.text import sha256
 from rails.core.tool_request import Json
-from rails.projections.attempts import explain_failures, warnings_of, with_progress
+from rails.core.verdict import Verdict
+from rails.projections.attempts import FIRST_TRY, Doubt, Progress, doubts_of, explain_failures, warnings_of
 from rails.projections.common import (
     SessionTotals,
     SessionView,
@@ -32,50 +34,97 @@ from rails.projections.common import (
     not_checked_in_words,
     places_fixed,
 )
-from rails.projections.progress import plan_of
+from rails.projections.progress import Plan
 from rails.projections.turn import TurnBuilder
 
 #: What the JSON of a session says of a finding.
 _FINDING: Final = ("path", "line", "column", "rule", "message", "tool", "severity", "new")
+_OUTLINED: Final = dict.fromkeys(("requests", "corrections", "planned", "gates", "approvals", "results"), ())
 #: Events that belong to the session, not to one of its turns.
 _FRAME: Final = (WorkflowStart, WorkflowEnd, AgentEngage, AgentFinished, SessionResumed, LogRecovered, Undo)
 
 
 def session_view(
-    records: Iterable[Record], damage: Sequence[object] = (), *, load: Callable[[Record], Record] | None = None
+    records: Iterable[Record],
+    damage: Sequence[object] = (),
+    *,
+    load: Callable[[Record], Record] | None = None,
+    keep: Callable[[TurnView], TurnView | None] | None = None,
 ) -> SessionView:
-    """Fold a session's records into its view.
+    """Fold a session's records into its view; what it holds is the turns, whatever the records take.
 
-    ``damage`` is what the lenient reader could not read; each is shown by its ``str``. ``load`` puts
-    large values back into a record (``rails.log.reader.full``); without it their beginnings are shown.
+    ``damage`` is what the lenient reader could not read, complete once the records are read; each is shown by its
+    ``str``. ``load`` puts large values back into a record (``rails.log.reader.full``); without it their beginnings are
+    shown. ``keep`` returns what is kept of a turn, or None.
     """
-    records = [load(record) for record in records] if load else list(records)
-    turns = with_progress(_turns(records))
-    frame = _Frame(records)
-    last = records[-1].timestamp if records else ""
-    return SessionView(
-        session_id=records[0].session_id if records else "",
-        started=records[0].timestamp if records else "",
-        ended=last if frame.outcome else "",
-        task=frame.task,
-        project=frame.project,
-        agents=tuple(dict.fromkeys(turn.agent for turn in turns if turn.agent)),
-        models=tuple(dict.fromkeys(turn.model for turn in turns if turn.model)),
-        outcome=frame.outcome,
-        message=frame.message,
-        turns=turns,
-        totals=_totals(turns),
-        failures=explain_failures(turns),
-        attention=warnings_of(turns, frame.undone, ended=bool(frame.outcome)),
-        undone=tuple(frame.undone),
-        resumed=frame.resumed,
-        prompts=frame.prompts,
-        damage=tuple(str(item) for item in damage),
-        unknown_events=sum(isinstance(record.event, UnknownEvent) for record in records),
-        records=len(records),
-        head=records[-1].hash if records else "",
-        plan=plan_of(records),
+    fold = SessionFold(load)
+    turns = tuple(kept for turn in fold.turns(records) if (kept := keep(turn) if keep else turn))
+    return fold.view(turns, damage)
+
+
+def outline(turn: TurnView) -> TurnView:
+    """Return a turn without what was said, asked, judged and written: for a session of many thousands."""
+    return replace(
+        turn, text="", requests=(), corrections=(), planned=(), gates=(), approvals=(), results=(), feedback=""
     )
+
+
+class SessionFold:
+    """Yields the turns of a session one by one, and keeps what the session as a whole comes to."""
+
+    def __init__(self, load: Callable[[Record], Record] | None = None) -> None:
+        self._load = load
+        self._frame, self._plan, self._totals = _Frame(), Plan(), _Totals()
+        self._doubts: list[Doubt] = []
+        self._first: Record | None = None
+        self._last: Record | None = None
+        self._records = self._unknown = 0
+
+    def turns(self, records: Iterable[Record]) -> Iterator[TurnView]:
+        """Yield each turn as soon as it is over."""
+        progress = Progress()
+        for turn in _turns(map(self._take, records)):
+            self._totals.add(turn)
+            compared = progress.compared(turn)
+            self._totals.retries += compared.progress not in ("", FIRST_TRY)
+            self._doubts += doubts_of(compared)
+            yield compared
+
+    def view(self, turns: tuple[TurnView, ...], damage: Sequence[object] = ()) -> SessionView:
+        """Return the session with these of its turns, once all were yielded."""
+        frame, first, last = self._frame, self._first, self._last
+        return SessionView(
+            session_id=first.session_id if first else "",
+            started=first.timestamp if first else "",
+            ended=last.timestamp if last and frame.outcome else "",
+            task=frame.task,
+            project=frame.project,
+            agents=tuple(filter(None, self._totals.agents)),
+            models=tuple(filter(None, self._totals.models)),
+            outcome=frame.outcome,
+            message=frame.message,
+            turns=turns,
+            totals=self._totals.value(),
+            failures=explain_failures(turns),
+            attention=warnings_of(self._doubts, frame.undone, ended=bool(frame.outcome)),
+            undone=tuple(frame.undone),
+            resumed=frame.resumed,
+            prompts=frame.prompts,
+            damage=tuple(str(item) for item in damage),
+            unknown_events=self._unknown,
+            records=self._records,
+            head=last.hash if last else "",
+            plan=tuple(self._plan.steps),
+        )
+
+    def _take(self, record: Record) -> Record:
+        record = self._load(record) if self._load else record
+        self._first, self._last = self._first or record, record
+        self._records += 1
+        self._unknown += record.kind is UnknownEvent
+        self._frame.add(record)
+        self._plan.add(record)
+        return record
 
 
 def session_as_json(view: SessionView) -> dict[str, Json]:
@@ -118,24 +167,25 @@ def _result_json(result: ToolExecutionResult) -> dict[str, Json]:
 class _Frame:
     """What the records around the turns say."""
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self) -> None:
         self.task = self.project = self.outcome = self.message = ""
         self.undone: list[int] = []
         self.prompts: dict[str, str] = {}
         self.resumed = 0
-        for record in records:
-            match record.event:
-                case WorkflowStart(task=task, project=project):
-                    self.task, self.project = task or record.message, project
-                case WorkflowEnd(outcome=outcome, said=said):
-                    self.outcome, self.message = outcome or "ended", said or record.message
-                case AgentEngage(system=system):
-                    self.prompts[record.agent_role] = _prompt_digest(system)
-                case Undo(step=step, redo=redo):
-                    self.undone = [one for one in self.undone if one != step] + [step] * (not redo)
-                case SessionResumed():
-                    self.resumed += 1
-                    self.outcome = self.message = ""
+
+    def add(self, record: Record) -> None:
+        match record.event:
+            case WorkflowStart(task=task, project=project):
+                self.task, self.project = task or record.message, project
+            case WorkflowEnd(outcome=outcome, said=said):
+                self.outcome, self.message = outcome or "ended", said or record.message
+            case AgentEngage(system=system):
+                self.prompts[record.agent_role] = _prompt_digest(system)
+            case Undo(step=step, redo=redo):
+                self.undone = [one for one in self.undone if one != step] + [step] * (not redo)
+            case SessionResumed():
+                self.resumed += 1
+                self.outcome = self.message = ""
 
 
 def _prompt_digest(system: str) -> str:
@@ -145,57 +195,69 @@ def _prompt_digest(system: str) -> str:
     return sha256(system.encode("utf-8", "replace"))[:12] if system else ""
 
 
-def _turns(records: Iterable[Record]) -> tuple[TurnView, ...]:
+def _turns(records: Iterable[Record]) -> Iterator[TurnView]:
     """Cut the records into turns. What comes before the first question to a model is turn 0, if it is anything."""
-    builders: list[TurnBuilder] = []
+    builder: TurnBuilder | None = None
     asked = 0
     for record in records:
         around = isinstance(record.event, _FRAME)
         if isinstance(record.event, LlmCall):
             # An overloaded model is asked again: that is the same turn, unless it had an answer already.
-            if not builders or builders[-1].number == 0 or builders[-1].answered:
+            if builder is None or builder.number == 0 or builder.answered:
+                if builder:
+                    yield builder.build()
                 asked = max(record.event.turn, 0) or asked + 1
-                builders.append(TurnBuilder(asked, record))
-        elif not around and not isinstance(record.event, UnknownEvent) and not builders:
-            builders.append(TurnBuilder(0, record))
-        if builders and not around:
-            builders[-1].add(record)
-    return tuple(builder.build() for builder in builders)
+                builder = TurnBuilder(asked, record)
+        elif not around and not isinstance(record.event, UnknownEvent) and builder is None:
+            builder = TurnBuilder(0, record)
+        if builder and not around:
+            builder.add(record)
+    if builder:
+        yield builder.build()
 
 
-def _totals(turns: Sequence[TurnView]) -> SessionTotals:
-    gates = [gate for turn in turns for gate in turn.gates]
-    answers = [approval.answer for turn in turns for approval in turn.approvals]
-    seconds: dict[str, float] = {}
-    for turn in turns:
+class _Totals:
+    """Counts turns in, one by one."""
+
+    def __init__(self) -> None:
+        self.agents: dict[str, None] = {}
+        self.models: dict[str, None] = {}
+        self.retries = 0
+        self._counts: Counter[str] = Counter()
+        self._seconds: dict[str, float] = {}
+        self._paths: set[str] = set()
+        self._open: dict[str, set[tuple[str, str, str]]] = {}
+
+    def add(self, turn: TurnView) -> None:
+        self.agents[turn.agent] = self.models[turn.model] = None
         for stage, spent in turn.seconds.items():
-            seconds[stage] = round(seconds.get(stage, 0.0) + spent, 3)
-    new = sum(finding.new for gate in gates for finding in gate.verdict.findings)
-    paths = {change.path for turn in turns for result in turn.results if result.ok for change in result.changes or ()}
-    return SessionTotals(
-        turns=sum(turn.number > 0 for turn in turns),
-        requests=sum(len(turn.requests) for turn in turns),
-        repairs=sum(len(request.repairs) for turn in turns for request in turn.requests),
-        refusals=sum(len(turn.refusals) for turn in turns),
-        retries=sum(turn.progress not in ("", "first try") for turn in turns),
-        findings=new,
-        findings_fixed=sum(places_fixed(gate.verdict) for gate in gates) + _fixed_by_agents(turns),
-        approved=answers.count("approve"),
-        denied=answers.count("deny") + answers.count("abort"),
-        files_changed=len(paths),
-        input_tokens=sum(turn.input_tokens for turn in turns),
-        output_tokens=sum(turn.output_tokens for turn in turns),
-        seconds=seconds,
-    )
-
-
-def _fixed_by_agents(turns: Sequence[TurnView]) -> int:
-    """Count new findings that the next verdict of the same agent no longer has."""
-    fixed = 0
-    open_findings: dict[str, set[tuple[str, str, str]]] = {}
-    for turn in turns:
+            self._seconds[stage] = round(self._seconds.get(stage, 0.0) + spent, 3)
+        for result in turn.results:
+            if result.ok:
+                self._paths |= {change.path for change in result.changes or ()}
+        answers = [approval.answer for approval in turn.approvals]
+        self._counts.update(
+            turns=min(turn.number, 1),
+            requests=len(turn.requests),
+            repairs=sum(len(request.repairs) for request in turn.requests),
+            refusals=len(turn.refusals),
+            approved=answers.count("approve"),
+            denied=answers.count("deny") + answers.count("abort"),
+            input_tokens=turn.input_tokens,
+            output_tokens=turn.output_tokens,
+        )
         for gate in turn.gates:
-            now = {(f.path, f.rule, f.message) for f in gate.verdict.findings if f.new}
-            fixed += len(open_findings.get(turn.agent, set()) - now)
-            open_findings[turn.agent] = now
-    return fixed
+            self._judged(turn.agent, gate.verdict)
+
+    def _judged(self, agent: str, verdict: Verdict) -> None:
+        """Count the new findings, and those that the next verdict of the same agent no longer has."""
+        new = [finding for finding in verdict.findings if finding.new]
+        now = {(finding.path, finding.rule, finding.message) for finding in new}
+        self._counts["findings"] += len(new)
+        self._counts["findings_fixed"] += places_fixed(verdict) + len(self._open.get(agent, set()) - now)
+        self._open[agent] = now
+
+    def value(self) -> SessionTotals:
+        return SessionTotals(
+            **self._counts, retries=self.retries, files_changed=len(self._paths), seconds=self._seconds
+        )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Final
 
@@ -16,7 +17,7 @@ from rails.core.change_summary import ChangeSummary
 from rails.core.dataclass import replace
 from rails.core.text import one_line
 from rails.log.session_stats import SessionStats
-from rails.projections.attempts import AttemptRow, caption, causes_of, rows_of
+from rails.projections.attempts import AttemptRow, caption, rows_of
 from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Badge, Notes
 from rails.render.html_page.blocks import HtmlRenderer, badge, bullets
@@ -34,22 +35,34 @@ from rails.review.reports.session import (
 )
 from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 
+#: What a page of ours says that it was written by, so that it may be written anew.
+GENERATOR: Final = "AI-Rails"
 _RUNNING: Final = Badge("●", "open", "Running")
 _LISTED: Final = 100
+#: Where the turns go; no text of a log can hold it, for a bracket in a text is escaped.
+_TURNS: Final = Html("<!--turns-->")
 #: Turns that the strip shows one by one; more are a map of their density.
 MOST_STEPS: Final = 200
 
 
 def render_html(view: SessionView) -> str:
     """Return the session as a complete HTML document."""
+    return "".join(html_parts(view, view.turns))
+
+
+def html_parts(view: SessionView, turns: Iterable[TurnView]) -> Iterator[str]:
+    """Yield the document in pieces. ``turns`` are whole, taken one at a time; those of ``view`` may be outlines."""
     title = one_line(view.task, 80) or one_line(view.session_id)
     content = join(
         el("a", html_text("Skip to the turns"), class_="skip", href="#turns"),
         header(view),
-        el("main", plan_html(view.plan), overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
+        el("main", plan_html(view.plan), overview(view), why(view), el("div", _TURNS, id="turns")),
         footer(view),
     )
-    return document(f"{title} · AI-Rails session", content)
+    before, _, after = document(f"{title} · AI-Rails session", content).partition(_TURNS)
+    yield before
+    yield from turn_sections(view, turns)
+    yield after
 
 
 def document(title: str, content: Html) -> str:
@@ -63,6 +76,7 @@ def document(title: str, content: Html) -> str:
         "head",
         el("meta", charset="utf-8"),
         el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", name="generator", content=GENERATOR),
         el("meta", name="referrer", content="no-referrer"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
@@ -175,7 +189,7 @@ def _tries(row: AttemptRow) -> Html:
 
 def _try(turn: TurnView) -> Html:
     ended = OUTCOMES[turn.outcome]
-    causes = one_line(", ".join(causes_of(turn)), 80) or ended.words
+    causes = one_line(", ".join(turn.causes), 80) or ended.words
     inside = (
         el("b", html_text(turn.number)),
         el("span", html_text(f" {ended.mark} "), aria_hidden="true"),
@@ -185,12 +199,12 @@ def _try(turn: TurnView) -> Html:
     return join(chip, el("span", html_text(one_line(turn.progress)), class_="progress"))
 
 
-def turn_sections(view: SessionView, turns: Sequence[TurnView] | None = None) -> Iterator[Html]:
-    """Yield a section for each turn, or for each of ``turns``, with a link to the next failed one."""
+def turn_sections(view: SessionView, turns: Iterable[TurnView]) -> Iterator[Html]:
+    """Yield a section for each of ``turns``, with a link to the next failed one of ``view``."""
     failures, page = [turn.number for turn in view.turns if turn.failed], page_renderer()
-    for turn in view.turns if turns is None else turns:
-        following = next((number for number in failures if number > turn.number), None)
-        yield page.section(turn_section(turn), following)
+    for turn in turns:
+        at = bisect_right(failures, turn.number)
+        yield page.section(turn_section(turn), failures[at] if at < len(failures) else None)
 
 
 def workflow_picture(summary: ChangeSummary) -> str:

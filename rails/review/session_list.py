@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from rails.config.prices import Prices, load_price_file
+from rails.core.dataclass import replace
 from rails.core.errors import LogError, UsageError
 from rails.core.events.record import Record
 from rails.core.text import one_line
 from rails.log.files import SESSION_ID
-from rails.log.reader import LOG_NAME, damage_in_words, full, read_lenient, session_ids, verify
+from rails.log.reader import LOG_NAME, Damage, LogRow, Tail, damage_in_words, full, session_ids, verify
 from rails.log.session_stats import SessionStats
 from rails.log.summaries import Summaries
-from rails.projections.common import SessionView
-from rails.projections.session import session_view
+from rails.projections.common import SessionView, TurnView
+from rails.projections.session import SessionFold, outline, session_view
 from rails.review.reports.grouped import GROUPS, REPORT_SESSIONS, ReviewReport, count_sessions
-from rails.review.reports.line_history import LineHistory, line_history
+from rails.review.reports.line_history import LineHistory, line_history, writes
 from rails.review.reports.morning import morning
 from rails.review.reports.sessions import chosen
 
@@ -50,10 +52,22 @@ class SessionList:
             known = self._kept.get(session_id)
         if known and known[0] == size:
             return known[1]
-        records, damages = read_lenient(log)
-        view = session_view(records, damage_in_words(damages), load=self._whole)
+        view = self._fold(log)
         self._keep(session_id, size, view)
         return view
+
+    def outlined(self, session_id: str) -> SessionView:
+        """Return a session of any length: its turns without what was said and written. Raises UsageError, LogError."""
+        return self._fold(self._log(session_id), outline)
+
+    def turns(self, session_id: str) -> Iterator[TurnView]:
+        """Yield the turns of a session one by one, whole. Raises UsageError, LogError."""
+        yield from SessionFold(self._whole).turns(_Reading(self._log(session_id)))
+
+    def _fold(self, log: Path, keep: Callable[[TurnView], TurnView | None] | None = None) -> SessionView:
+        reading = _Reading(log)
+        view = session_view(reading, load=self._whole, keep=keep)
+        return replace(view, damage=damage_in_words(reading.damage)) if reading.damage else view
 
     def views(self, names: Sequence[str]) -> Iterator[SessionView]:
         """Yield sessions one at a time; one that cannot be read is left out."""
@@ -92,7 +106,11 @@ class SessionList:
 
     def why(self, path: str, line: int, current_sha256: str | None = None) -> LineHistory:
         """Return where a line of a file comes from."""
-        return line_history(list(self.views(session_ids(self.state))), path, line, current_sha256)
+        views = []
+        for name in session_ids(self.state):
+            with contextlib.suppress(LogError):
+                views.append(self._fold(self._log(name), lambda turn: turn if writes(turn, path) else None))
+        return line_history(views, path, line, current_sha256)
 
     def _log(self, session_id: str) -> Path:
         log = self.state / "sessions" / session_id / LOG_NAME
@@ -112,3 +130,17 @@ class SessionList:
             self._kept.move_to_end(session_id)
             while len(self._kept) > 1 and sum(kept for kept, _ in self._kept.values()) > _KEPT_BYTES:
                 self._kept.popitem(last=False)
+
+
+class _Reading:
+    """The records of a log, read while they are asked for; ``damage`` is what could not be read until then."""
+
+    def __init__(self, log: Path) -> None:
+        self._log, self.damage = log, list[Damage]()
+
+    def __iter__(self) -> Iterator[Record]:
+        for item in Tail(self._log).read():
+            if isinstance(item, LogRow):
+                yield item.record
+            else:
+                self.damage.append(item)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from rails.cli import main
+from rails.review.html import render_html
+from rails.review.session_list import SessionList
 
 HARD, EASY = "20261118-091500-aa01", "20261119-101500-aa02"
 
@@ -92,3 +94,18 @@ def test_the_queries_of_the_docs_answer_over_the_export(review, tmp_path, capsys
     for query, words in zip(re.findall(r"```sh\n(.*?)```", page, re.DOTALL), ("deny", "limit", "F821"), strict=True):
         done = subprocess.run(["sh", "-c", query], cwd=tmp_path, capture_output=True, text=True, check=True)
         assert words in done.stdout
+
+
+def test_a_page_is_written_over_a_page_of_ours_and_over_nothing_else(review, tmp_path):
+    file = tmp_path / "session.html"
+    assert [review("aa01", "--html", str(file))[0] for _ in range(2)] == [0, 0]
+    file.write_text("<!doctype html>mine", "utf-8")
+    code, _, err = review("aa01", "--html", str(file))
+    assert (code, file.read_text("utf-8")) == (2, "<!doctype html>mine")
+    assert "was not written by ai-rails review" in err
+
+
+def test_a_page_that_is_written_piece_by_piece_is_the_page_of_the_whole(review, tmp_path):
+    file = tmp_path / "session.html"
+    review("aa01", "--html", str(file))
+    assert file.read_text("utf-8") == render_html(SessionList(tmp_path / ".rails").view(HARD))

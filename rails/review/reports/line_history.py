@@ -74,6 +74,11 @@ def line_history(
     return LineHistory(path, line, None, certain)
 
 
+def writes(turn: TurnView, path: str) -> bool:
+    """Whether a turn wrote a file."""
+    return any(change.path == path for result in turn.results for change in result.changes or ())
+
+
 def line_history_as_text(story: LineHistory) -> str:
     """Return the history in sentences."""
     place = f"{one_line(story.path)}:{story.line}"
