@@ -173,6 +173,11 @@ def _write(name: str, parts: Iterable[str]) -> None:
     file = Path(name)
     if file.exists() and f'content="{GENERATOR}"' not in file.open("rb").read(2_000).decode("utf-8", "replace"):
         raise UsageError(f"{one_line(name)} is there and was not written by ai-rails review. Name another file.")
-    with file.open("w", encoding="utf-8", errors="replace") as page:
-        page.writelines(parts)
+    begun = file.with_name(f"{file.name}.part")
+    try:
+        with begun.open("w", encoding="utf-8", errors="replace") as page:
+            page.writelines(parts)
+        begun.replace(file)
+    finally:
+        begun.unlink(missing_ok=True)
     print(f"Wrote {one_line(name)}")

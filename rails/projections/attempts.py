@@ -163,7 +163,7 @@ def hardly_read(approval: ApprovalView, lines: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class TurnDoubt:
     """What is in doubt in a turn, or was decided oddly: always, or (``at_end``) once the session has an end.
 
     Without ``words``: its ``steps`` were approved and written, which is odd where they were undone later.
@@ -175,18 +175,18 @@ class Doubt:
     steps: tuple[int, ...] = ()
 
 
-def doubts_of(turn: TurnView) -> Iterator[Doubt]:
+def doubts_of(turn: TurnView) -> Iterator[TurnDoubt]:
     """Yield what is in doubt in a turn."""
     if turn.in_doubt:
         words = "something was begun and has no result; compare the files with what was approved."
-        yield Doubt(turn.number, words, at_end=True)
+        yield TurnDoubt(turn.number, words, at_end=True)
     for approval in turn.approvals:
         yield from _of_approval(approval, turn)
     if turn.checkpoints:
-        yield Doubt(turn.number, steps=turn.checkpoints)
+        yield TurnDoubt(turn.number, steps=turn.checkpoints)
 
 
-def warnings_of(doubts: Iterable[Doubt], undone: Sequence[int], *, ended: bool) -> tuple[str, ...]:
+def warnings_of(doubts: Iterable[TurnDoubt], undone: Sequence[int], *, ended: bool) -> tuple[str, ...]:
     """Return what deserves a second look, in sentences. ``ended`` is whether the session has an end."""
     found = []
     for doubt in doubts:
@@ -199,15 +199,15 @@ def warnings_of(doubts: Iterable[Doubt], undone: Sequence[int], *, ended: bool) 
     return tuple(found)
 
 
-def _of_approval(approval: ApprovalView, turn: TurnView) -> Iterator[Doubt]:
+def _of_approval(approval: ApprovalView, turn: TurnView) -> Iterator[TurnDoubt]:
     if not approval.answer:
-        yield Doubt(turn.number, "a question was never answered.", at_end=True)
+        yield TurnDoubt(turn.number, "a question was never answered.", at_end=True)
     if approval.answer != "approve":
         return
     if not turn.results and not turn.in_doubt:
-        yield Doubt(turn.number, "was approved, but nothing was carried out.", at_end=True)
+        yield TurnDoubt(turn.number, "was approved, but nothing was carried out.", at_end=True)
     if turn.gates and turn.gates[-1].verdict.status != "pass":
-        yield Doubt(turn.number, f"was approved although the checks said {turn.gates[-1].verdict.status!r}.")
+        yield TurnDoubt(turn.number, f"was approved although the checks said {turn.gates[-1].verdict.status!r}.")
     lines = changed_lines(approval.diff)
     if hardly_read(approval, lines):
-        yield Doubt(turn.number, f"{lines} changed lines were approved after {approval.seconds:.1f} s.")
+        yield TurnDoubt(turn.number, f"{lines} changed lines were approved after {approval.seconds:.1f} s.")

@@ -53,7 +53,7 @@ class PlanStep:
 
 def plan_of(records: Iterable[Record]) -> tuple[PlanStep, ...]:
     """Return the steps of a session from its records, or from as many of them as there are."""
-    plan = Plan()
+    plan = PlanFold()
     for record in records:
         plan.add(record)
     return tuple(plan.steps)
@@ -65,7 +65,7 @@ def current_step_text(plan: tuple[PlanStep, ...]) -> str:
     return f"Step {at} of {len(plan)}" if at and len(plan) > 1 else ""
 
 
-class Plan:
+class PlanFold:
     """Takes the records of a session in order; ``steps`` are those so far."""
 
     def __init__(self) -> None:

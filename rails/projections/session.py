@@ -24,7 +24,7 @@ from rails.core.json_text import json_object, to_json
 from rails.core.text import sha256
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
-from rails.projections.attempts import FIRST_TRY, Doubt, Progress, doubts_of, explain_failures, warnings_of
+from rails.projections.attempts import FIRST_TRY, Progress, TurnDoubt, doubts_of, explain_failures, warnings_of
 from rails.projections.common import (
     SessionTotals,
     SessionView,
@@ -34,7 +34,7 @@ from rails.projections.common import (
     not_checked_in_words,
     places_fixed,
 )
-from rails.projections.progress import Plan
+from rails.projections.progress import PlanFold
 from rails.projections.turn import TurnBuilder
 
 #: What the JSON of a session says of a finding.
@@ -74,8 +74,8 @@ class SessionFold:
 
     def __init__(self, load: Callable[[Record], Record] | None = None) -> None:
         self._load = load
-        self._frame, self._plan, self._totals = _Frame(), Plan(), _Totals()
-        self._doubts: list[Doubt] = []
+        self._frame, self._plan, self._totals = _Frame(), PlanFold(), _Totals()
+        self._doubts: list[TurnDoubt] = []
         self._first: Record | None = None
         self._last: Record | None = None
         self._records = self._unknown = 0

@@ -131,7 +131,7 @@ RENDERERS = [
     ("rails.projections.session._turns", "review last"),
     ("rails.commands.review.render_session", "review last"),
     ("rails.review.html.turn_sections", "review last --html out.html"),
-    ("rails.review.html.render_html", "review last --html out.html"),
+    ("rails.review.html.html_parts", "review last --html out.html"),
     ("rails.review.export.markdown.session_as_markdown", "review last --markdown"),
     ("rails.commands.review.session_as_json", "review last --json"),
     ("rails.review.session_list.count_sessions", "review --by rule"),
