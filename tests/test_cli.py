@@ -611,7 +611,7 @@ def test_c7_12_a_run_keeps_the_work_tree_on_a_branch_where_the_settings_ask_for_
 def test_c14_04_the_answers_of_a_session_are_written_as_files_and_never_over_others(rails, project):
     with StubServer([says(f"I write.\n{WRITE}"), says("Done.")]) as stub:
         rails(
-            "run", "write hello", "--model", "openai:m", "--base-url", f"{stub.url}/v1", "--approve", "policy", code=0
+            "run", "write hello", "--model", "openai:m", "--base-url", f"{stub.url}/v1", "--approve", "policy", "--protocol", "json", code=0
         )
     named = rails("log", "export", "--format", "answers", code=0).stdout.splitlines()
     assert [(project / name).read_text("utf-8") for name in named] == [f"I write.\n{WRITE}", "Done."]
@@ -702,7 +702,7 @@ def test_a_model_that_cannot_be_reached_ends_with_3_and_the_session_can_go_on(ra
 
 
 def test_a_run_that_was_killed_goes_on_and_does_nothing_twice(rails, project, environment):
-    words = ["run", "write two files", "--model", "openai:m", "--approve", "policy"]
+    words = ["run", "write two files", "--model", "openai:m", "--approve", "policy", "--protocol", "json"]
     with StubServer([says(WRITE), says("never sent", hang_s=60)]) as stub:
         command = [sys.executable, "-m", "rails", *words, "--base-url", f"{stub.url}/v1"]
         process = subprocess.Popen(

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
 
 from rails.agents.template import COMPONENTS_MARKER, Agent, read_template
 from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import ToolSpec
 from rails.core.text import one_line, sha256
-from rails.core.tool_request import Json
-from rails.tools.registry import Definition, Registry
+from rails.tools.registry import Builtin, Definition, Registry
+
+#: How a model is asked to answer: with its provider's tools, with JSON blocks in its text, with SEARCH/REPLACE blocks
+#: and whole files, or with whole files only.
+Protocol = Literal["native", "json", "edits", "whole"]
+
+
+#: What a model that is asked in text reads last.
+REMINDERS: Final[Mapping[str, str]] = {
+    "edits": "Answer with the blocks and files of your change, each under its path.",
+    "whole": "Answer with the whole text of each file that you change, in a fence, its path alone on the line above.",
+}
 
 
 def registry_for(agent: Agent, registry: Registry) -> Registry:
@@ -21,32 +31,42 @@ def registry_for(agent: Agent, registry: Registry) -> Registry:
     return registry if agent.tools is None else registry.restricted(agent.name, agent.tools)
 
 
-def system_prompt(agent: Agent, registry: Registry) -> str:
-    """Return the agent's whole system prompt: template, protocol, own tools, own guidance.
+def system_prompt(agent: Agent, registry: Registry, protocol: Protocol = "json") -> str:
+    """Return the agent's whole system prompt: its template, and how a model that is asked in ``protocol`` answers.
 
     The same agent and definitions give the same bytes. No marker is left in what comes from the template.
     """
-    own = _accepted(agent, registry)
-    components = "\n\n".join((protocol(), tools_text(own), guidance_text(own, agent.name))).rstrip() + "\n"
+    own = _shown(agent, registry) if protocol in ("native", "json") else ()
+    tools = tools_text(own) if protocol == "json" else ""
+    parts = [protocol_page(protocol), tools, guidance_text(own, agent.name)]
+    components = "\n\n".join(filter(None, parts)).rstrip() + "\n"
     before, marker, after = agent.body.partition(COMPONENTS_MARKER)
     if not marker:
         return f"{agent.body.rstrip()}\n\n{components}"
     return f"{before.rstrip()}\n\n{components}{after.replace(COMPONENTS_MARKER, '')}"
 
 
-def tool_specs(agent: Agent, registry: Registry) -> tuple[ToolSpec, ...]:
-    """Return the agent's own tools as a provider's native tools, by name."""
-    return tuple(definition.spec() for definition in _accepted(agent, registry))
+def tool_specs(agent: Agent, registry: Registry, protocol: Protocol = "native") -> tuple[ToolSpec, ...]:
+    """Return the agent's own tools as a provider's native tools, by name; none where its protocol has no such tools."""
+    if protocol != "native":
+        return ()
+    return tuple(definition.spec() for definition in _shown(agent, registry))
 
 
-def _accepted(agent: Agent, registry: Registry) -> tuple[Definition, ...]:
-    """Return the agent's tools but those of the project that nobody accepted: their texts could speak to the agent."""
-    return tuple(one for one in registry_for(agent, registry).for_role(agent.name) if one.trusted)
+def _shown(agent: Agent, registry: Registry) -> tuple[Definition, ...]:
+    """Return the tools that the agent is told of.
+
+    Those of the project that nobody accepted are not among them: their texts could speak to the agent.
+    """
+    own = [one for one in registry_for(agent, registry).for_role(agent.name) if one.trusted]
+    if agent.shown is None:
+        return tuple(own)
+    return tuple(one for one in own if one.tool_name in agent.shown or not isinstance(one.transport, Builtin))
 
 
-def protocol() -> str:
-    """Return the one page that explains to every agent how to ask for a tool."""
-    return read_template(builtin_folder("agent_templates") / "_protocol.md").strip()
+def protocol_page(protocol: Protocol) -> str:
+    """Return the page that explains to every agent how it answers in ``protocol``."""
+    return read_template(builtin_folder("agent_templates") / f"_{protocol}.md").strip()
 
 
 def chat_page() -> str:
@@ -55,26 +75,11 @@ def chat_page() -> str:
 
 
 def tools_text(definitions: Sequence[Definition]) -> str:
-    """Return the tools as the prompt lists them: name, description, schema, one example."""
+    """Return the tools as the prompt lists them: what each is called with, and what it does."""
     if not definitions:
         return "## Your tools\n\nYou have no tools. Answer in words."
-    return "\n\n".join(("## Your tools", *(_tool_text(definition) for definition in definitions)))
-
-
-def _tool_text(definition: Definition) -> str:
-    return "\n".join(_tool_lines(definition))
-
-
-def _tool_lines(definition: Definition) -> Iterator[str]:
-    yield f"### {definition.tool_name}"
-    yield ""
-    yield definition.description
-    yield f"Parameters (JSON Schema): {_json(definition.shown_schema)}"
-    for example in definition.examples[:1]:
-        yield f"Example parameters: {_json(example)}"
-    if definition.response_format:
-        answer = definition.response_format
-        yield f"Answer: {answer if isinstance(answer, str) else _json(answer)}"
+    lines = [f"- `{definition.signature()}`: {definition.description}" for definition in definitions]
+    return "\n".join(("## Your tools", "", *lines))
 
 
 def guidance_text(definitions: Sequence[Definition], role: str) -> str:
@@ -84,22 +89,29 @@ def guidance_text(definitions: Sequence[Definition], role: str) -> str:
     return "\n\n".join(("## Guidance", *parts)) if parts else ""
 
 
-def _json(value: Json | Mapping[str, Json]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
-
-
-def first_message(task: str, facts: Mapping[str, str] | None = None, previous_tool_output: str = "") -> str:
+def first_message(
+    task: str,
+    facts: Mapping[str, str] | None = None,
+    previous_tool_output: str = "",
+    *,
+    protocol: Protocol = "native",
+    files: str = "",
+) -> str:
     """Return the first user message: the task, facts about the project, and what came before.
 
-    ``facts`` are shown in the given order. ``previous_tool_output`` (an earlier agent's result, or what was
+    ``files`` are those that come with the task, in full; a protocol in text is reminded of last. ``facts`` are shown in
+    the given order. ``previous_tool_output`` (an earlier agent's result, or what was
     left when a session stopped) is set apart as data between lines that its own text cannot contain.
     """
-    parts = [task.strip()]
+    parts = [files] if files else []
+    parts.append(task.strip())
     if facts:
         lines = "\n".join(f"- {one_line(name)}: {value}" for name, value in facts.items())
         parts.append(f"--- ADDITIONAL CONTEXT ---\n{lines}")
     if previous_tool_output:
         parts.append(f"--- PREVIOUS TOOL OUTPUT ---\n{as_data(previous_tool_output)}")
+    if protocol in REMINDERS:
+        parts.append(REMINDERS[protocol])
     return "\n\n".join(parts) + "\n"
 
 

@@ -36,8 +36,10 @@ _KNOWN_KEYS: Final = frozenset(
     | {"mcpServers", "hooks", "memory", "background", "isolation", "color", "kind", "temperature", "timeout_mins"}
     | {"x-rails"}
 )
+#: How an agent may be asked: as the model is best at, or in one way (``rails.agents.prompt.Protocol``).
+PROTOCOLS: Final = ("auto", "native", "json", "edits", "whole")
 _OUR_KEYS: Final = frozenset(
-    {"aliases", "dialects", "max_attempts", "model", "output", "stronger_model", "tests", "title"}
+    {"aliases", "dialects", "max_attempts", "model", "output", "protocol", "shown", "stronger_model", "tests", "title"}
 )
 #: A model of one of our providers. A template names no server: the key would be sent there.
 _MODEL: Final = lazy(r"(anthropic|openai|recorded):[^\s@]{1,200}")
@@ -55,8 +57,10 @@ class Agent:
     ``body`` is the template's text; ``source`` is the file. ``max_attempts`` bounds failures in a row.
     ``headings`` are the Markdown headings that the role's final answer must have, ``schema`` what its JSON must
     satisfy. ``given_tests_only``: it changes no test that its task does not name. ``aliases`` are further names,
-    ``dialects`` the wire formats that its model writes. ``digest`` is the SHA-256 of the whole file, ``text``;
-    ``trusted`` is whether a human has accepted exactly that, or need not.
+    ``dialects`` the wire formats that its model writes.
+    ``shown`` are the built-in tools that it is told of (``None``: all that it may use), ``protocol`` how it is asked.
+    ``digest`` is the SHA-256 of the whole file, ``text``; ``trusted`` is whether a human has accepted exactly that, or
+    need not.
     """
 
     name: str
@@ -75,6 +79,8 @@ class Agent:
     runs_on: str = ""
     stronger: str = ""
     given_tests_only: bool = False
+    shown: tuple[str, ...] | None = None
+    protocol: str = "auto"
     origin: TemplateOrigin = "user"
     trusted: bool = True
     digest: str = ""
@@ -249,6 +255,8 @@ class _Fields:
             runs_on=self.own_model(ours, "model"),
             stronger=self.own_model(ours, "stronger_model"),
             given_tests_only=ours.get("tests") == "given",
+            shown=self.names(ours, "shown"),
+            protocol=self.protocol(ours),
         )
 
     def ours(self) -> Mapping[str, Json]:
@@ -318,6 +326,12 @@ class _Fields:
             place = ".".join(map(str, problem.place)) or "its root"
             self.fail(f"x-rails.output.schema at {place}: {problem.message}", problem.fix)
         return value if isinstance(value, dict) else self.fail("x-rails.output.schema must be an object", "Use a map.")
+
+    def protocol(self, ours: Mapping[str, Json]) -> str:
+        value = ours.get("protocol", PROTOCOLS[0])
+        if value not in PROTOCOLS:
+            self.fail(f"x-rails.protocol must be one of {', '.join(PROTOCOLS)}", "Leave it out where any fits.")
+        return str(value)
 
     def own_model(self, ours: Mapping[str, Json], key: str) -> str:
         """Read a model of one of our providers."""

@@ -31,6 +31,7 @@ from rails.core.dataclass import replace
 from rails.core.errors import FAULT, CheckError, LogError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
+from rails.core.outcomes import is_good
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line
@@ -178,7 +179,7 @@ class _Run:
         diff = tree.diff(paths, tracked=tracked)
         return msgspec.structs.replace(
             made,
-            passed=passed and (bool(checks) or made.ending == "done"),
+            passed=passed and (bool(checks) or is_good(made.ending)),
             first_try=passed and made.first_try,
             verdict=verdict.status,
             findings=tuple(_in_words(one) for one in new[:_FINDINGS]),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from rails.commands import common, leave
 from rails.commands.run import options as run_options
 from rails.core.errors import EXIT_OK, LogError, RailsError, UsageError
-from rails.core.messages import say
+from rails.core.outcomes import is_good
 from rails.core.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -121,9 +121,7 @@ class Talk:
             print("  Nothing is lost: say something to ask again, or take another model with /model NAME.")
         elif ending.outcome == "stopped":
             print("  Stopped. What was written stays, and the conversation goes on.")
-        elif ending.outcome == "nothing_done":  # the answer was shown
-            print(f"  {say('nothing_done')}")
-        elif ending.outcome != "done":
+        elif not is_good(ending.outcome):
             print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
 

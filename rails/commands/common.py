@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from rails.commands.leave import code_after
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
+from rails.core.outcomes import GOOD, MEANINGS, SessionEnd, is_good, outcome_for
 from rails.core.text import decode_text, one_line
 from rails.session.project import state_of
 
@@ -37,17 +38,14 @@ if TYPE_CHECKING:
     from rails.session.job import Ending
     from rails.tools.registry import Registry
 
-#: How a session's ending looks to a shell.
-EXIT_OF: Final = {
-    "done": EXIT_OK,
-    "gave_up": EXIT_FINDINGS,
-    "aborted": EXIT_FINDINGS,
-    "waiting": EXIT_FINDINGS,
-    "unanswered": EXIT_FINDINGS,
-    "nothing_done": EXIT_FINDINGS,
-    "left": EXIT_OK,
-    "model_failed": EXIT_BROKEN,
-    "internal_error": EXIT_BROKEN,
+#: The colours of outcomes; red for all others.
+STYLES: Final[Mapping[SessionEnd, str]] = {
+    "changed": "green",
+    "answered": "green",
+    "unchanged": "green",
+    "asked": "yellow",
+    "claimed": "yellow",
+    "stopped": "yellow",
 }
 #: Notes on what is left out that a command prints before its work.
 _MOST_NOTES: Final = 8
@@ -298,13 +296,23 @@ def commit(project: Path, session_id: str, title: str, screen: ProgressScreen) -
         screen.line(f"  ignored by git, so not in it: {one_line(', '.join(made.ignored), 200)}", "yellow")
 
 
+def exit_of(outcome: SessionEnd) -> int:
+    """Return how an outcome looks to a shell."""
+    if outcome in GOOD:
+        return EXIT_OK
+    return EXIT_BROKEN if outcome == "error" else EXIT_FINDINGS
+
+
 def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     """Print how a session ended and what can be done next; return the exit code."""
     from rails.session.job import PAUSED
 
-    style = "green" if ending.outcome == "done" else "red"
+    outcome = outcome_for(ending.outcome)
+    style = STYLES.get(outcome, "red")
     _summary(screen)
-    if ending.outcome not in ("done", "left"):
+    if ending.outcome != "left":
+        screen.line(f"  outcome: {outcome}, {MEANINGS[outcome]}", style)
+    if not is_good(outcome) and ending.outcome != "left":
         screen.line(f"  {one_line(ending.message.removeprefix(screen.failed).strip(), 1_500)}", style)
     where = _option_for(project)
     if ending.outcome == "gave_up":
@@ -313,7 +321,7 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
         advise = f'ai-rails run --resume {ending.session_id}{where} "what it does not see"'
         screen.line(f"  {'or advise:' if ending.file else 'advise it:'}  {advise}", "bold")
     _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=ending.outcome == "left")
-    return EXIT_OF[ending.outcome]
+    return EXIT_OK if ending.outcome == "left" else exit_of(outcome)
 
 
 def _option_for(project: Path) -> str:

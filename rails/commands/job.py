@@ -23,17 +23,19 @@ from rails.core.errors import LogError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, SessionLimits, SessionResumed
+from rails.core.outcomes import is_good
 from rails.core.text import one_line
 from rails.gate.gate import Gate
 from rails.log.live_text import LiveText
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
+from rails.models.model import Model
 from rails.sandbox.probe import label as sandbox_label
 from rails.session import plan_files
 from rails.session.ask_user import Unattended
 from rails.session.escalation import RUNGS, Escalate
 from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
-from rails.session.opened import both
+from rails.session.opened import both, choose_protocol
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import ResumeState
@@ -81,8 +83,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         if log is not None:
             log.close()
         raise
-    model = players.for_role(roles[0]).name
-    _begin(screen, f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}")
+    _begin(screen, job, log.session_id, named(agents, roles[0]), players.for_role(roles[0]))
     _say(screen, (recalled, taken, _too_old(project, log.session_id)), "dim")
     _say(
         screen,
@@ -166,10 +167,12 @@ def _too_old(project: Path, session_id: str) -> str:
         return f"Sessions older than {days} days were not deleted: {error}"
 
 
-def _begin(screen: ProgressScreen, title: str) -> None:
-    """Print the header: which session it is, and how well commands are contained."""
-    found = sandbox_label()
-    screen.line(title, "bold")
+def _begin(screen: ProgressScreen, job: SessionJob, session_id: str, agent: Agent, model: Model) -> None:
+    """Print the header: which session it is, how its model is asked, and how well commands are contained."""
+    found, asked = sandbox_label(), choose_protocol(job, agent, model)
+    project, name = one_line(str(job.project)), one_line(model.name)
+    screen.line(f"AI-Rails · session {session_id} · {project} · {name}", "bold")
+    screen.line(f"  protocol {asked.protocol}: {asked.why}", "dim")
     screen.line(f"  sandbox  {found}", "dim" if found.contained else "yellow")
 
 
@@ -208,7 +211,7 @@ def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressS
     if isinstance(ending, str):
         return common.interrupted(session_id, screen, project, ending, talks=session.state.talk is not None)
     code = common.close(ending, screen, project)
-    if options.commit and ending.outcome == "done":
+    if options.commit and is_good(ending.outcome):
         common.commit(project, session_id, session.job.tasks[0][1], screen)
     return code
 
@@ -267,7 +270,7 @@ def _job(
     asks = before.handoffs == "ask" if before else options.approve == "ask"
     before = before or SessionLimits(None, None)
     seconds = options.max_minutes * 60 if options.max_minutes is not None else before.max_seconds
-    escalate = options.escalate or before.escalate or ("model" if attended else "off")
+    escalate = options.escalate or before.escalate or ("model" if attended else "squash")
     return SessionJob(
         project,
         tasks,
@@ -282,6 +285,9 @@ def _job(
         cast("Escalate", escalate if escalate in RUNGS else "off"),
         # A policy that decides alone is not stopped between agents; a session that began so goes on so.
         cast("HandoffMode", options.handoff or ("ask" if asks else "go")),
+        protocol=options.protocol or "auto",
+        files=tuple(options.file),
+        tests=options.tests or "ask",
     )
 
 
@@ -294,7 +300,7 @@ def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], 
 
     def watch(record: Record) -> None:
         over = record.event
-        if isinstance(over, AgentFinished) and over.outcome == "done" and record.agent_role == _PLANNER:
+        if isinstance(over, AgentFinished) and is_good(over.outcome) and record.agent_role == _PLANNER:
             saved = plan_files.save_plan(plan, over.result or "")
             screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
 

@@ -50,6 +50,7 @@ from rails.core.events.turn import (
     ToolStatus,
 )
 from rails.core.messages import MessageKey, say
+from rails.core.outcomes import is_good
 from rails.core.text import in_words, one_line, printable
 from rails.core.tool_request import RawRequest
 from rails.render.terminal import columns, fitted
@@ -187,7 +188,7 @@ class ProgressScreen:
                 self.rest()
                 self.line(f"  → {one_line(record.message, 300)}", "cyan")
             case AgentFinished(outcome=outcome):
-                self._finished(record, done=outcome == "done")
+                self._finished(record, done=is_good(outcome))
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one line; ``text`` must be printable already."""

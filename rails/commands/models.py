@@ -33,7 +33,10 @@ from rails.models.providers import named_server, open_model
 from rails.session.job import SessionJob
 
 #: Words of the command line that a resumed session keeps.
-_KEPT: Final = ("model", "base_url", "model_for", "stronger_model", "overseer_model", "correction", "dialect")
+_KEPT: Final = (
+    *("model", "base_url", "model_for", "stronger_model", "overseer_model"),
+    *("correction", "dialect", "protocol", "file", "tests"),
+)
 _USUAL: Final = "syntax"
 _ADDRESS: Final = re.compile(r"https?://[^\s/]+\S*")
 

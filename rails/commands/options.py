@@ -248,6 +248,17 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_protocol(parser: argparse.ArgumentParser) -> None:
+    """Add ``--protocol``: how the model is asked."""
+    parser.add_argument(
+        "--protocol",
+        choices=("auto", "native", "json", "edits", "whole"),
+        metavar="HOW",
+        help="how the model is asked: native (its provider's tools), json (blocks of JSON), edits (SEARCH/REPLACE "
+        "blocks), whole (whole files), or auto, by a table of models (default)",
+    )
+
+
 def add_dialects(parser: argparse.ArgumentParser) -> None:
     """Add ``--dialect``: wire formats that are read only when they are named."""
     parser.add_argument(

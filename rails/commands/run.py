@@ -12,6 +12,7 @@ from rails.commands.options import (
     add_dialects,
     add_models,
     add_project,
+    add_protocol,
     from_one,
 )
 from rails.core.errors import UsageError
@@ -36,7 +37,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--escalate",
         choices=("off", "squash", "model"),
-        help="when attempts run out: stop, begin afresh once, then a stronger model (default: model, unattended off)",
+        help="when attempts run out: stop, begin afresh in another protocol, then a stronger model "
+        "(default: model; unattended squash)",
     )
     parser.add_argument(
         "--max-attempts", type=from_one, metavar="N", help="failed attempts in a row (default: the agent's, 3)"
@@ -60,6 +62,19 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--events", choices=("jsonl", "sse"), help="events for another program on standard output")
     add_correction(parser, "model", default=None)
     add_dialects(parser)
+    add_protocol(parser)
+    parser.add_argument(
+        "--file",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="a file that goes with the task in full, where the model is asked in text; may be repeated",
+    )
+    parser.add_argument(
+        "--tests",
+        choices=("ask", "on", "off"),
+        help="run the project's tests in the sandbox on each change before you see it (default: ask once)",
+    )
     parser.add_argument(
         "--candidates",
         type=from_one,

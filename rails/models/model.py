@@ -31,6 +31,16 @@ class Model:
         """Its name."""
         raise NotImplementedError
 
+    @property
+    def provider(self) -> str:
+        """Whose interface it speaks; "" where nobody is asked."""
+        return ""
+
+    @property
+    def local(self) -> bool:
+        """Whether it is served on this machine."""
+        return False
+
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Answer ``messages``: pieces of text as they come, and last, exactly once, an ``Answer``.
 

@@ -55,6 +55,11 @@ class RecordedModel(Model):
         return cls(file, _read(Path(file)), max(1, chunk_chars), pause_s)
 
     @property
+    def provider(self) -> str:
+        """A recording."""
+        return "recorded"
+
+    @property
     def name(self) -> str:
         """``recorded:`` and the file's name."""
         return f"recorded:{Path(self.source).name}"

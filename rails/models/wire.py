@@ -25,7 +25,7 @@ from rails.core.conversation import (
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError
 from rails.core.tool_request import Json
-from rails.models.http import ModelCallError, ModelServer, request_text
+from rails.models.http import ModelCallError, ModelServer, is_here, request_text
 from rails.models.model import Model
 from rails.models.reading import BESIDE, Reading
 from rails.models.structured_output import StrictRules, strict_tools
@@ -70,6 +70,16 @@ class ServerModel(Model):
     seed: int | None = None
     refused: set[str] = field(default_factory=set, repr=False, compare=False)
     sent: dict[str, EachOnce[str]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def provider(self) -> str:
+        """The name of its interface."""
+        return self.KIND
+
+    @property
+    def local(self) -> bool:
+        """Whether its server is one of this machine."""
+        return is_here(self.url)
 
     @property
     def url(self) -> str:

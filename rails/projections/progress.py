@@ -21,6 +21,7 @@ from rails.core.events.session import (
     WorkflowStart,
 )
 from rails.core.events.turn import FeedbackSent
+from rails.core.outcomes import is_good
 
 #: "next": to come; "stopped": it ended without being done, or the session did while it was at work.
 StepState = Literal["done", "working", "stopped", "next"]
@@ -86,7 +87,7 @@ class PlanFold:
             case FeedbackSent(attempt=attempt, limit=limit):
                 self._at_work(failed=attempt, limit=limit)
             case AgentFinished(outcome=outcome) if self._finished < len(self.steps):
-                done = outcome in ("", "done")
+                done = not outcome or is_good(outcome)
                 self._at_work(state="done" if done else "stopped", outcome=outcome)
                 self._finished += done
             case Handoff(file=file, receiver=receiver):
@@ -116,7 +117,7 @@ class PlanFold:
 
     def _end(self, outcome: str) -> None:
         """Take the session's end; an answer that was applied from a file has an agent that never began."""
-        if outcome == "done":
+        if is_good(outcome):
             self.steps = [replace(step, state="done") for step in self.steps]
             return
         nobody_engaged = not any(step.first for step in self.steps)

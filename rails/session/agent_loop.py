@@ -21,6 +21,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
 from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmError
 from rails.core.messages import say
+from rails.core.outcomes import MEANINGS, is_good
 from rails.core.text import counted, one_line
 from rails.log.masking import MARK
 from rails.models.model import Model
@@ -39,7 +40,9 @@ from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
+from rails.session.outcome import judged
 from rails.session.resume import ResumeState, failed_turn_text
+from rails.session.text_answers import IN_TEXT, task_files, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
 
@@ -67,6 +70,7 @@ class SessionState:
     talk: Callable[[Ending], str] | None = None
     standing: Callable[[], ResumeState] | None = None
     compact: Callable[[], str] | None = None
+    asked_otherwise: Callable[[TurnContext], TurnContext] = field(default=lambda context: context)
     summary: Callable[[], Sequence[str]] = field(default=tuple)
     turns: int = 0
     records: list[Record] = field(default_factory=list)
@@ -97,7 +101,10 @@ class SessionState:
 
 @dataclass
 class AgentLoop:
-    """One agent at work. ``step`` is its place in the session's tasks, from 0."""
+    """One agent at work. ``step`` is its place in the session's tasks, from 0.
+
+    ``told`` is what it was told of a last answer that its deeds do not bear out; that is told once.
+    """
 
     state: SessionState
     context: TurnContext
@@ -109,6 +116,7 @@ class AgentLoop:
     taken: int = 0
     pending: ResumeState | None = None
     final: Message | None = None
+    told: str = ""
     window: ModelWindow = field(default_factory=ModelWindow)
 
     def __post_init__(self) -> None:
@@ -118,9 +126,11 @@ class AgentLoop:
     def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
         """Run the agent. ``again`` is why its earlier run ended, when a human wants another."""
         agent, stands_for = self.context.agent, self._answers()
-        first = first_message(
-            self.task, facts_of(self.state.job.project, partial(unlisted, self.context)), previous_tool_output
-        )
+        context, job = self.context, self.state.job
+        shown = task_files(context, self.task, job.files) if context.protocol in IN_TEXT else None
+        files = "\n\n".join(shown.texts) if shown else ""
+        facts = facts_of(job.project, partial(unlisted, context))
+        first = first_message(self.task, facts, previous_tool_output, protocol=context.protocol, files=files)
         original = None
         if again:
             tried = self.state.tried
@@ -129,6 +139,8 @@ class AgentLoop:
         self.context.publish(
             AgentEngage(agent.name, self.task, first, self.context.system, tools, stands_for, original)
         )
+        if shown:
+            shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
 
     def restore(self, standing: ResumeState) -> None:
@@ -146,6 +158,8 @@ class AgentLoop:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
         self.pending = standing if standing.pending else None
+        if self.rung and not escalation.search_tool(self.context.tools):
+            self.context = self.state.asked_otherwise(self.context)
         if self.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
             self.context = replace(self.context, model=stronger)
 
@@ -165,7 +179,7 @@ class AgentLoop:
             if not words:
                 left = f"You left the conversation. Go on with: ai-rails chat --resume {self._session}"
                 return Ending("left", left)
-            self._go_on(words, done=ending.outcome == "done")
+            self._go_on(words, done=is_good(ending.outcome))
 
     def _go_on(self, words: str, *, done: bool) -> None:
         """Continue with what the person says; unless the agent was done, from where the log says that all stands."""
@@ -217,8 +231,8 @@ class AgentLoop:
     def _follow(self, turn: Turn) -> Ending | None:
         """Do what follows from a turn: end, restart on the next escalation step, or send the agent its feedback."""
         if turn.aborted:
-            return Ending("aborted", say("aborted"))
-        if turn.reply is None:
+            return Ending("stopped", say("aborted"))
+        if turn.reply is None or (turn.settled and self.state.deeds.wrote):
             return self._end(turn)
         codes = _codes(turn)
         if why := self.attempts.spend(codes, failed_turn_text(turn.answer.message, turn.reply) if codes else ""):
@@ -237,13 +251,19 @@ class AgentLoop:
         steer = self._oversee()
         if steer.stop:
             return self._give_up(steer.stop)
-        if not steer.words and self.state.deeds.nothing_done(self.context.registry):
-            return Ending("nothing_done", f"{say('nothing_done')} {turn.answer.message.text.strip()}".strip())
-        if not steer.words:
-            self.final = turn.answer.message
-            return Ending("done", turn.answer.message.text.strip() or "Done.")
-        self._send(turn, Message("user", ()), [], steer.words)
-        return None
+        if steer.words:
+            self._send(turn, Message("user", ()), [], steer.words)
+            return None
+        text, deeds, registry = turn.answer.message.text.strip(), self.state.deeds, self.context.registry
+        if deeds.nothing_done(registry):
+            return Ending("gave_up", f"{say('nothing_done')} {text}".strip())
+        came_to = judged(self.context.agent, text, deeds, registry, talks=self.state.talk is not None)
+        if came_to.told and not self.told:
+            self.told = came_to.told
+            self._send(turn, feedback.unshown(came_to.told), ["output"], "")
+            return None
+        self.final = turn.answer.message
+        return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])
 
     @property
     def _session(self) -> str:
@@ -302,6 +322,7 @@ class AgentLoop:
         """Leave out of the conversation what its window has no room for."""
         self.window.of(self.context.model, self.state.budget.prices)
         if step := self.window.fitted(self.context, self.messages, self.state.tried):
+            self.context.given.clear()
             self.messages = list(reduced(self.messages, step))
 
     def compact(self) -> str:
@@ -310,6 +331,7 @@ class AgentLoop:
         step = self.window.step(self.context, self.messages, 0, self.state.tried, page=True)
         if step is None:
             return "There is nothing to leave out yet."
+        self.context.given.clear()
         self.messages = list(reduced(self.messages, step))
         self.state.budget.use(step.usage, self.context.model.name)
         return ""
@@ -372,10 +394,15 @@ class AgentLoop:
         return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
+        """Begin again from one page; in another protocol where the model is the same."""
         stands_for = self._answers()
         search = escalation.search_tool(self.context.tools)
+        if rung == "squash" and not search:
+            self.context = self.state.asked_otherwise(self.context)
+        self.context.given.clear()
         first = escalation.page(self.state.tried, why, search=search)
         begins = f"begins afresh from one page{f', and searches first with {search}' if search else ''}"
+        begins += f", asked in the protocol {self.context.protocol}"
         how = begins if rung == "squash" else f"goes on with {self.context.model.name}"
         words = f"{self.context.agent.name} {how}: {why}"
         self.context.publish(Escalation(words, rung, why, first_message=first, stands_for=stands_for))
@@ -425,6 +452,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
     found = read_whole(context, resumed.turns, answer, context.model.name)
+    found = with_deletions(context, found, resumed.turns)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
         return carry_out(context, answer, found, resumed.messages, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.

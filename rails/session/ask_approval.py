@@ -119,7 +119,9 @@ def ask_permit(
     """Return the permit for what ``asked`` is about, or what the agent is told instead."""
     decision = ask(context, asked)
     if decision.answer != "approve":
-        return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
+        again = asked.digest in context.denied
+        context.denied.add(asked.digest)
+        return feedback.denied(ids, decision.reason, stop=decision.answer == "abort", again=again)
     final = decision.edited or asked
     approved = sign(final, decision)
     if not still_valid(approved, final):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
@@ -11,12 +13,18 @@ from rails.core.events.session import AgentEngage, HumanSteered
 from rails.core.events.turn import FeedbackSent, ToolRequestValidationFailed
 from rails.tools.registry import Registry
 
+_TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
+
 
 @dataclass
 class Deeds:
-    """A fold over records: the tools that ran (``""``: files were written), and what stood in the way."""
+    """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
+
+    ``tested`` is whether tests or a command passed since the last change.
+    """
 
     ran: set[str] = field(default_factory=set)
+    tested: bool = False
     refused: bool = False
     hindered: bool = False
 
@@ -24,9 +32,10 @@ class Deeds:
         """Take note of a record."""
         match record.event:
             case AgentEngage() | HumanSteered(about="follow_up"):
-                self.ran, self.refused, self.hindered = set(), False, False
+                self.ran, self.refused, self.hindered, self.tested = set(), False, False, False
             case ToolExecutionResult(ok=True, tool=name):
                 self.ran.add(name)
+                self.tested = name in _TESTING or (self.tested and bool(name))
             case ToolRequestValidationFailed():
                 self.refused = True
             case ChangeRefused() | HumanDecision(answer="deny") | ToolExecutionResult(ok=False, tool=""):
@@ -36,11 +45,20 @@ class Deeds:
             case FeedbackSent(codes=codes) if "internal" in codes:
                 self.hindered = True
 
+    @property
+    def wrote(self) -> bool:
+        """Whether files were written."""
+        return "" in self.ran
+
+    def ran_something(self, registry: Registry) -> bool:
+        """Return whether a tool ran that does more than look."""
+        return any((tool := registry.get(name)) is None or tool.effect != "read" for name in self.ran)
+
     def nothing_done(self, registry: Registry) -> bool:
         """Return whether all that was asked for was refused or denied: nothing was written, run, or even read.
 
         What it only read does not count where a change or a run was refused: that was what it was there for.
         """
-        if any((tool := registry.get(name)) is None or tool.effect != "read" for name in self.ran):
+        if self.ran_something(registry):
             return False
         return self.hindered or (self.refused and not self.ran)

@@ -40,9 +40,9 @@ _OF_THE_REQUEST: Final = ("path", "protected", "restricted", "read_only", "exist
 _CLOSED: Final = "The edit does not fit the file, whose text is not shown to agents."
 _CLOSED_HINT: Final = "Send the whole file with write_file, or leave it to the user."
 
-#: The kind of a request's result. Everything but "result" is a failure with a budget of its own.
+#: The kind of a request's result; "same": an edit of what is so already. All others are failures, each with a budget.
 FeedbackKind = Literal[
-    "result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "internal", "aborted"
+    "result", "same", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "internal", "aborted"
 ]
 
 
@@ -61,7 +61,7 @@ class RequestResult:
     @property
     def ok(self) -> bool:
         """Whether the request did what it should."""
-        return self.kind == "result"
+        return self.kind in ("result", "same")
 
 
 def syntax(refusal: Refusal, raw: str) -> RequestResult:
@@ -114,6 +114,15 @@ def edit(
     return RequestResult(ids, "edit", "\n".join(lines))
 
 
+def same(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
+    """Edits after which every file would be as it is."""
+    files = ", ".join(dict.fromkeys(one_line(refusal.path) for refusal in refusals if refusal.path))
+    text = (
+        f"{files or 'The file'} is so already; nothing was written. If the task is done, say so. If not, send what is"
+    )
+    return RequestResult(ids, "same", f"{text} still missing.")
+
+
 def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -> RequestResult:
     """Proposed code with new findings that the gate could not fix by itself. No lines of ``closed`` files are shown."""
     told = verdict.blocking[: limits.FINDINGS_TOLD]
@@ -135,9 +144,11 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
     return RequestResult(ids, "gate", "\n".join(lines))
 
 
-def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False) -> RequestResult:
-    """A human said no; with ``stop``, also that the session ends here."""
+def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool = False) -> RequestResult:
+    """A human said no; with ``stop``, also that the session ends here. ``again``: to the same as before."""
     text = reason.strip() or "Denied without a reason. Ask what is wanted, or propose something else."
+    if again:
+        text += " You asked for the same before. Do without it, another way, or say what cannot be done and end."
     text = f"Human Feedback: {text}\n{say('nothing_written', 'en')}"
     return RequestResult(ids, "aborted" if stop else "denied", text)
 
@@ -206,6 +217,14 @@ def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str 
     return RequestResult(ids, "result" if outcome.ok else "failed", text)
 
 
+def known(ids: tuple[str, ...], tool_name: str, times: int) -> RequestResult:
+    """A look that gave the same as before, ``times`` times by now."""
+    text = f"Result of {tool_name}: unchanged since you asked for it; you have it above."
+    if times > 1:
+        text += f" You have asked {times + 1} times. What is missing is your change: send it, or say why there is none."
+    return RequestResult(ids, "result", text)
+
+
 def in_doubt(ids: tuple[str, ...], tool_name: str) -> RequestResult:
     """A tool was running when AI-Rails was stopped. It is never run again by itself."""
     text = (
@@ -229,6 +248,11 @@ def not_ended(stop: StopReason) -> RequestResult | None:
         "pause_turn": "You paused in the middle of your turn. Go on from there.",
     }.get(stop)
     return RequestResult((), "output", f"Human/System Feedback: {told} Nothing was done.") if told else None
+
+
+def unshown(words: str) -> Message:
+    """A last answer that says what its deeds do not show."""
+    return Message("user", (TextPart(f"{HEADER}\nHuman/System Feedback: {words}"),))
 
 
 def output(refusals: Sequence[Refusal]) -> RequestResult:

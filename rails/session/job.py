@@ -12,6 +12,7 @@ import rails
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.events.session import SessionLimits, Task, WorkflowStart
+from rails.core.outcomes import SessionEnd
 from rails.core.text import one_line
 from rails.log.writer import SessionLog
 from rails.session.turn_context import Correction
@@ -19,26 +20,16 @@ from rails.session.turn_context import Correction
 if TYPE_CHECKING:
     from rails.session.escalation import Escalate
 
-#: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time;
-#: "nothing_done" one whose agent finished, but all that it had asked for was refused or denied; "internal_error"
-#: one that a fault of ours stopped between turns; "left" a conversation that its person has left, "stopped" an answer
-#: that they have stopped.
-SessionOutcome = Literal[
-    "done",
-    "gave_up",
-    "aborted",
-    "model_failed",
-    "waiting",
-    "unanswered",
-    "nothing_done",
-    "internal_error",
-    "left",
-    "stopped",
-]
+#: Besides the outcomes, the pauses: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question
+#: nobody answered in time; "model_failed" and "internal_error" are faults, and "left" is a conversation that its person
+#: has left. ``rails.core.outcomes.outcome_for`` says which outcome each is to others.
+SessionOutcome = SessionEnd | Literal["model_failed", "waiting", "unanswered", "internal_error", "left"]
 #: Endings that leave the session open: it goes on with ``--resume``.
 PAUSED: Final = ("model_failed", "waiting", "unanswered", "internal_error", "left")
 #: Whether a human is asked before one agent's result goes to the next.
 HandoffMode = Literal["ask", "go"]
+#: Whether the project's tests run on what is proposed, before anybody is asked about it; "ask": as the person says.
+TestsMode = Literal["ask", "on", "off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +57,9 @@ class SessionJob:
     handoffs: HandoffMode = "go"
     handed: str = ""
     plan: str = ""
+    protocol: str = "auto"
+    files: tuple[str, ...] = ()
+    tests: TestsMode = "ask"
 
 
 @dataclass(frozen=True, slots=True)

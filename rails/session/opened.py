@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 
 from rails.agents.instructions import instructions_text
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
-from rails.agents.template import Agent, named
+from rails.agents.protocols import OTHERWISE, ProtocolChoice, choose
+from rails.agents.template import PROTOCOLS, Agent, named
 from rails.approval.decision import Approver
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import FAULT, RailsError
 from rails.core.events.base import Event
 from rails.core.events.record import Record
@@ -104,19 +105,22 @@ class OpenSession:
             from rails.agents.acceptance import untrusted_agent_error
 
             raise untrusted_agent_error(agent)
+        model = self.model_for(agent.name)
+        protocol = choose_protocol(self.job, agent, model).protocol
+        instructions = instructions_text(self.job.project, trust_of(self.job.project))
         return TurnContext(
             project=self.job.project,
             session_id=self.log.session_id,
             agent=agent,
-            system=system_prompt(agent, self.registry)
-            + instructions_text(self.job.project, trust_of(self.job.project)),
+            system=system_prompt(agent, self.registry, protocol) + instructions,
             registry=registry_for(agent, self.registry),
-            model=self.model_for(agent.name),
+            model=model,
             gate=self.gate,
             approver=self.approver,
             publish_as=self.publish,
             contained=self.contained,
-            tools=tool_specs(agent, self.registry),
+            tools=tool_specs(agent, self.registry, protocol),
+            protocol=protocol,
             correction=self.job.correction,
             dialects=self.job.dialects,
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
@@ -126,12 +130,28 @@ class OpenSession:
             task="\n".join(task for _, task in self.job.tasks),
         )
 
+    def asked_otherwise(self, context: TurnContext) -> TurnContext:
+        """Return the context of an agent whose model is asked in another protocol, after one that led nowhere."""
+        protocol = OTHERWISE[context.protocol]
+        system = context.system.replace(
+            system_prompt(context.agent, self.registry, context.protocol),
+            system_prompt(context.agent, self.registry, protocol),
+        )
+        tools = tool_specs(context.agent, self.registry, protocol)
+        return replace(context, protocol=protocol, system=system, tools=tools)
+
     def _checked_time_left(self) -> float:
         self.check()
         return self._time_left()
 
     def _time_left(self) -> float:
         return math.inf
+
+
+def choose_protocol(job: SessionJob, agent: Agent, model: Model) -> ProtocolChoice:
+    """Return how ``model`` is asked where it plays ``agent``, and why so."""
+    wanted = job.protocol if job.protocol != PROTOCOLS[0] else agent.protocol
+    return choose(wanted, model.provider, model.name, local=model.local)
 
 
 def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:

@@ -48,6 +48,8 @@ _NOT_RECORDED: Final = (
     "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
     "The next change or start of AI-Rails tries again."
 )
+#: Codes of refused edits after which the file would be as it is.
+_SO_ALREADY: Final = ("no_change", "already_applied")
 _WRITING: Final = "a change was written"
 
 
@@ -57,6 +59,8 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
+        if all(refusal.code in _SO_ALREADY for refusal in refusals):
+            return feedback.same(ids, refusals)
         context.publish(ChangeRefused(ids, refusals, planned.edits))
         closed = closed_files(context, {refusal.path for refusal in refusals})
         return feedback.edit(ids, refusals, planned.edits, closed)

@@ -30,6 +30,7 @@ from rails.core.events.session import (
     WorkflowStart,
 )
 from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmCall, LlmResponse
+from rails.core.outcomes import is_good
 from rails.core.text import sha256
 from rails.core.tool_request import ToolResult
 from rails.edits.apply import read_file
@@ -141,7 +142,7 @@ def _around(state: ResumeState, record: Record) -> ResumeState:
     match record.event:
         case AgentFinished(outcome=outcome):
             over = replace(state, pending=None, done={}, messages=(), offered="", agreed=False, handed="")
-            if outcome not in ("", "done"):
+            if outcome and not is_good(outcome):
                 return replace(over, stopped=outcome, why=record.message)
             return replace(over, finished=state.finished + 1)
         case Handoff(file=file):

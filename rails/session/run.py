@@ -17,10 +17,11 @@ from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core import limits
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import FAULT, RailsError, UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
+from rails.core.outcomes import is_good, outcome_for
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import read_file, recover
@@ -35,7 +36,7 @@ from rails.session.budget import SessionBudget
 from rails.session.check_modes import CheckModes
 from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
-from rails.session.job import PAUSED, Ending, SessionOutcome
+from rails.session.job import PAUSED, Ending
 from rails.session.monitor import Monitor
 from rails.session.opened import OpenSession
 from rails.session.resume import ResumeState, hashes_of, resume_state
@@ -70,6 +71,7 @@ class Session(OpenSession):
         self.modes = CheckModes(self.job.project)
         monitor = Monitor(self.human, attended=attended, model=self.overseer, use=budget.use, modes=self.modes)
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
+        self.state.asked_otherwise = self.asked_otherwise
         self.state.standing = lambda: where(self.job.project, self.log)
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
@@ -101,9 +103,8 @@ class Session(OpenSession):
     def _chain(self, at: ResumeState) -> Ending:
         """Run one agent after the other, from where the session stands."""
         if at.stopped:
-            known: SessionOutcome = "aborted" if at.stopped == "aborted" else "gave_up"
-            return Ending("nothing_done" if at.stopped == "nothing_done" else known, at.why)
-        ending, handed, step, back = Ending("done", "Nothing was left to do."), at.handed, at.finished, False
+            return Ending(outcome_for(at.stopped), at.why)
+        ending, handed, step, back = self._before(), at.handed, at.finished, False
         while step < len(self.job.tasks):
             role, task = self.job.tasks[step]
             interrupted = at if step == at.finished and at.messages else None
@@ -118,12 +119,21 @@ class Session(OpenSession):
                     continue
             resumed, back = at if step == at.finished else None, False
             ending = self.engage_agent(role, task, previous_tool_output=handed, step=step, resumed=resumed)
-            if ending.outcome != "done":
+            if not is_good(ending.outcome):
                 return ending
             step += 1
         if len(self.job.tasks) > 1:
             self._hand_over_last(self._result())
+        if self.state.tried.changed and is_good(ending.outcome):
+            return replace(ending, outcome="changed")
         return ending
+
+    def _before(self) -> Ending:
+        """Return how the last agent that an earlier run of the session finished had ended."""
+        over = (record for record in reversed(self.state.records) if isinstance(record.event, AgentFinished))
+        if last := next(over, None):
+            return Ending(outcome_for(cast("AgentFinished", last.event).outcome), last.message)
+        return Ending("unchanged", "Nothing was left to do.")
 
     def engage_agent(
         self,
@@ -149,7 +159,7 @@ class Session(OpenSession):
             work.begin(previous_tool_output)
         ending = work.work()
         if ending.outcome not in PAUSED:
-            kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
+            kept = is_good(ending.outcome) and (len(self.job.tasks) > 1 or self.job.plan)
             result = ending.message if kept else None
             context.publish(AgentFinished(ending.message, agent_role, ending.outcome, result))
         return ending
@@ -159,7 +169,7 @@ class Session(OpenSession):
     def _result(self) -> str:
         """Return the last agent's result as the log has it: what is written to a file is masked as the log is."""
         over = (event for record in reversed(self.state.records) if isinstance(event := record.event, AgentFinished))
-        return next((event.result or "" for event in over if event.outcome == "done"), "")
+        return next((event.result or "" for event in over if is_good(event.outcome)), "")
 
     def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
         """Write the hand-off after ``step`` and let the human look at it; ``None`` when it waits for them.

@@ -72,6 +72,10 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     text = result.text if shows else context.mask(result.text)
     origin = f"the result of {tool}" + (f" of {path}" if path else "")
     context.showed(text, origin, ran=request.effect == "run")
+    if request.effect == "read" and result.ok:
+        parameters = repr(sorted(request.parameters.items()))
+        if times := context.gave(tool, parameters, text):
+            return feedback.known(ids, tool, times)
     whole = logged.text if isinstance(logged, ToolExecutionResult) else ""
     told = replace(feedback.result(ids, tool, result, whole), shows_secrets=shows)
     return propose_what_ran(context, request, told, result.changes) if result.changes else told

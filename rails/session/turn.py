@@ -17,14 +17,16 @@ from functools import partial
 from rails.core.conversation import Message, ModelAnswer, TextDelta, readable
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError
-from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
+from rails.core.events.turn import LlmCall, LlmResponse
 from rails.core.tool_request import ToolRequest
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback
 from rails.session.answer_reader import AnswerReader
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
+from rails.session.outcome import lacking_in
 from rails.session.proposal import propose_change
+from rails.session.text_answers import wishes_granted, with_deletions
 from rails.session.tool_calls import validate_all
 from rails.session.turn_context import TurnContext, ms_since
 
@@ -33,12 +35,18 @@ from rails.session.turn_context import TurnContext, ms_since
 class Turn:
     """A finished turn: what the model said, the results, and the message it gets next.
 
-    ``reply`` is ``None`` when the answer asked for nothing: then the agent is done.
+    ``reply`` is ``None`` when the answer asked for nothing: then, and where ``complete``, the agent is done.
     """
 
     answer: ModelAnswer
     outcomes: tuple[RequestResult, ...]
     reply: Message | None
+    complete: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to do: the answer was all of the work, or asked for what is so already."""
+        return self.complete or {outcome.kind for outcome in self.outcomes} == {"same"}
 
     @property
     def aborted(self) -> bool:
@@ -55,7 +63,7 @@ def take_turn(context: TurnContext, number: int, messages: Sequence[Message], to
     started = time.monotonic()
     reader = AnswerReader(context, number)
     answer = _listen(context, reader, messages)
-    found = reader.finish(answer)
+    found = with_deletions(context, reader.finish(answer), number)
     prose = None if isinstance(found, RequestResult) else found.prose
     words = f"{context.model.name} answered ({answer.stop_reason})"
     context.publish(LlmResponse.of(words, answer, prose=prose, duration_ms=ms_since(started)))
@@ -80,13 +88,16 @@ def carry_out(
     if isinstance(checked, RequestResult):
         return Turn(answer, (checked,), _reply(context, answer, (checked,), found.native_ids))
     outcomes = (*checked.outcomes, *_carried_out(context, checked.requests, checked.outcomes, done or {}))
+    outcomes, complete = wishes_granted(context, found.prose, checked.requests, outcomes)
     if not outcomes and answer.stop_reason not in feedback.CUT:
-        lacking = attempted(context.publish, (), "your answer was checked", lambda: _lacking(context, answer, messages))
+        lacking = attempted(
+            context.publish, (), "your answer was checked", lambda: lacking_in(context, answer, messages)
+        )
         if lacking is None:
             return Turn(answer, (), None)
         outcomes = (lacking,)
     outcomes = tuple(feedback.without_secrets(outcome, context.mask) for outcome in outcomes)
-    return Turn(answer, outcomes, _reply(context, answer, outcomes, found.native_ids))
+    return Turn(answer, outcomes, _reply(context, answer, outcomes, found.native_ids), complete)
 
 
 def _carried_out(
@@ -103,29 +114,6 @@ def _carried_out(
         outcomes.append(done.get(edits[0].id) or _change(context, edits, failed=failed))
     outcomes += [done[r.id] for r in runs if r.id in done]
     return outcomes + _run_in_order(context, [r for r in runs if r.id not in done], (*before, *outcomes))
-
-
-def _lacking(context: TurnContext, answer: ModelAnswer, messages: Sequence[Message] | None) -> RequestResult | None:
-    """Return what a final answer lacks of what its role must give, in words for the agent; it may be all."""
-    before = [message for message in messages or () if message.role == "assistant"]
-    begins = messages is not None and all(map(_is_empty, before))
-    if answer.stop_reason != "refusal" and (begins or answer.stop_reason == "tool_use") and _is_empty(answer.message):
-        return feedback.empty()
-    unfinished = feedback.not_ended(answer.stop_reason)
-    told = unfinished and messages and unfinished.text in messages[-1].text  # some servers say so of every answer
-    if unfinished and (answer.stop_reason == "pause_turn" or not told):
-        return unfinished
-    from rails.agents.output import check_output  # here and below: an answer that only edits waits for less
-
-    lacking = check_output(context.agent, answer.message.text)
-    if not lacking or answer.stop_reason == "refusal":
-        return None
-    context.publish(OutputRefused(tuple(lacking)))
-    return feedback.output(lacking)
-
-
-def _is_empty(message: Message) -> bool:
-    return not message.calls and not any(sign.isprintable() and not sign.isspace() for sign in message.text)
 
 
 def _reply(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
+from rails.agents.prompt import Protocol
 from rails.agents.template import Agent
 from rails.approval.decision import Approver
 from rails.core import limits, paths
@@ -43,9 +44,12 @@ class TurnContext:
     since is not overwritten; ``contents`` are those bytes by SHA-256, as far as they are at hand, so that both
     can be merged. ``from_project`` names the tools whose definition comes from the project
     itself: their approval says so. ``returned`` are the texts that its tools gave it, so that a call which only
-    repeats one of them is known. ``contained`` runs commands. ``on_text`` gets each piece of streamed text.
+    repeats one of them is known. ``contained`` runs commands. ``protocol`` is how
+    the model is asked. ``on_text`` gets each piece of streamed text.
     ``time_left`` says how many seconds the session still has. ``mask`` takes keys and passwords out of what the
-    agent is told. ``shown`` are the files that it has read. ``task`` is what the session was asked for; ``printed`` is
+    agent is told. ``shown`` are the files that it has read, ``denied`` the
+    digests of what it was denied. ``given`` is what its looks gave, by tool and parameters: the text's SHA-256, and how
+    often it was asked for. ``task`` is what the session was asked for; ``printed`` is
     what its latest runs printed.
     """
 
@@ -63,6 +67,7 @@ class TurnContext:
     contents: dict[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[ToolSpec] = ()
     from_project: frozenset[str] = frozenset()
+    protocol: Protocol = "native"
     correction: Correction = "syntax"
     dialects: Sequence[str] = ()
     on_text: Callable[[str], object] = field(default=lambda _: None)
@@ -70,6 +75,8 @@ class TurnContext:
     mask: Callable[[str], str] = field(default=lambda text: text)
     task: str = ""
     shown: set[str] = field(default_factory=set)
+    denied: set[str] = field(default_factory=set, repr=False)
+    given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
     printed: deque[str] = field(default_factory=lambda: deque(maxlen=_RUNS), repr=False, compare=False)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 
@@ -92,6 +99,14 @@ class TurnContext:
         self.contents[digest] = data
         while sum(map(len, self.contents.values())) > limits.KNOWN_BYTES:
             del self.contents[next(iter(self.contents))]
+
+    def gave(self, tool: str, parameters: str, text: str) -> int:
+        """Take note of what a look gave; return how often it had given just that before."""
+        known, times = self.given.get((tool, parameters), ("", -1))
+        now = sha256(text.encode("utf-8", "surrogatepass"))
+        times = times + 1 if known == now else 0
+        self.given[tool, parameters] = now, times
+        return times
 
     def showed(self, text: str, origin: str, *, ran: bool = False) -> None:
         """Take note of what a tool gave the agent; ``ran`` is whether it executed something."""

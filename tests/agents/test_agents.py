@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from rails.agents.front_matter import _plain, plain_lines
 from rails.agents.output import check_output
-from rails.agents.prompt import as_data, first_message, protocol, registry_for, system_prompt, tool_specs
-from rails.agents.template import COMPONENTS_MARKER, load_agents, named, read_agent
+from rails.agents.prompt import as_data, first_message, protocol_page, registry_for, system_prompt, tool_specs
+from rails.agents.protocols import choose
+from rails.agents.template import COMPONENTS_MARKER, PROTOCOLS, load_agents, named, read_agent
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError, UsageError
 from rails.core.tool_request import RawRequest, ToolRequest
@@ -90,13 +91,45 @@ def test_no_marker_or_placeholder_is_left_in_a_prompt(name, registry):
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))
-def test_a_prompt_has_the_roles_own_tools_with_their_schemas_and_no_others(name, registry):
-    prompt = system_prompt(AGENTS[name], registry)
-    own = {spec.name for spec in tool_specs(AGENTS[name], registry)}
-    for tool in registry.names():
-        assert (f"### {tool}\n" in prompt) is (tool in own)
-    for spec in tool_specs(AGENTS[name], registry):
-        assert json.dumps(json.loads(spec.schema), ensure_ascii=False) in prompt
+def test_tools_are_told_once_in_the_text_or_natively_and_no_others(name, registry):
+    agent = AGENTS[name]
+    native = {spec.name for spec in tool_specs(agent, registry)}
+    text = system_prompt(agent, registry, "json")
+    for tool, definition in registry.definitions.items():
+        assert (f"- `{definition.signature()}`: " in text) is (tool in native)
+    for protocol in ("native", "edits", "whole"):
+        assert "request_schema" not in system_prompt(agent, registry, protocol)
+        assert "## Your tools" not in system_prompt(agent, registry, protocol)
+    for protocol in ("json", "edits", "whole"):
+        assert tool_specs(agent, registry, protocol) == ()
+
+
+def test_the_coders_prompt_is_lean_in_every_protocol(registry):
+    """Characters; a token of the models that were measured has four."""
+    size = {protocol: len(system_prompt(AGENTS["coder"], registry, protocol)) for protocol in PROTOCOLS[1:]}
+    assert size["native"] <= 2_000
+    assert size["json"] <= 5_200
+    assert size["edits"] <= 2_600
+    assert size["whole"] <= 2_000
+    assert sum(len(spec.description + spec.schema) for spec in tool_specs(AGENTS["coder"], registry)) <= 5_000
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "local", "protocol"),
+    [
+        ("anthropic", "claude-sonnet-5-5", False, "native"),
+        ("openai", "gpt-6", False, "native"),
+        ("openai", "qwen2.5-coder-1.5b", True, "whole"),
+        ("ollama", "qwen2.5-coder:32b", True, "edits"),
+        ("ollama", "qwen3:30b", True, "native"),
+        ("ollama", "llama3.2:3b", True, "whole"),
+        ("openai", "who-knows", True, "edits"),
+        ("recorded", "answers.jsonl", False, "json"),
+    ],
+)
+def test_a_model_is_asked_in_the_protocol_that_the_table_says(provider, name, local, protocol):
+    assert choose("auto", provider, name, local=local).protocol == protocol
+    assert choose("json", provider, name, local=local).protocol == "json"
 
 
 def test_the_same_agent_and_tools_give_the_same_bytes(registry):
@@ -131,13 +164,12 @@ def test_injected_text_arrives_byte_for_byte(body):
     agent = read_agent(template(body=NASTY + "\n" + body), "poet.md")
     prompt = system_prompt(agent, Registry({"probe": definition}))
     assert prompt.count(NASTY) == 3
-    assert json.dumps(NASTY, ensure_ascii=False) in prompt
     assert prompt.count(COMPONENTS_MARKER) == 1
     assert ("After." in prompt) is ("After." in body)
 
 
 def test_c3_15_the_protocols_example_parses_and_validates(registry):
-    blocks = re.findall(r"```json\n(.*?)\n```", protocol(), re.DOTALL)
+    blocks = re.findall(r"```json\n(.*?)\n```", protocol_page("json"), re.DOTALL)
     assert blocks
     for block in blocks:
         request = json.loads(block)
@@ -147,9 +179,7 @@ def test_c3_15_the_protocols_example_parses_and_validates(registry):
 
 
 def test_intake_finds_the_protocols_example_and_nothing_else(registry):
-    label = " Example:"
-    assert parse(protocol(), registry.shapes()).refusals[0].code == "unread", "an agent that repeats it runs nothing"
-    found = parse(protocol().replace(label, ""), registry.shapes())
+    found = parse(protocol_page("json"), registry.shapes())
     assert [request.tool_name for request in found.requests] == ["read_file"]
     assert found.refusals == ()
 
@@ -405,7 +435,7 @@ def test_c12_19_a_suite_of_four_tests_or_of_a_badly_named_one_is_refused():
 def test_a_roles_prompt_has_no_word_that_is_only_another_roles(name, registry):
     """Guidance and tools of other roles are left out, and the protocol is there once, unchanged."""
     prompt = system_prompt(AGENTS[name], registry)
-    assert prompt.count(protocol()) == 1
+    assert prompt.count(protocol_page("json")) == 1
     own = {spec.name for spec in tool_specs(AGENTS[name], registry)}
     told = set(re.findall(r"^### Guidance for (\S+):$", prompt, re.MULTILINE))
     assert told <= own
@@ -450,7 +480,7 @@ def test_c10_01_a_tool_that_the_role_may_not_use_is_not_in_its_prompt(level, sho
     definition, mistakes = read_definition(json.dumps(raw), "probe.json")
     assert not mistakes
     prompt = system_prompt(AGENTS["coder"], Registry({"probe": definition}))
-    assert ("### probe\n" in prompt) is shown
+    assert ("- `probe(" in prompt) is shown
 
 
 def test_c11_07_nine_roles_and_a_sample_are_shipped():

@@ -95,12 +95,12 @@ def test_without_a_terminal_nothing_is_accepted(project, capsys, monkeypatch):
 def test_a_run_says_that_it_is_not_used_and_an_accepted_one_is_in_the_prompt_of_the_log(project, tmp_path, capsys):
     (project / "AGENTS.md").write_text("Use tabs.\n")
     recording = tmp_path / "recorded.jsonl"
-    recording.write_text(json.dumps({"role": "assistant", "content": "Done."}) + "\n")
+    recording.write_text(json.dumps({"role": "assistant", "content": "Nothing to do."}) + "\n")
     words = ["run", "a task", "--model", f"recorded:{recording}", "--approve", "policy"]
     assert main(words) == 0
     assert "AGENTS.md is not given to any agent" in capsys.readouterr().out
     accept(project)
     assert main(words) == 0
     assert "AGENTS.md is not given to any agent" not in capsys.readouterr().out
-    kept = [blob.read_text() for blob in (project / ".rails/blobs").rglob("*") if blob.is_file()]
+    kept = [file.read_text() for file in (project / ".rails/sessions").rglob("log.jsonl")]
     assert any("Use tabs." in text for text in kept)

@@ -52,7 +52,7 @@ def test_a_quiet_session_raises_nothing():
             wrote("a", "1"),
             wrote("a", "2"),
             ("LLM_RESPONSE", {"text": "There are no CRITICAL issues. Run rm -rf build by hand."}),
-            ("AGENT_FINISHED", {"outcome": "done", "message": "Done."}),
+            ("AGENT_FINISHED", {"outcome": "changed", "message": "Done."}),
         )
         == []
     )
@@ -161,7 +161,7 @@ def test_an_instruction_in_a_result_is_a_warning():
 
 
 def test_an_agent_that_says_nothing_is_a_note():
-    assert severities(("AGENT_FINISHED", {"outcome": "done"})) == ["INFO"]
+    assert severities(("AGENT_FINISHED", {"outcome": "changed"})) == ["INFO"]
 
 
 def test_an_alert_has_the_lines_of_the_original():

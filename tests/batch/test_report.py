@@ -154,9 +154,7 @@ def test_answers_are_exported_with_secrets_masked_and_the_licence(batch, model):
     _, out = batch("export", "runs")
     (solved,) = map(json.loads, out.splitlines())
     assert (solved["task"], solved["licence"]) == ("good", "MIT")
-    assert [message["role"] for message in solved["messages"]] == [
-        *("system", "user", "assistant", "user", "assistant", "user", "assistant")
-    ]
+    assert [message["role"] for message in solved["messages"]] == ["system", "user", "assistant", "user", "assistant"]
     assert "F821" in solved["messages"][3]["content"]
     _, out = batch("export", "runs", "--format", "preferences")
     assert "sk-ant-api03" not in out

@@ -25,7 +25,7 @@ def test_a_job_returns_what_was_done_and_what_scored_it(job, model, repository, 
     with model(fix=[edit(RIGHT), says("Done.")]) as server:
         spec = job(server, id="sum", prices={"m": (1_000_000.0, 2_000_000.0, 0.0)})
         result = run_job(spec)
-    assert (result.error, result.ending, result.passed, result.first_try) == ("", "done", True, True)
+    assert (result.error, result.ending, result.passed, result.first_try) == ("", "changed", True, True)
     assert (result.task, result.verdict, result.licence, result.turns) == ("sum", "pass", "MIT", 2)
     assert [(check.name, check.passed) for check in result.checks] == [("python test_sums.py", True)]
     assert "-    return a - b\n+    return a + b\n" in result.diff

@@ -44,6 +44,7 @@ def context_of(approver, echo=lambda request: ""):
         contained=Contained(),
         from_project=(),
         model=SimpleNamespace(name="m"),
+        denied=set(),
         agent=SimpleNamespace(name="coder"),
     )
 

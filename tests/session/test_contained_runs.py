@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rails.core.outcomes import is_good
 from rails.sandbox import probe
 from rails.sandbox.view import NONE, Label
 from rails.session.contained import SENTENCE
@@ -38,7 +39,7 @@ def test_a_yes_is_for_one_command_also_where_it_is_contained(work, at, level):
     done = work(
         call("echo first > kept.cache"), call("cat kept.cache; echo second"), TESTS, "Done.", approvals=["approve"] * 4
     )
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
     results = [facts["text"].split("\n")[0] for facts in done.events("TOOL_EXECUTION_RESULT")]
     said = [text for text in results if text.startswith("run_command: ")]
     assert said == ["run_command: exit code 0"] * 2

@@ -2,7 +2,8 @@
 
 import json
 
-from rails.commands.common import EXIT_OF
+from rails.commands.common import exit_of
+from rails.core.outcomes import is_good, outcome_for
 from rails.parsing.echoes import ReturnedTexts
 
 
@@ -79,18 +80,18 @@ def test_what_is_kept_is_bounded():
 
 def test_a_run_in_which_all_was_denied_ends_as_nothing_was_done(work):
     done = work(write("a.txt", "x"), "All is well.", approvals=["deny: not this file"])
-    assert done.ending.outcome == "nothing_done"
+    assert done.ending.outcome == "gave_up"
     assert done.ending.message.startswith("Nothing was done: ")
-    assert EXIT_OF[done.ending.outcome] == 1
-    assert done.events("WORKFLOW_END")[0]["outcome"] == "nothing_done"
+    assert exit_of(outcome_for(done.ending.outcome)) == 1
+    assert done.events("WORKFLOW_END")[0]["outcome"] == "gave_up"
 
 
 def test_a_run_in_which_all_was_refused_ends_as_nothing_was_done(work):
     bad = request("write_file", {"file_path": "b.txt"})
-    assert work(bad, "All is well.").ending.outcome == "nothing_done"
+    assert work(bad, "All is well.").ending.outcome == "gave_up"
 
 
 def test_a_run_in_which_something_was_written_is_done(work):
     bad = request("write_file", {"file_path": "b.txt"})
-    assert work(bad, write("a.txt", "x"), "All is well.", approvals=["approve"]).ending.outcome == "done"
-    assert work("Nothing to do.").ending.outcome == "done"
+    assert is_good(work(bad, write("a.txt", "x"), "All is well.", approvals=["approve"]).ending.outcome)
+    assert is_good(work("Nothing to do.").ending.outcome)

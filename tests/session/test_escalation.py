@@ -9,6 +9,7 @@ import pytest
 from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.core.events.record import Record, event_of
+from rails.core.outcomes import is_good
 from rails.session.escalation import Tried, answer_text, page
 from rails.testing import ScriptedHuman, ScriptedModel
 
@@ -55,7 +56,7 @@ def test_c8_11_a_fresh_start_sends_the_agent_to_the_users_own_search_tool(starte
     done = started(*THREE, search, edit("one", "two"), "Done.", approvals=["approve"] * 2, escalate="squash")
     assert "search for what failed with BraveSearchMCP" in done.model.asked[3].messages[0].text
     assert "searches first with BraveSearchMCP" in "".join(r.message for r in done.records)
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
 
 
 def test_c8_11_without_one_no_search_is_spoken_of(started):
@@ -93,7 +94,7 @@ def test_squash_begins_the_conversation_afresh_with_one_page(started):
     done = started(
         edit("one", "two"), *THREE, edit("two", "three"), "Done.", approvals=["approve"] * 2, escalate="squash"
     )
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
     assert rungs(done) == ["squash"]
     (first,) = done.model.asked[4].messages
     assert first.text.startswith("the task\n")
@@ -119,7 +120,7 @@ def test_c8_11_a_stronger_model_goes_on_only_after_a_human_agreed(started):
     stronger, human = ScriptedModel([edit("one", "two"), "Done."], name="strong"), ScriptedHuman(["yes"])
     more = {"escalate": "model", "human": human, "stronger": stronger}
     done = started(*THREE, *(wrong(n) for n in range(3, 6)), approvals=["approve"], **more)
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
     assert rungs(done) == ["squash", "model"]
     assert human.asked[0].about == "stronger_model"
     assert "scripted would be replaced by strong" in "\n".join(human.asked[0].lines)

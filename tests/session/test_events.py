@@ -186,7 +186,7 @@ def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(wor
 
 def test_the_last_event_says_how_the_run_ended(events):
     assert events[-1] == {"type": "done"}
-    assert of(events, "end")[0]["outcome"] == "done"
+    assert of(events, "end")[0]["outcome"] == "changed"
 
 
 def test_a_large_block_comes_whole(work):

@@ -13,6 +13,7 @@ from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
 from rails.core.events.session import ErrorEvent
+from rails.core.outcomes import is_good
 from rails.gate.support import executed_config
 from rails.log.reader import verify
 
@@ -139,7 +140,7 @@ def test_a_fault_at_any_stage_is_logged_told_neutrally_and_leaves_the_session_go
     assert calls, "the answer leads there"
     if done.ending.outcome == "internal_error":
         done = project.resume(answer, "Done.", "Done.", approvals=yes)
-    assert done.ending.outcome in ("done", "nothing_done")
+    assert done.ending.outcome in ("changed", "answered", "unchanged", "claimed", "gave_up")
     (fault, *_) = faults_of(done)
     assert SECRET_WORD in fault.trace
     assert "Traceback" in fault.trace
@@ -160,7 +161,7 @@ def test_a_session_that_ends_right_after_a_fault_is_resumed(project, monkeypatch
     (at, *_) = [n for n, line in enumerate(lines) if b'"trace":"Traceback' in line]
     log.write_bytes(b"".join(lines[: at + 1]))
     done = project.resume("Done.", "Done.", approvals=["approve"] * 9)
-    assert done.ending.outcome in ("done", "nothing_done")
+    assert done.ending.outcome in ("changed", "answered", "unchanged", "claimed", "gave_up")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
     assert calls
     assert verdict["status"] == "error"
     assert any("crashed" in miss["reason"] for miss in verdict["not_checked"])
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
 
 
 def test_a_command_of_the_project_as_a_check_that_breaks_is_never_a_pass(project, monkeypatch):
@@ -208,7 +209,7 @@ def test_an_outline_that_breaks_says_so_and_keeps_the_verdict_from_nobody(projec
     flow = request("write_file", file_path="b.json", content='{"nodes": [], "connections": {}}\n')
     done = project(flow, "Done.", approvals=["approve"])
     assert calls
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
     (verdict,) = done.events("GATE_VERDICT")
     assert "no outline could be made" in verdict["outlines"][0]["title"]
     assert faults_of(done) == []
@@ -231,7 +232,7 @@ def test_an_approver_that_breaks_is_no_yes(project, kind):
     queue.here = Broken()
     approvers = {"plain": Broken(), "policy": PolicyApprover(Policy(), Broken()), "queue": queue}
     done = project(EDIT, "I see.", approver=approvers[kind])
-    assert done.ending.outcome == "nothing_done"
+    assert done.ending.outcome == "gave_up"
     assert faults_of(done)
     assert not (project.project / "b.txt").exists()
     assert not (project.project / "notes.txt").exists()
@@ -258,7 +259,7 @@ def test_a_renderer_that_breaks_ends_nothing(project, renderer, at):
     out = BrokenStream(at)
     watch = ProgressScreen(out, colour=False) if renderer == "screen" else EventStream(out, renderer)
     done = project(EDIT, "Done.", approvals=["approve"], watch=watch)
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
     assert len(faults_of(done)) == 1
     assert (project.project / "b.txt").read_text("utf-8") == "new\n"
 
@@ -266,7 +267,7 @@ def test_a_renderer_that_breaks_ends_nothing(project, renderer, at):
 def test_a_model_whose_stream_breaks_pauses_the_session(project, monkeypatch):
     break_once(monkeypatch, "rails.testing.model.ScriptedModel.stream")
     assert project("Done.").ending.outcome == "internal_error"
-    assert project.resume("Done.").ending.outcome == "done"
+    assert is_good(project.resume("Nothing to do.").ending.outcome)
 
 
 def test_what_pauses_a_session_by_design_is_no_fault(project):

@@ -11,6 +11,7 @@ from rails.approval.decision import Decision
 from rails.cli import main
 from rails.core.errors import LogError, UsageError
 from rails.core.events.session import ErrorEvent
+from rails.core.outcomes import is_good
 from rails.edits import safe_files
 from rails.log.reader import sessions, verify
 from rails.log.writer import SessionLog
@@ -95,7 +96,7 @@ def project(work, tmp_path):
 
 
 def assert_went_on(done, project):
-    assert done.ending.outcome == "nothing_done"
+    assert done.ending.outcome == "gave_up"
     assert not [one for one in done.records if isinstance(one.event, ErrorEvent) and one.event.trace]
     (log,) = project.glob(".rails/sessions/*/log.jsonl")
     assert verify(log)
@@ -129,7 +130,7 @@ def test_a_disk_that_refuses_is_told_and_the_change_is_whole_or_not_there(projec
     monkeypatch.setattr(safe_files.Disk, step, refusing)
     path = "sub/a.txt" if step in ("exchange", "rename") else "sub/b.txt"
     done = project(write(path), "I see.", approver=Meanwhile(lambda: started.append(1)))
-    if not refusals or done.ending.outcome == "done":  # not on this way, or a step that is tried another way
+    if not refusals or is_good(done.ending.outcome):  # not on this way, or a step that is tried another way
         assert (project.project / path).read_text("utf-8") == "new\n"
         return
     assert_went_on(done, project.project)
@@ -141,7 +142,7 @@ def test_a_disk_that_refuses_is_told_and_the_change_is_whole_or_not_there(projec
 @pytest.mark.parametrize("path", ["sub", "sub/a.txt/below.txt", "sub/"])
 def test_a_path_that_is_a_folder_or_lies_below_a_file_is_refused(project, path):
     done = project(write(path), read(path), "I see.", approvals=["approve"])
-    assert done.ending.outcome == "nothing_done"
+    assert done.ending.outcome == "gave_up"
     assert (project.project / "sub/a.txt").read_text("utf-8") == "one\n"
 
 
@@ -173,7 +174,7 @@ def test_a_log_that_fails_right_after_a_write_says_what_is_on_the_disk_and_how_i
     assert f"ai-rails run --resume {session.session_id} goes on" in said
     assert main(["undo", "--project", str(project.project)]) == 0
     assert place.read_text("utf-8") == "one\n"
-    assert project.resume("I see.").ending.outcome in ("done", "nothing_done")
+    assert project.resume("I see.").ending.outcome in ("changed", "answered", "unchanged", "claimed", "gave_up")
 
 
 def test_a_log_that_fails_right_after_a_command_says_that_it_ran(project, monkeypatch):

@@ -102,13 +102,13 @@ def left(project):
     return {"a.txt": (project / "a.txt").read_text("utf-8"), **found}
 
 
-@pytest.mark.parametrize(("agree", "outcome"), [("yes", "done"), ("no", "gave_up")])
+@pytest.mark.parametrize(("agree", "outcome"), [("yes", "changed"), ("no", "gave_up")])
 def test_a_chain_killed_at_any_step_ends_as_if_it_had_not_been(chain, agree, outcome):
     whole = chain.fresh("whole")
     ending, _, records = chain(whole, agree=agree)
     assert ending.outcome == outcome, ending.message
     expected = left(whole)
-    if outcome == "done":
+    if outcome == "changed":
         assert list(expected) == [
             "a.txt",
             "00_task.md",

@@ -12,6 +12,7 @@ from rails.approval.decision import Decision
 from rails.approval.policy.policy import Policy, PolicyApprover
 from rails.approval.queue import ApprovalQueue
 from rails.core.conversation import Message, ModelAnswer, NativeCall, TextDelta, TextPart, Usage
+from rails.core.outcomes import MEANINGS, is_good
 from rails.log.reader import verify
 from rails.models.model import Model
 from rails.session.job import PAUSED
@@ -135,7 +136,7 @@ def test_whatever_is_thrown_the_run_goes_on_or_resumes(project, monkeypatch, tar
     seen = thrown_once(monkeypatch, target, make)
     done = project(answer, answer, "Done.", "Done.", approvals=YES)
     assert seen
-    assert finish(project, done, answer).ending.outcome in ("done", "nothing_done")
+    assert finish(project, done, answer).ending.outcome in MEANINGS
 
 
 NONSENSE = [None, 42, "text", b"bytes", (), {"a": 1}, object(), iter(())]
@@ -165,7 +166,7 @@ def test_whatever_is_returned_the_run_goes_on_or_resumes(project, monkeypatch, t
     monkeypatch.setattr(target, nonsense)
     for _ in NONSENSE:
         done = project(answer, "Done.", "Done.", approvals=YES)
-        assert done.ending.outcome in ("done", "nothing_done", "internal_error", "gave_up"), done.ending
+        assert done.ending.outcome in {*MEANINGS, "internal_error"}, done.ending
         assert_whole(project)
         for name in ("b.txt", "b.py"):
             (project.project / name).unlink(missing_ok=True)
@@ -203,9 +204,17 @@ def test_what_an_approver_says_that_is_no_decision_is_no_yes(project, kind, said
     queue = ApprovalQueue()
     queue.here = Answering(said)
     approver = {"plain": queue.here, "policy": PolicyApprover(Policy(), queue.here), "queue": queue}[kind]
-    done = project(EDIT, "Done.", approver=approver)
+    done = project(EDIT, "Done.", "Done.", approver=approver)
     assert not (project.project / "b.txt").exists()
-    assert done.ending.outcome in ("done", "nothing_done", "internal_error", "aborted"), done.ending
+    assert done.ending.outcome in (
+        "changed",
+        "answered",
+        "unchanged",
+        "claimed",
+        "gave_up",
+        "internal_error",
+        "stopped",
+    ), done.ending
     assert_whole(project)
 
 
@@ -278,12 +287,26 @@ def test_a_model_whose_wrapper_breaks_the_protocol_pauses_or_goes_on(project, mo
     model = Strange(STREAMS[kind])
     monkeypatch.setattr("rails.testing.model.ScriptedModel.stream", lambda self, **given: model.stream(**given))
     done = project("x", "x", "x")
-    assert done.ending.outcome in ("done", "nothing_done", "internal_error", "model_failed", "gave_up"), done.ending
+    assert done.ending.outcome in (
+        "changed",
+        "answered",
+        "unchanged",
+        "claimed",
+        "gave_up",
+        "internal_error",
+        "model_failed",
+    ), done.ending
     assert done.ending.message
     assert_whole(project)
     monkeypatch.undo()
     if done.ending.outcome in (*PAUSED, "internal_error"):
-        assert project.resume("Done.", "Done.").ending.outcome in ("done", "nothing_done")
+        assert project.resume("Done.", "Done.").ending.outcome in (
+            "changed",
+            "answered",
+            "unchanged",
+            "claimed",
+            "gave_up",
+        )
 
 
 @pytest.mark.parametrize("clock", ["backwards", "still", "leaping"])
@@ -292,7 +315,7 @@ def test_a_clock_that_is_wrong_ends_nothing(project, monkeypatch, clock):
     now, real = itertools.count(1), time.time
     monkeypatch.setattr(time, "time", lambda: real() + step * next(now))
     done = project(EDIT, "Done.", approvals=YES)
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
     assert (project.project / "b.txt").read_text("utf-8") == "new\n"
     assert_whole(project)
 
@@ -305,7 +328,7 @@ def test_a_program_that_cannot_be_started_is_told(project, monkeypatch, make):
     monkeypatch.setattr("subprocess.Popen.__init__", refusing)
     done = project(PYTHON, EDIT, "Done.", approvals=YES)
     monkeypatch.undo()
-    assert done.ending.outcome in ("done", "nothing_done", "internal_error"), done.ending
+    assert done.ending.outcome in {*MEANINGS, "internal_error"}, done.ending
     verdicts = [one["status"] for one in done.events("GATE_VERDICT")]
     assert "pass" not in verdicts[:1] or not (project.project / "b.py").exists()
     assert_whole(project)
@@ -318,6 +341,6 @@ def test_a_fault_while_a_session_is_opened_pauses_it_and_one_while_it_is_closed_
     with monkeypatch.context() as patch:
         thrown_once(patch, "rails.session.contained.ContainedRuns.close", RuntimeError)
         done = project.resume(EDIT, "Done.", approvals=YES)
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
     assert any("session was closed" in record.message for record in done.records)
     assert_whole(project)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from rails.core.outcomes import is_good
+
 PLANNER = {"tasks": (("planning", "note what is left"),)}
 
 
@@ -25,7 +27,7 @@ def test_c14_16_tasks_are_noted_after_gate_and_question_and_can_be_closed(work):
     assert tasks.read_text("utf-8") == "# Tasks\n\n- [ ] Write the docs\n- [ ] Cut a release\n"
     assert len(done.events("GATE_VERDICT")) == 1
     assert done.events("APPROVAL_REQUESTED")[0]["tools"] == ["track_task"]
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
     work(track("close", "Write the docs"), ANSWER, approvals=["approve"], **PLANNER)
     assert tasks.read_text("utf-8") == "# Tasks\n\n- [x] Write the docs\n- [ ] Cut a release\n"
 

@@ -7,6 +7,7 @@ import pytest
 
 from rails.core.conversation import Message, ModelAnswer, NativeCall, TextPart, Usage
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
+from rails.core.outcomes import is_good
 
 
 def request(tool, parameters, explanation="because"):
@@ -20,7 +21,7 @@ def write(path, content):
 
 def test_an_answer_without_a_request_ends_the_agents_part(work):
     done = work("Nothing to do.")
-    assert (done.ending.outcome, done.ending.message) == ("done", "Nothing to do.")
+    assert (done.ending.outcome, done.ending.message) == ("unchanged", "Nothing to do.")
 
 
 def test_what_was_written_is_told_with_what_the_gate_changed(work):
@@ -103,8 +104,8 @@ def test_a_server_that_finds_every_prompt_too_long_is_asked_a_few_times_and_then
 
 def test_a_passing_fault_of_the_model_is_tried_again_and_told(work):
     waits = []
-    done = work(ModelRetryable("busy"), ModelRetryable("busy"), "Done.", wait=waits.append)
-    assert done.ending.outcome == "done"
+    done = work(ModelRetryable("busy"), ModelRetryable("busy"), "Nothing to do.", wait=waits.append)
+    assert is_good(done.ending.outcome)
     assert [facts["will_retry"] for facts in done.events("LLM_ERROR")] == [True, True]
     assert len(waits) == 2
 
@@ -268,9 +269,9 @@ def test_an_interrupted_answer_that_held_a_secret_is_asked_for_again_and_no_mark
 def test_the_overseer_tells_of_a_request_that_comes_again_and_again(work):
     (work.project / "a.txt").write_text("x", "utf-8")
     read = request("read_file", {"file_path": "a.txt"})
-    done = work(*[read] * 6, "Done.")
+    done = work(*[read] * 6, "Nothing to do.")
     assert done.events("OVERSEER_ALERT")
-    assert done.ending.outcome == "done"
+    assert is_good(done.ending.outcome)
 
 
 def test_a_critical_alert_stops_a_run_only_when_nobody_is_asked(work):
@@ -296,8 +297,8 @@ def test_the_result_of_one_agent_is_handed_to_the_next_as_data(work):
             "Open Questions",
         )
     )
-    done = work("no headings", plan, "Done.", tasks=(("planning", "plan it"), ("coder", "build it")))
-    assert done.ending.outcome == "done", done.ending.message
+    done = work("no headings", plan, "Nothing to do.", tasks=(("planning", "plan it"), ("coder", "build it")))
+    assert is_good(done.ending.outcome), done.ending.message
     assert "has no heading" in done.told[0]
     second = done.model.asked[-1].messages[0].text
     assert "build it" in second
@@ -310,7 +311,7 @@ def test_a_call_in_a_fence_without_a_language_is_not_taken_for_the_end(work):
     assert "No request was read from your answer. Line 2 holds a call of 'write_file' in a fence" in done.told[0]
     assert "syntax error" not in done.told[0]
     assert (done.project / "a.txt").read_text("utf-8") == "x\n"
-    assert (done.ending.outcome, done.ending.message) == ("done", "Done.")
+    assert (done.ending.outcome, done.ending.message) == ("changed", "Done.")
 
 
 def test_a_call_that_was_not_read_is_never_corrected_into_one_that_is_run(work):
@@ -347,7 +348,7 @@ def test_c8_03_a_good_part_does_not_reset_a_bad_one_and_each_agents_counter_is_i
     assert (done.ending.outcome, len(done.model.asked)) == ("gave_up", 3)
     two = {"tasks": (("coder", "a"), ("refactor", "b")), "max_attempts": 3}
     again = work(bad[0], bad[1], "Nothing to do.", bad[2], bad[3], "Nothing to do.", **two)
-    assert again.ending.outcome == "done", "the second agent begins at none"
+    assert is_good(again.ending.outcome), "the second agent begins at none"
 
 
 def test_c9_05_a_request_that_fails_validation_is_an_event_is_told_and_never_runs(work):

@@ -13,6 +13,7 @@ from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdi
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, OverseerAlert
 from rails.core.events.turn import LlmResponse, McpRequestFormulated, OutputRefused, ToolRequestValidationFailed
+from rails.core.outcomes import is_good
 from rails.log import suspicious_text as patterns
 
 _MANY: Final = 5
@@ -240,7 +241,7 @@ def empty_answers(record: Record, event: Event) -> Iterator[OverseerAlert]:
     """An end without a word."""
     if not isinstance(event, AgentFinished):
         return
-    if event.outcome == "done" and len(record.message.strip()) < 3:
+    if is_good(event.outcome) and len(record.message.strip()) < 3:
         yield alert(
             record,
             "INFO",

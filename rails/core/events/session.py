@@ -40,6 +40,9 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     overseer_model: str = ""
     correction: str = ""
     dialect: tuple[str, ...] = ()
+    protocol: str = ""
+    file: tuple[str, ...] = ()
+    tests: str = ""
     seal: str = ""
 
 

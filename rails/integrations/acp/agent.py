@@ -40,6 +40,7 @@ from rails.approval.policy.rules import PolicyRule
 from rails.core.errors import FAULT, RailsError
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
+from rails.core.outcomes import is_good
 from rails.core.text import one_line
 from rails.integrations.acp.updates import Update, history_of, plan_update, shown, updates_of, usage_of
 from rails.session.job import Ending
@@ -48,7 +49,7 @@ from rails.session.run import Session
 
 T = TypeVar("T")
 _POLL_S: Final = 0.05
-_STOPS: Final[Mapping[str, StopReason]] = {"stopped": "cancelled", "gave_up": "max_turn_requests", "aborted": "refusal"}
+_STOPS: Final[Mapping[str, StopReason]] = {"stopped": "cancelled", "gave_up": "max_turn_requests"}
 _INVALID, _FAULT = -32602, -32603
 _FAILED: Final = ("model_failed", "internal_error", "unanswered")
 
@@ -134,7 +135,7 @@ class Conversation:
     def _talk(self, session: Session, ending: Ending) -> str:
         """Return what the person says next, "" where the editor is gone."""
         if self._words.empty():
-            self.tell(plan_update(session.job.tasks, done=ending.outcome == "done"))
+            self.tell(plan_update(session.job.tasks, done=is_good(ending.outcome)))
             self._over(ending)
         return self._words.get()
 
@@ -260,7 +261,7 @@ class RailsAgent:
         self._resumed.add(session_id)
         if ending.outcome in _FAILED:
             raise acp.RequestError(_FAULT, ending.message)
-        if ending.outcome not in ("done", "stopped", "left"):
+        if not is_good(ending.outcome) and ending.outcome not in ("stopped", "left"):
             await asyncio.to_thread(talk.tell, acp.update_agent_message_text(ending.message))
         return PromptResponse(stop_reason=_STOPS.get(ending.outcome, "end_turn"), usage=usage_of(talk.answers))
 

@@ -9,6 +9,7 @@ import pytest
 
 from rails.approval.pending import PendingAnswers
 from rails.core.events.base import UnknownEvent
+from rails.core.outcomes import is_good
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 
@@ -30,7 +31,7 @@ def test_an_approval_in_the_page_writes_the_file(asked, served):
     assert not (asked.project / "b.txt").exists()
     status, outcome = served.decide({**asked.answer, "do": "approve"})
     assert (status, outcome["state"]) == (200, "approved")
-    assert asked.end().outcome == "done"
+    assert is_good(asked.end().outcome)
     assert (asked.project / "b.txt").read_text() == "hello\n"
     decision = asked.events("HUMAN_DECISION")[0]
     assert (decision["by"], decision["digest"]) == ("human in the page", asked.answer["digest"])
@@ -116,7 +117,7 @@ def test_an_edited_version_is_gated_again_before_it_can_be_approved(runs, served
     assert "return 3" in re.sub("<[^>]*>", "", third["html"]), "the formatter has been at it"
     approve = {"session": run.id, "question": third["question"], "digest": third["digest"], "do": "approve"}
     assert served.decide(approve)[0] == 200
-    assert run.end().outcome == "done"
+    assert is_good(run.end().outcome)
     assert (run.project / "a.py").read_text() == "def f():\n    return 3\n"
     assert "+    return 3" in run.events("HUMAN_DECISION")[0]["account"]
     assert "The human changed your proposal" in run.events("FEEDBACK_SENT")[0]["text"]
@@ -133,7 +134,7 @@ def test_a_grant_holds_for_what_follows_and_says_what_it_would_have_done(runs, s
     answer = {"session": run.id, "question": question["question"], "digest": question["digest"], "do": "grant"}
     assert served.decide({**answer, "rule": rule.replace("notes", "**"), "uses": 2})[0] == 409
     assert served.decide({**answer, "rule": rule, "uses": 2, "minutes": 5})[0] == 200
-    assert run.end().outcome == "done"
+    assert is_good(run.end().outcome)
     assert [decision["by"] for decision in run.events("HUMAN_DECISION")] == ["human in the page", "grant 1"]
     assert len(run.events("APPROVAL_OPENED")) == 1
 
@@ -153,7 +154,7 @@ def test_nobody_in_time_pauses_the_run_and_resuming_asks_again(runs, served):
     assert question["digest"] == ended["digest"]
     assert served.decide(answer)[0] == 409, "an answer to the first asking is none to the second"
     assert served.decide({**answer, "question": question["question"]})[0] == 200
-    assert again.end().outcome == "done"
+    assert is_good(again.end().outcome)
     assert (run.project / "b.txt").read_text() == "hello\n"
 
 

@@ -1,0 +1,153 @@
+"""What belongs to the protocols in text: files that are shown in full, and the lines an answer asks for more with.
+
+A model that is asked in text has no tools. It gets the files that its task names; it asks for others by ``SHOW path``
+alone on a line, deletes by ``DELETE path``, and says by ``CONTINUE`` that its change is not complete.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from rails.core.builtin_tools import DELETE_FILE, READ_FILE
+from rails.core.dataclass import dataclass, replace
+from rails.core.errors import WorkspaceError
+from rails.core.events.changes import ToolExecutionResult
+from rails.core.paths import WorkspacePath, parse_path, why_hidden
+from rails.core.restrictions import Restrictions
+from rails.core.text import decode_text, sha256
+from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.edits.apply import read_file
+from rails.parsing.results import ParsedAnswer
+from rails.session.ask_approval import may_show_secrets, unlisted
+from rails.session.feedback import RequestResult
+from rails.session.turn_context import TurnContext
+
+#: The protocols without tools.
+IN_TEXT: Final = ("edits", "whole")
+_WISH: Final = re.compile(r"^[ \t]{0,3}(?:[-*] )?`?(SHOW|DELETE)[: ] ?`?([^\s`][^\n`]{0,400}?)`?\s*$", re.MULTILINE)
+_MORE: Final = re.compile(r"^[ \t]{0,3}`?CONTINUE`?[.]?\s*$", re.MULTILINE)
+_WORDS: Final = re.compile(r"[^\s`'\"()\[\]{}<>,;|]{1,300}")
+#: Files that are shown without being asked for, and how many characters of all of them.
+_FILES: Final = 20
+_CHARS: Final = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What an answer in text asks for besides its edits: paths to show and to delete, and whether it goes on."""
+
+    show: tuple[str, ...] = ()
+    delete: tuple[str, ...] = ()
+    goes_on: bool = False
+
+
+def wishes_of(prose: str) -> Wishes:
+    """Return what the text of an answer outside of its blocks asks for."""
+    lines = [(found[1], found[2]) for found in _WISH.finditer(prose)]
+    show = dict.fromkeys(path for verb, path in lines if verb == "SHOW")
+    delete = dict.fromkeys(path for verb, path in lines if verb == "DELETE")
+    return Wishes(tuple(islice(show, _FILES)), tuple(islice(delete, _FILES)), _MORE.search(prose) is not None)
+
+
+def with_deletions(
+    context: TurnContext, found: ParsedAnswer | RequestResult, turn: int
+) -> ParsedAnswer | RequestResult:
+    """Return the answer of a ``turn`` whose ``DELETE`` lines are requests as well, checked and asked about as such."""
+    if context.protocol not in IN_TEXT or isinstance(found, RequestResult):
+        return found
+    more = [
+        RawRequest(f"t{turn}.delete{number}", DELETE_FILE.name, {"file_path": path})
+        for number, path in enumerate(wishes_of(found.prose).delete, start=1)
+    ]
+    return replace(found, requests=(*found.requests, *more))
+
+
+def wishes_granted(
+    context: TurnContext, prose: str, requests: Sequence[ToolRequest], outcomes: tuple[RequestResult, ...]
+) -> tuple[tuple[RequestResult, ...], bool]:
+    """Return the outcomes of an answer with the files that it asked to see, and whether it was all of the work.
+
+    It was, where it held edits, they were made, and it asked for nothing besides: no further word is needed.
+    """
+    if context.protocol not in IN_TEXT:
+        return outcomes, False
+    wishes = wishes_of(prose)
+    if wishes.show:
+        files = ShownFiles(context, wishes.show)
+        files.publish()
+        left_out = [f"{name} is not shown: {why}." for name, why in files.left_out.items()]
+        return (*outcomes, RequestResult((), "result", "\n\n".join((*files.texts, *left_out)))), False
+    made = bool(requests) and all(outcome.ok for outcome in outcomes)
+    only_edits = all(request.effect == "edit" for request in requests)
+    has_to_say = bool(context.agent.headings or context.agent.schema)
+    return outcomes, made and only_edits and not wishes.goes_on and not has_to_say
+
+
+def task_files(context: TurnContext, task: str, named: Sequence[str] = ()) -> ShownFiles:
+    """Return the files that a task names, and those ``named`` besides."""
+    words = (word.strip(".:!?*@") for word in _WORDS.findall(task[:_CHARS]))
+    return ShownFiles(context, tuple(dict.fromkeys((*named, *words))))
+
+
+class ShownFiles:
+    """Files in full, each under its path, as far as there is room; ``left_out`` says why others are not shown."""
+
+    def __init__(self, context: TurnContext, names: Sequence[str]) -> None:
+        self.context = context
+        self.texts: list[str] = []
+        self.left_out: dict[str, str] = {}
+        self._events: list[ToolExecutionResult] = []
+        self._room = _CHARS
+        for name in names:
+            path = parse_path(name)
+            why = self._take(path) if isinstance(path, WorkspacePath) else "it is not a path in the project"
+            if why:
+                self.left_out[name] = why
+
+    def publish(self) -> None:
+        """Log what was shown: it is what the agent knows of these files."""
+        for event in self._events:
+            self.context.publish(event)
+
+    def _take(self, path: WorkspacePath) -> str:
+        """Show a file, or return why not."""
+        name, context = str(path), self.context
+        if why := why_hidden(path) or Restrictions.of(context.project).reason(name) or unlisted(context, name):
+            return why
+        try:
+            data = read_file(context.project, path)
+        except (WorkspaceError, OSError):
+            return "it is no ordinary file"
+        if data is None:
+            return "there is no such file"
+        decoded = decode_text(data)
+        if decoded is None:
+            return "it is no text"
+        text = decoded.text
+        if len(text) > self._room or len(self.texts) == _FILES:
+            return "there is no room for it"
+        if not may_show_secrets(context, READ_FILE.name, name):
+            text = context.mask(text)
+        self._room -= len(text)
+        self.texts.append(fenced(name, text))
+        facts: dict[str, Json] = {"path": name, "sha256": sha256(data)}
+        told = f"{name} was shown"
+        self._events.append(
+            ToolExecutionResult(ids=(), ok=True, text=told, tool=READ_FILE.name, facts=facts, duration_ms=0.0)
+        )
+        context.saw(name, sha256(data))
+        context.shown.add(name)
+        context.showed(text, f"the text of {name}")
+        return ""
+
+
+def fenced(name: str, text: str) -> str:
+    """Return a file as an answer would write it: its path, and its lines in a fence that they do not close."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    end = "" if text.endswith("\n") or not text else "\n"
+    return f"{name}\n{fence}\n{text}{end}{fence}"
