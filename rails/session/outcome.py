@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.agents.template import Agent
 from rails.core.conversation import Message, ModelAnswer
@@ -16,10 +16,12 @@ from rails.core.dataclass import dataclass
 from rails.core.events.turn import OutputRefused
 from rails.core.outcomes import SessionEnd
 from rails.session import feedback
-from rails.session.deeds import Deeds
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from rails.session.deeds import Deeds
 
 _FENCED: Final = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1", re.MULTILINE | re.DOTALL)
 _VERBS: Final = (

@@ -576,7 +576,7 @@ def test_every_provider_opens_with_its_key_and_without_it_says_what_to_do(tmp_pa
         assert model.api_key == (
             ("another's" if provider.key == "OPENAI_API_KEY" else "secret") if provider.key else ""
         )
-        assert model.temperature == provider.temperature
+        assert model.temperature == (0.0 if model.local else provider.temperature)
         assert "secret" not in repr(model)
         if provider.key:
             with pytest.raises(ModelError, match=f"{provider.key} is not set.*ollama:MODEL.*recorded:FILE"):
