@@ -35,10 +35,10 @@ class ProtocolChoice:
 
 def choose(wanted: str, provider: str, name: str, *, local: bool) -> ProtocolChoice:
     """Return the protocol for the model ``name`` of ``provider``; ``wanted`` is one of ``PROTOCOLS``."""
-    if not provider:
-        return ProtocolChoice("native", "nobody is asked")
     if wanted != PROTOCOLS[0]:
         return ProtocolChoice(wanted, "as asked for")  # type: ignore[arg-type]
+    if not provider:
+        return ProtocolChoice("native", "nobody is asked")
     row = next(row for row in _rows() if _fits(row, provider, name, local=local))
     return ProtocolChoice(row["protocol"], row["why"])
 

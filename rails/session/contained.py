@@ -44,8 +44,9 @@ _NO_TESTS: Final = (
 class ContainedRuns:
     """Runs commands for one session. ``label`` is found when first needed, and logged.
 
-    ``publish`` gets the event with the label; ``human`` is who may type the sentence; ``time_left`` says how many
-    seconds the session still has, and no command takes longer.
+    ``publish`` gets the event with the label; ``human`` is who may type the sentence, ``tests_agreed`` their yes to
+    tests of each proposal (None: not asked yet). ``time_left`` says how many seconds the session still has, and no command
+    takes longer.
     """
 
     project: Path
@@ -53,6 +54,7 @@ class ContainedRuns:
     human: Person | None = None
     found: Label | None = None
     unlocked: bool = False
+    tests_agreed: bool | None = None
     time_left: Callable[[], float] = field(default=lambda: math.inf)
     _layer: Layer | None = None
     _count: int = 0
@@ -143,6 +145,32 @@ class ContainedRuns:
         if result.timed_out:
             self.settle()
         return result
+
+    def finds_tests(self) -> bool:
+        """Return whether the project says how it is tested, and tests are contained here."""
+        from rails.sandbox.view import NONE
+        from rails.tools.project_tests import command_for_tests
+
+        return bool(command_for_tests(self.project)) and self.label.level != NONE
+
+    def test(self, changes: ChangeSet) -> Result | None:
+        """Run the project's tests with ``changes`` in place, in a layer of their own; None where nothing can run.
+
+        None also where no test was found. Raises CheckError when they cannot be contained.
+        """
+        from rails.sandbox.run import layer_for, run
+        from rails.sandbox.view import SandboxLimits, SandboxView
+        from rails.tools.project_tests import command_for_tests, found_none
+
+        if not self.finds_tests():
+            return None
+        argv = command_for_tests(self.project)
+        bounds = SandboxLimits(seconds=min(_SECONDS, self.time_left()))
+        with layer_for(self.project, self.label, restrictions=Restrictions.of(self.project)) as layer:
+            layer.put({str(change.path): change.after for change in changes.changes})
+            view = SandboxView(self.project, layer)
+            ran = run(argv, view, limits=bounds, label=self.label, together=True, collect=False)
+        return None if found_none(ran.exit_code, ran.out) else ran
 
     def contain(self, call: ContainedCall) -> Result:
         """Run the command of a definition in the session's layer. Raises RailsError as :meth:`run` does."""

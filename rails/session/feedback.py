@@ -42,7 +42,19 @@ _CLOSED_HINT: Final = "Send the whole file with write_file, or leave it to the u
 
 #: The kind of a request's result; "same": an edit of what is so already. All others are failures, each with a budget.
 FeedbackKind = Literal[
-    "result", "same", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "internal", "aborted"
+    "result",
+    "same",
+    "syntax",
+    "schema",
+    "edit",
+    "gate",
+    "tests",
+    "output",
+    "denied",
+    "skipped",
+    "failed",
+    "internal",
+    "aborted",
 ]
 
 
@@ -142,6 +154,13 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
         lines.append(f"Already fixed for you, so leave it out of your revision: {_fixes(verdict)}.")
     lines.append("Send the whole edit again, corrected; it is applied to the file as it is now on disk.")
     return RequestResult(ids, "gate", "\n".join(lines))
+
+
+def tests_failed(ids: tuple[str, ...], summary: str, output: str) -> RequestResult:
+    """A change with which the project's tests fail; nothing of it is written."""
+    text = f"Human/System Feedback: The project's tests fail with your change. {say('nothing_written', 'en')} {summary}"
+    advice = "Correct your change, not the tests, and send all of it again."
+    return RequestResult(ids, "tests", f"{text}\n~~~~\n{output}\n~~~~\n{advice}")
 
 
 def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool = False) -> RequestResult:

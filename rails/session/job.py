@@ -15,7 +15,7 @@ from rails.core.events.session import SessionLimits, Task, WorkflowStart
 from rails.core.outcomes import SessionEnd
 from rails.core.text import one_line
 from rails.log.writer import SessionLog
-from rails.session.turn_context import Correction
+from rails.session.turn_context import Correction, TestsMode
 
 if TYPE_CHECKING:
     from rails.session.escalation import Escalate
@@ -28,8 +28,6 @@ SessionOutcome = SessionEnd | Literal["model_failed", "waiting", "unanswered", "
 PAUSED: Final = ("model_failed", "waiting", "unanswered", "internal_error", "left")
 #: Whether a human is asked before one agent's result goes to the next.
 HandoffMode = Literal["ask", "go"]
-#: Whether the project's tests run on what is proposed, before anybody is asked about it; "ask": as the person says.
-TestsMode = Literal["ask", "on", "off"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,7 @@ class OpenSession:
             contained=self.contained,
             tools=tool_specs(agent, self.registry, protocol),
             protocol=protocol,
+            tests=self.job.tests,
             correction=self.job.correction,
             dialects=self.job.dialects,
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),

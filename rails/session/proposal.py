@@ -13,7 +13,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from rails.approval.decision import request_for_changes, sign_changes
+from rails.approval.decision import Chooser, request_for_changes, sign_changes
+from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import FAULT, Refusal, StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
@@ -26,6 +27,7 @@ from rails.core.events.changes import (
     changes_in_words,
 )
 from rails.core.events.session import ErrorEvent
+from rails.core.text import one_line
 from rails.core.time_limit import run_within
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
@@ -37,6 +39,7 @@ from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
+from rails.session.proposed_tests import TRIES, ProposedTests, run_proposed_tests
 from rails.session.turn_context import TurnContext, ms_since
 
 #: What is said besides of a log that fails after a write.
@@ -50,6 +53,8 @@ _NOT_RECORDED: Final = (
 )
 #: Codes of refused edits after which the file would be as it is.
 _SO_ALREADY: Final = ("no_change", "already_applied")
+#: How often findings of style go back to the agent before a person is shown the change with them.
+_STYLE_TRIES: Final = 2
 _WRITING: Final = "a change was written"
 
 
@@ -100,22 +105,56 @@ def carry_out_plan(
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
     context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
     verdict = _judged(context, ids, planned.changes)
-    if verdict.status == "fail":
+    if verdict.status == "fail" and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
+    tested = run_proposed_tests(context, verdict.proposal)
+    if tested and not tested.ok:
+        context.publish(tested.event())
+        context.sent_back["tests"] += 1
+        if context.sent_back["tests"] <= TRIES or not _attended(context):
+            return feedback.tests_failed(ids, tested.summary, tested.output)
     asked = request_for_changes(
         ids[0],
         context.agent.name,
         requests,
         verdict,
-        planned.notes,
+        (*planned.notes, tested.summary) if tested else planned.notes,
         from_project=context.from_project,
-        doubts=(*echoes, *planned.doubts),
+        doubts=(*echoes, *planned.doubts, *_style(verdict), *_failing(tested)),
         model=context.model.name,
     )
     agreed = ask_permit(context, ids, asked, sign_changes)
     if isinstance(agreed, RequestResult):
         return agreed
-    return _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
+    outcome = _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
+    if tested and tested.ok and outcome.ok and not agreed.account:
+        context.publish(tested.event())
+    return outcome
+
+
+def _attended(context: TurnContext) -> bool:
+    return isinstance(context.approver, Chooser) and context.approver.attended
+
+
+def _shows_style(context: TurnContext) -> bool:
+    """Return whether a person is shown a change whose only findings are of style, to accept or not.
+
+    Where nobody writes the answer again, at once; else after it went back to the agent twice.
+    """
+    if not _attended(context):
+        return False
+    context.sent_back["style"] += 1
+    return not context.model.provider or context.sent_back["style"] > _STYLE_TRIES
+
+
+def _style(verdict: Verdict) -> tuple[str, ...]:
+    """Return the findings of style that are there to be accepted, each as a risk."""
+    shown = verdict.style[: limits.FINDINGS_TOLD]
+    return tuple(f"style: {one.path}:{one.line}: {one.rule} {one_line(one.message, 120)}" for one in shown)
+
+
+def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
+    return () if tested is None or tested.ok else (f"The tests fail with this change. {tested.summary}",)
 
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -34,6 +34,8 @@ _RUNS: Final = 20
 _PRINTED: Final = 100_000
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]
+#: Whether the project's tests run on what is proposed, before anybody is asked about it; "ask": as the person says.
+TestsMode = Literal["ask", "on", "off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,9 @@ class TurnContext:
     the model is asked. ``on_text`` gets each piece of streamed text.
     ``time_left`` says how many seconds the session still has. ``mask`` takes keys and passwords out of what the
     agent is told. ``shown`` are the files that it has read, ``denied`` the
-    digests of what it was denied. ``given`` is what its looks gave, by tool and parameters: the text's SHA-256, and how
+    digests of what it was denied. ``tests`` is whether the project's
+    tests run on what it proposes, ``sent_back`` how often failing tests and style went back to it. ``given`` is what
+    its looks gave, by tool and parameters: the text's SHA-256, and how
     often it was asked for. ``task`` is what the session was asked for; ``printed`` is
     what its latest runs printed.
     """
@@ -75,6 +79,8 @@ class TurnContext:
     mask: Callable[[str], str] = field(default=lambda text: text)
     task: str = ""
     shown: set[str] = field(default_factory=set)
+    tests: TestsMode = "off"
+    sent_back: Counter[str] = field(default_factory=Counter, repr=False)
     denied: set[str] = field(default_factory=set, repr=False)
     given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
     printed: deque[str] = field(default_factory=lambda: deque(maxlen=_RUNS), repr=False, compare=False)

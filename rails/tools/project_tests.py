@@ -41,7 +41,17 @@ def _commands(project: Path) -> Iterator[tuple[str, ...]]:
     files = list(islice(_python_tests(project), _LOOKED_AT))
     if files:
         own = any("import unittest" in _text(file) for file in files) or not _has_pytest(python)
-        yield (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project)) if own else pytest
+        if own and all(file.name.startswith("test_") for file in files):
+            yield (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project))
+        elif own:  # unittest looks for other names unless it is told
+            yield (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project), "-p", "*test*.py")
+        else:
+            yield pytest
+
+
+def found_none(code: int, output: str) -> bool:
+    """Return whether a run of tests found none: pytest ends with 5, unittest says so."""
+    return (code == 5 and "no tests ran" in output) or "\nRan 0 tests in " in output
 
 
 def _names_pytest(project: Path) -> bool:

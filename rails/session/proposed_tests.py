@@ -1,0 +1,74 @@
+"""The project's tests, run on what is proposed before anybody is asked about it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rails.core.builtin_tools import RUN_TESTS
+from rails.core.changes import ChangeSet
+from rails.core.dataclass import dataclass
+from rails.core.errors import CheckError
+from rails.core.events.changes import ToolExecutionResult
+from rails.core.text import head_and_tail, one_line
+from rails.session.ask_user import UserQuestion, ask
+from rails.session.turn_context import TurnContext
+
+#: How often failing tests go back to the agent; then a person decides, or nothing is written.
+TRIES: Final = 2
+_SHOWN_CHARS: Final = 2_500
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedTests:
+    """How the tests went with a change in place: the last line that says so, and what they printed."""
+
+    ok: bool
+    summary: str
+    output: str
+    seconds: float
+
+    def event(self) -> ToolExecutionResult:
+        """Return what the log has of it: a run of the tests that nobody asked for."""
+        text = f"{self.summary}\n{self.output}"
+        spent = self.seconds * 1000
+        return ToolExecutionResult(ids=(), ok=self.ok, text=text, tool=RUN_TESTS.name, duration_ms=spent)
+
+
+def run_proposed_tests(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
+    """Run the project's tests on a change; None where they are not wanted, or there is nothing to run."""
+    if not _wanted(context):
+        return None
+    try:
+        ran = context.contained.test(changes)
+    except CheckError:
+        return None
+    if ran is None:
+        return None
+    lines = [line for line in ran.out.splitlines() if line.strip()]
+    summary = one_line(lines[-1].strip("= "), 120) if lines else ran.status
+    output, _ = head_and_tail(ran.out.strip(), _SHOWN_CHARS)
+    return ProposedTests(ran.ok, f"tests: {summary}", context.mask(output), ran.seconds)
+
+
+def _wanted(context: TurnContext) -> bool:
+    """Return whether the tests are to run; where a person is there, they are asked once a session."""
+    if context.tests != "ask":
+        return context.tests == "on"
+    contained = context.contained
+    if contained.tests_agreed is None:
+        contained.tests_agreed = False
+        if contained.human is not None and contained.finds_tests():
+            contained.tests_agreed = ask(contained.human, context.publish, _QUESTION).answer == "yes"
+    return contained.tests_agreed
+
+
+_QUESTION: Final = UserQuestion(
+    "tests",
+    (
+        "── Run the project's tests on each change before you see it? ".ljust(78, "─"),
+        "  They run in the sandbox, without network; what they write is thrown away. What fails goes back to the",
+        "  agent twice. --tests on or off answers this beforehand.",
+    ),
+    {"y": ("yes", "run them, in this session"), "n": ("no", "leave them to me")},
+    "no",
+)

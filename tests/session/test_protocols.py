@@ -1,0 +1,159 @@
+"""A model that is asked in text finishes real work: files come with the task, edits end it, words alone do not."""
+
+import pytest
+
+from rails.testing import ScriptedHuman
+
+from .test_turn import request
+
+LEAP = "def leap(year):\n    pass\n"
+SOLVED = "leap.py\n```python\ndef leap(year):\n    return year % 4 == 0\n```\n"
+YES = ["approve"] * 4
+
+
+@pytest.fixture
+def leap(work):
+    (work.project / "leap.py").write_text(LEAP, "utf-8")
+
+    def run(*answers, **more):
+        task = more.pop("task", "Write leap.py so that it works.")
+        return work(*answers, **{"tasks": (("coder", task),), "protocol": "whole", "approvals": YES, **more})
+
+    run.project = work.project
+    return run
+
+
+def test_one_answer_with_a_whole_file_is_the_whole_session(leap):
+    done = leap(SOLVED)
+    assert (leap.project / "leap.py").read_text("utf-8").endswith("return year % 4 == 0\n")
+    assert (done.ending.outcome, len(done.model.asked)) == ("changed", 1)
+
+
+def test_a_file_that_the_task_names_comes_first_and_the_reminder_last_and_nothing_is_sent_twice(leap):
+    asked = leap(SOLVED).model.asked[0]
+    first = asked.messages[0].text
+    assert first.startswith(f"leap.py\n```\n{LEAP}```\n\nWrite leap.py")
+    assert first.rstrip().endswith("its path alone on the line above.")
+    assert asked.tools == ()
+    assert "request_schema" not in asked.system
+    assert "tool_request" not in asked.system
+
+
+@pytest.mark.parametrize("name", [".env", "secret.pem", "../outside.py", "/etc/passwd", "nothing.py"])
+def test_what_no_agent_is_shown_does_not_come_with_the_task(leap, name):
+    for place in (".env", "secret.pem"):
+        (leap.project / place).write_text("API_KEY=abcdef\n", "utf-8")
+    (leap.project / ".agent-restrictions").write_text("*.pem\n", "utf-8")
+    done = leap("There is no such thing, so nothing has to change.", task=f"Read {name} and leap.py.")
+    first = done.model.asked[0].messages[0].text
+    assert "abcdef" not in first
+    assert first.startswith("leap.py\n```")
+
+
+def test_a_show_line_gets_the_file_and_a_delete_line_is_asked_about(leap):
+    (leap.project / "old.py").write_text("x = 1\n", "utf-8")
+    done = leap("SHOW old.py\nSHOW .env\n", "DELETE old.py\n", approvals=["deny", "approve"])
+    assert "old.py\n```\nx = 1\n```" in done.told[0]
+    assert ".env is not shown: " in done.told[0]
+    assert [one["tools"] for one in done.events("APPROVAL_REQUESTED")] == [["delete_file"]]
+    assert (leap.project / "old.py").exists()
+
+
+def test_continue_asks_for_the_rest(leap):
+    done = leap(f"{SOLVED}\nCONTINUE\n", "more.py\n```python\nx = 1\n```\n")
+    assert (done.ending.outcome, len(done.model.asked)) == ("changed", 2)
+    assert (leap.project / "more.py").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I have updated leap.py.",
+        "Changes made:\n- leap works now",
+        "Done.",
+        "The function has been implemented. All tests pass.",
+        "Successfully fixed the leap function.",
+    ],
+)
+def test_a_claim_that_the_log_does_not_show_goes_back_once_and_is_never_green(leap, words):
+    done = leap(words, words)
+    assert done.ending.outcome == "claimed"
+    assert len(done.told) == 1
+    assert "nothing was written in this session" in done.told[0]
+    assert leap(words, SOLVED).ending.outcome == "changed"
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [
+        ("Nothing has to change: leap.py is right as it is.", "unchanged"),
+        ("I could not change it, because the task contradicts itself.", "unchanged"),
+        ("Should years before 1582 count?", "asked"),
+    ],
+)
+def test_an_answer_that_claims_nothing_ends_as_what_it_is(leap, words, outcome):
+    assert leap(words).ending.outcome == outcome
+
+
+def test_code_in_a_fence_without_a_file_goes_back_once(leap):
+    done = leap("Use this:\n\n```python\ndef leap(year):\n    return year % 4 == 0\n```\n", SOLVED)
+    assert done.ending.outcome == "changed"
+    assert len(done.told) == 1
+
+
+def test_the_same_change_again_is_no_failure_and_ends_the_run(leap):
+    call = request("write_file", {"file_path": "a.txt", "content": "x\n"})
+    done = leap(call, call, protocol="json")
+    assert (done.ending.outcome, len(done.model.asked)) == ("changed", 2)
+    assert done.events("CHANGE_REFUSED") == []
+
+
+def test_a_file_that_is_so_already_is_told_and_is_no_change(leap):
+    same = f"leap.py\n```python\n{LEAP}```\n"
+    done = leap(same, "Nothing has to change, it is a stub on purpose.")
+    assert done.ending.outcome == "unchanged"
+    assert "leap.py is so already; nothing was written" in done.told[0]
+
+
+def test_a_read_whose_result_it_has_is_told_so(leap):
+    read = request("read_file", {"file_path": "leap.py"})
+    done = leap(read, read, read, "Nothing has to change.", protocol="json")
+    assert "def leap(year)" in done.told[0]
+    assert "unchanged since you asked for it" in done.told[1]
+    assert "You have asked 3 times" in done.told[2]
+
+
+def test_a_loop_that_stands_still_begins_afresh_in_another_protocol(leap):
+    bad = request("edit_file", {"file_path": "leap.py", "old_string": "not there", "new_string": "x"})
+    done = leap(bad, bad, SOLVED, protocol="json", escalate="squash")
+    assert done.ending.outcome == "changed"
+    (step,) = done.events("ESCALATION")
+    assert step["rung"] == "squash"
+    assert "SEARCH" in done.model.asked[2].system
+    assert "tool_request" not in done.model.asked[2].system
+
+
+TEST = "from leap import leap\n\n\ndef test_leap():\n    assert leap(2000)\n    assert not leap(1900)\n"
+RIGHT = SOLVED.replace("year % 4 == 0", "year % 400 == 0 or (year % 4 == 0 and year % 100 != 0)")
+
+
+def test_failing_tests_go_back_and_what_passes_is_said_on_the_card(leap):
+    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
+    done = leap(SOLVED, RIGHT, tests="on")
+    assert done.ending.outcome == "changed"
+    assert "The project's tests fail with your change" in done.told[0]
+    assert "assert not leap(1900)" in done.told[0]
+    (asked,) = done.events("APPROVAL_REQUESTED")
+    assert any("tests: 1 passed" in note for note in asked["notes"])
+    assert "400" in (leap.project / "leap.py").read_text("utf-8")
+
+
+def test_tests_are_offered_once_and_not_run_after_a_no(leap):
+    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
+    human = ScriptedHuman(["no"])
+    assert leap(SOLVED, tests="ask", human=human).ending.outcome == "changed"
+    assert len(human.asked) == 1
+
+
+def test_a_project_without_tests_is_not_held_up(leap):
+    assert leap(SOLVED, tests="on").ending.outcome == "changed"
