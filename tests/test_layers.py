@@ -205,7 +205,7 @@ INSIDE = {
         {"plugin"},
         {"check", "summary", "formatting"},
         {"draw"},
-        {"compare"},
+        {"comparison"},
         {"edit", "info", "repair"},
         {"rules"},
         {"nodes", "javascript"},

@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_description(
         parser,
         "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
-        ".tgz files), names SOURCE [-o FILE.json] (the list that AI-Rails ships, rebuilt), "
+        ".tgz files), "
         "draw FLOW.json [--before OLD.json] [-o FILE.svg], "
         "diff OLD.json NEW.json, account read URL [-o .rails.toml] (what your n8n has, through its API). "
         "Workflows are checked by ai-rails gate FLOW.json.",
@@ -41,13 +41,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="with draw, names and account: where (default: FLOW.svg, the screen; - is the screen)",
+        help="with draw and account: where (default: FLOW.svg, the screen; - is the screen)",
     )
     parser.add_argument("--json", action="store_true", help="the result as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the rules, build or show the catalogue, rebuild the shipped names, draw or compare workflows."""
+    """List the rules, build or show the catalogue, draw or compare workflows."""
     return _ACTIONS[options.action](options, options.words)
 
 
@@ -90,16 +90,6 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
             "  n8n export:nodes --output=nodes.json && ai-rails n8n catalogue build nodes.json\n"
             "  npm pack n8n-nodes-base @n8n/n8n-nodes-langchain && ai-rails n8n catalogue build ."
         )
-    return EXIT_OK
-
-
-def _names(options: argparse.Namespace, words: list[str]) -> int:
-    """Write the names, versions and ports of n8n's own nodes, as they ship for who has no n8n here."""
-    from rails.n8n.plugin import names_list, names_text
-
-    if len(words) != 1 or not Path(words[0]).exists():
-        raise UsageError("Write: ai-rails n8n names SOURCE [-o FILE.json]; SOURCE is as for catalogue build.")
-    _give("-" if options.output is None else options.output, names_text(names_list(Path(words[0]))))
     return EXIT_OK
 
 
@@ -212,7 +202,6 @@ def _read(name: str) -> bytes:
 _ACTIONS: Final = {
     "rules": _rules,
     "catalogue": _catalogue,
-    "names": _names,
     "draw": _draw,
     "diff": _diff,
     "account": _account,

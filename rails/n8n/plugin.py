@@ -9,7 +9,7 @@ from rails.n8n.edit.operations import apply_operations
 from rails.n8n.formatting import canonical, complete, tidied
 from rails.n8n.info.describe import answer
 from rails.n8n.json_file import WorkflowFile, read_workflow_file
-from rails.n8n.nodes.build import build_catalogue, catalogue_info, names_list, names_text
+from rails.n8n.nodes.build import build_catalogue, catalogue_info
 from rails.n8n.nodes.catalogue import current as current_catalogue
 from rails.n8n.recognise import looks_like_workflow
 from rails.n8n.rules.all_rules import RULES
@@ -20,6 +20,6 @@ from rails.n8n.summary import workflow_summary
 __all__ = [
     "PROFILES", "RULES", "N8nAccount", "Surroundings", "WorkflowFacts", "WorkflowFile", "account_of", "answer",
     "apply_operations", "build_catalogue", "canonical", "catalogue_info", "check_workflow", "complete",
-    "current_catalogue", "facts_in", "looks_like_workflow", "names_list", "names_text", "read_workflow_file",
+    "current_catalogue", "facts_in", "looks_like_workflow", "read_workflow_file",
     "stylesheet", "svg", "tidied", "unjudged", "version", "workflow_summary",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from rails.core.change_summary import ChangeSummary, SummaryLine, SummaryStyle
 from rails.core.changes import unified_diff
 from rails.core.tool_request import Json
 from rails.n8n import json_file
-from rails.n8n.compare.compare import (
+from rails.n8n.comparison import (
     Detail,
     DifferenceKind,
     NodeChange,

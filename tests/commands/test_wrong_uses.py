@@ -246,7 +246,6 @@ prompt --agent nobody | --agent goes with --tools
 prompt --tools --agent nobody | There is no agent 'nobody'. Known agents
 n8n catalogue build missing | missing does not exist. Nothing was built
 n8n catalogue nope | Write: ai-rails n8n catalogue [info]
-n8n names folder | No n8n node descriptions at folder
 n8n diff ok.py ok.py | is not an n8n workflow in JSON
 n8n account read | Write: ai-rails n8n account read URL
 grants revoke 1 2 | It does not take 2

@@ -11,7 +11,7 @@ from n8n_workflows import chain, node, to
 from rails.core.change_summary import ChangeSummary
 from rails.core.events.reading import read_typed
 from rails.core.json_text import to_json
-from rails.n8n.compare.compare import compare_workflows
+from rails.n8n.comparison import compare_workflows
 from rails.n8n.summary import MOST_LINES, workflow_summary
 
 

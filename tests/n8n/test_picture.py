@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from n8n_workflows import chain, node, to, workflow
 
-from rails.n8n.compare.compare import compare_workflows
+from rails.n8n.comparison import compare_workflows
 from rails.n8n.draw import picture, scene
 from rails.n8n.draw.geometry import boxes_and_wires
 

@@ -14,7 +14,7 @@ import msgspec
 from rails.core.events.values import object_to_json
 from rails.core.tool_request import Json
 from rails.n8n import model
-from rails.n8n.compare.compare import NodeChange, WireChange, WorkflowComparison
+from rails.n8n.comparison import NodeChange, WireChange, WorkflowComparison
 from rails.n8n.edit import layout
 from rails.n8n.rules.graph import is_trigger
 from rails.n8n.rules.project import calls_of

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +19,6 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.n8n.nodes import catalogue
 from rails.n8n.nodes.packages import Package, packages_at
-
-#: A list of numbers, or an object of texts, as ``json.dumps`` lays it out.
-_FLAT: Final = re.compile(r'([\[{])\n\s+((?:(?:[\d.]+|"[^"\n]*": "[^"\n]*")(?:,\n\s+)?)+)\n\s+([\]}])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +46,14 @@ def build_catalogue(source: Path) -> CatalogueInfo:
 
     Raises UsageError when there is no node description at ``source``.
     """
-    compacted = compact(_packages_with_nodes(source), str(source))
+    compacted = compact(packages_with_nodes(source), str(source))
     file = catalogue.cache_file()
     _write(file, compacted)
     return _info(catalogue.catalogue_from_json(compacted), str(file))
 
 
-def _packages_with_nodes(source: Path) -> list[Package]:
+def packages_with_nodes(source: Path) -> list[Package]:
+    """Return the packages at a place. Raises UsageError where none has a description of a node."""
     packages = list(packages_at(source))
     if not any(package.nodes for package in packages):
         raise UsageError(
@@ -234,38 +231,3 @@ def _as_tool(group: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
         added.append(interned.number(text))
     made = {**group, "inputs": [], "outputs": ["ai_tool"], "properties": [*added, *group["properties"]]}
     return {name: value for name, value in made.items() if name not in {"trigger", "webhook", "polling"}}
-
-
-def names_list(source: Path) -> dict[str, Any]:
-    """Return the list of names, versions and ports that ships (``names.json``), made from n8n's packages.
-
-    Ports of one main input and one main output are left out; "*" stands for every version not named.
-    Raises UsageError when there is no node description at ``source``.
-    """
-    full = catalogue.catalogue_from_json(compact(_packages_with_nodes(source), str(source)))
-    types: dict[str, dict[str, list[float]]] = {}
-    ports: dict[str, dict[str, str]] = {}
-    for node_type in sorted(full.versions):
-        package, _, name = node_type.rpartition(".")
-        if catalogue.base_of_tool(node_type) in full.tools:
-            continue
-        versions = full.versions[node_type]
-        types.setdefault(package, {})[name] = [int(one) if one == int(one) else one for one in versions]
-        written = {f"{version:g}": _written(full, node_type, version) for version in versions}
-        newest = written[f"{versions[-1]:g}"]
-        odd = {version: text for version, text in written.items() if text != newest}
-        if odd or newest != "main>main":
-            ports[node_type] = {"*": newest, **odd}
-    return {"n8n": full.n8n.rpartition(".")[0], "types": types, "ports": ports, "tools": sorted(full.tools)}
-
-
-def names_text(names: Mapping[str, Any]) -> str:
-    """Return a list of names as it is kept in ``names.json``: a line for each type, so that a newer n8n is a diff."""
-    text = json.dumps(names, indent=2, ensure_ascii=False)
-    return _FLAT.sub(lambda found: f"{found[1]}{' '.join(found[2].split())}{found[3]}", text) + "\n"
-
-
-def _written(full: catalogue.Catalogue, node_type: str, version: float) -> str:
-    description = full.describe(node_type, version)
-    sides = (description.inputs, description.outputs) if description else (None, None)
-    return ">".join(catalogue.write_ports(side) for side in sides)

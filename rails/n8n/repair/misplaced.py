@@ -15,6 +15,7 @@ from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json
 from rails.n8n.model import JsonPath, Names, Node, format_path, plain_name, put_at
 from rails.n8n.nodes.catalogue import Catalogue
+from rails.n8n.nodes.given import Spot, each_given
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, context_of, filled, levels
 from rails.n8n.repair import forms
 from rails.n8n.repair.forms import ParameterChange
@@ -59,7 +60,7 @@ def _changes(level: Level, node: Node, context: Context, *, unsafe: bool) -> Ite
         return
     except RecursionError:
         return
-    finder = _Finder(_Spot(level, node.parameters, kept), context)
+    finder = _Finder(Spot(level, node.parameters, kept), context)
     yield from finder.likely() if unsafe else finder.sure()
 
 
@@ -83,62 +84,26 @@ def _levels_at(level: Level, path: JsonPath) -> list[Level]:
     return found
 
 
-class _Spot(NamedTuple):
-    """One level of a node's parameters: what the file gives there and what n8n keeps of it."""
-
-    level: Level
-    given: Any
-    kept: Any
-    path: JsonPath = ()
-
-    def free(self, value: Json) -> Iterator[str]:
-        """Yield the names of the parameters that show here, are not given and take a value."""
-        shown = (one for one in self.level.properties if one.name in self.kept and one.name not in self.given)
-        yield from (one.name for one in shown if forms.fits_parameter(one, value))
-
-
 class _Finder:
     """Compares what the file gives with what n8n keeps, as the rules do, and yields what would mend it."""
 
-    def __init__(self, top: _Spot, context: Context) -> None:
+    def __init__(self, top: Spot, context: Context) -> None:
         self._top, self._context = top, context
-
-    def _each(self, spot: _Spot) -> Iterator[tuple[_Spot, str, Property | None]]:
-        """Yield the name of each value that is given, at every level: with the property that shows, or ``None``."""
-        if not isinstance(spot.given, dict) or not isinstance(spot.kept, dict):
-            return
-        for name, value in spot.given.items():
-            found = spot.level.by_name.get(name, [])
-            shown = (one for one in found if one.shows(spot.kept, self._top.kept, self._context))
-            item = next(shown, None) if name in spot.kept else None
-            yield spot, name, item
-            if item is None:
-                continue
-            here, kept = (*spot.path, name), spot.kept[name]
-            if item.children is not None and item.multiple is not True:
-                yield from self._each(_Spot(item.children, value, kept, here))
-            for group, level in item.groups.items() if isinstance(value, dict) and isinstance(kept, dict) else ():
-                entries, held = value.get(group), kept.get(group)
-                if isinstance(entries, list) and isinstance(held, list):
-                    for index, (row, one) in enumerate(zip(entries, held, strict=False)):
-                        yield from self._each(_Spot(level, row, one, (*here, group, index)))
-                else:
-                    yield from self._each(_Spot(level, entries, held, (*here, group)))
 
     # -- sure ----------------------------------------------------------------------------------------
 
     def sure(self) -> Iterator[ParameterChange]:
         """Yield repairs of which only one is possible."""
-        for spot, name, item in self._each(self._top):
+        for spot, name, item in each_given(self._top, self._context):
             value = spot.given[name]
             if item is not None:
                 yield from forms.shape_changes(item, value, (*spot.path, name))
             elif _is_unknown(spot, name):
                 yield from self._moved(spot, name, value)
 
-    def _moved(self, spot: _Spot, name: str, value: Json) -> Iterator[ParameterChange]:
+    def _moved(self, spot: Spot, name: str, value: Json) -> Iterator[ParameterChange]:
         here = (*spot.path, name)
-        same = {one for one in spot.free(value) if plain_name(one) == plain_name(name)}
+        same = {one for one in _free(spot, value) if plain_name(one) == plain_name(name)}
         if len(same) == 1:
             yield forms.renamed(here, same.pop(), value)
             return
@@ -146,7 +111,7 @@ class _Finder:
         if len(homes) == 1:
             yield ParameterChange(f"`{format_path(here)}` as `{format_path(homes[0])}`", ((homes[0], value),), (here,))
 
-    def _homes(self, spot: _Spot, name: str, value: Json, depth: int) -> Iterator[JsonPath]:
+    def _homes(self, spot: Spot, name: str, value: Json, depth: int) -> Iterator[JsonPath]:
         """Yield each place at or below a level where a parameter of this name shows, fits and is not given."""
         given, kept = (one if isinstance(one, dict) else {} for one in (spot.given, spot.kept))
         for item in spot.level.properties if depth else ():
@@ -156,30 +121,30 @@ class _Finder:
             if item.name == name and name not in given and forms.fits_parameter(item, value):
                 yield here
             elif item.children is not None and item.multiple is not True:
-                yield from self._homes(_Spot(item.children, inside, inside, here), name, value, depth - 1)
+                yield from self._homes(Spot(item.children, inside, inside, here), name, value, depth - 1)
             for group, level in item.groups.items() if isinstance(inside, dict) else ():
                 if group == name and group not in inside and forms.fits_group(item, level, value):
                     yield (*here, group)
                 elif item.multiple is not True:
                     row = inside.get(group, {})
-                    yield from self._homes(_Spot(level, row, row, (*here, group)), name, value, depth - 1)
+                    yield from self._homes(Spot(level, row, row, (*here, group)), name, value, depth - 1)
 
     # -- likely --------------------------------------------------------------------------------------
 
     def likely(self) -> Iterator[ParameterChange]:
         """Yield repairs that are probably what was meant."""
-        for spot, name, item in self._each(self._top):
+        for spot, name, item in each_given(self._top, self._context):
             value, here = spot.given[name], (*spot.path, name)
             if item is not None:
                 yield from forms.likely_changes(item, value, here)
             elif name in spot.level.by_name:
                 yield from self._switched_on(spot, name)
             elif _is_unknown(spot, name):
-                nearest = Names(spot.free(value)).nearest(name)
+                nearest = Names(_free(spot, value)).nearest(name)
                 if nearest is not None:
                     yield forms.renamed(here, nearest, value)
 
-    def _switched_on(self, spot: _Spot, name: str) -> Iterator[ParameterChange]:
+    def _switched_on(self, spot: Spot, name: str) -> Iterator[ParameterChange]:
         """Set what a hidden parameter asks for, where the file says nothing of it and one value is possible."""
         for item in spot.level.by_name[name]:
             put = self._asked_for(item, spot)
@@ -187,7 +152,7 @@ class _Finder:
                 said = " and ".join(f"`{format_path(place)}` {forms.written(value)}" for place, value in put)
                 yield ParameterChange(f"{said}, so that `{format_path((*spot.path, name))}` applies", tuple(put))
 
-    def _asked_for(self, item: Property, spot: _Spot) -> list[tuple[JsonPath, Json]]:
+    def _asked_for(self, item: Property, spot: Spot) -> list[tuple[JsonPath, Json]]:
         put: list[tuple[JsonPath, Json]] = []
         for key, wanted in ((item.raw.get("display") or {}).get("show") or {}).items():
             around = self._top if key[0] == "/" else spot
@@ -202,6 +167,12 @@ class _Finder:
         return put
 
 
-def _is_unknown(spot: _Spot, name: str) -> bool:
+def _free(spot: Spot, value: Json) -> Iterator[str]:
+    """Yield the names of the parameters that show here, are not given and take a value."""
+    shown = (one for one in spot.level.properties if one.name in spot.kept and one.name not in spot.given)
+    yield from (one.name for one in shown if forms.fits_parameter(one, value))
+
+
+def _is_unknown(spot: Spot, name: str) -> bool:
     given = spot.given[name] not in (None, "", [], {})
     return given and name not in spot.level.by_name and not is_of_the_editor(name)

@@ -11,6 +11,7 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n.model import SETTINGS_OF_NODES, Issue, JsonPath, Names, Node, json_kind, listed, shown_value
 from rails.n8n.nodes.catalogue import Description
+from rails.n8n.nodes.given import Spot, each_given
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, context_of, filled, levels
 from rails.n8n.rules.required import Lack, lacks
 from rails.n8n.values import UNDEFINED, at_parts
@@ -46,7 +47,7 @@ def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, 
         return values, []
     walker = _Walker(node, context, level)
     issues = [_lack(node, lack) for lack in lacks(level, values, context)]
-    issues += walker.level(level, node.parameters, values, ())
+    issues += walker.issues(node.parameters, values)
     return values, issues
 
 
@@ -78,26 +79,16 @@ class _Walker:
         self._level = level
         self._choices: Mapping[str, frozenset[str]] | None = None
         self._context = context
-        self._root: Mapping[str, Any] = {}
 
-    def level(self, level: Level, given: Any, kept: Any, path: JsonPath) -> Iterator[Issue]:  # noqa: ANN401
-        if not isinstance(given, dict) or not isinstance(kept, dict):
-            return
-        if not path:
-            self._root = kept
-        for name, value in given.items():
-            found = level.by_name.get(name)
+    def issues(self, given: Any, kept: Mapping[str, Any]) -> Iterator[Issue]:  # noqa: ANN401
+        for spot, name, item in each_given(Spot(self._level, given, kept), self._context):
+            found, value = spot.level.by_name.get(name), spot.given[name]
             if found is None:
-                yield from self._unknown(level, name, value, kept, path)
-            elif name not in kept:
-                yield from self._hidden(found, name, value, path)
+                yield from self._unknown(spot.level, name, value, spot.kept, spot.path)
+            elif item is None:
+                yield from self._hidden(found, name, value, spot.path)
             else:
-                item = self._visible(found, kept)
-                yield from self._value(item, found, kept, value, (*path, name))
-
-    def _visible(self, found: list[Property], kept: Mapping[str, Any]) -> Property:
-        """Return the one of several properties of one name that shows."""
-        return next((item for item in found if item.shows(kept, self._root, self._context)), found[0])
+                yield from self._value(item, found, value, (*spot.path, name))
 
     def _issue(
         self, rule: str, path: JsonPath, said: str, remedy: str, severity: Severity = "error", *, on_key: bool = False
@@ -132,15 +123,12 @@ class _Walker:
         parts += [f"{key} is not {_one_of(values)}" for key, values in (rule.get("hide") or {}).items()]
         return f"It applies where {' and '.join(parts)}." if parts else "Remove it."
 
-    def _value(
-        self, item: Property, found: list[Property], kept: Mapping[str, Any], value: Json, path: JsonPath
-    ) -> Iterator[Issue]:
+    def _value(self, item: Property, found: list[Property], value: Json, path: JsonPath) -> Iterator[Issue]:
         if item.type == "collection" and item.multiple is not True and item.children is not None:
             if not isinstance(value, dict):
                 yield from self._shape(item, value, path)
-            yield from self.level(item.children, value, kept[item.name], path)
         elif item.type == "fixedCollection":
-            yield from self._fixed(item, value, kept[item.name], path)
+            yield from self._fixed(item, value, path)
         elif item.type in {"options", "multiOptions"}:
             for issue in self._options(item, found, value, path):
                 # One wrong choice among several is most often skipped; what the node knows elsewhere may well run.
@@ -158,25 +146,16 @@ class _Walker:
             example = f'"{item.name}": {{"{next(iter(item.groups))}": {"[{…}]" if item.multiple else "{…}"}}}'
         yield self._issue("N8N055", path, said, f"Write {example}.")
 
-    def _fixed(self, item: Property, value: Json, kept: Any, path: JsonPath) -> Iterator[Issue]:  # noqa: ANN401
+    def _fixed(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
         if not isinstance(value, dict):
             yield from self._shape(item, value, path)
             return
         for name, entry in value.items():
-            level = item.groups.get(name)
-            if level is None:
+            if name not in item.groups:
                 yield from self._unknown_group(item, name, entry, path)
-            elif item.multiple is True:
-                rows = kept.get(name) if isinstance(kept, dict) else None
-                for index, one in enumerate(entry if isinstance(entry, list) else ()):
-                    row = rows[index] if isinstance(rows, list) and index < len(rows) else None
-                    yield from self.level(level, one, row, (*path, name, index))
-            elif isinstance(entry, list):
-                if entry:
-                    said = f"`{name}` takes one object, not a list: n8n drops it"
-                    yield self._issue("N8N055", (*path, name), said, f'Write "{name}": {{…}}.')
-            else:
-                yield from self.level(level, entry, kept.get(name) if isinstance(kept, dict) else None, (*path, name))
+            elif item.multiple is not True and isinstance(entry, list) and entry:
+                said = f"`{name}` takes one object, not a list: n8n drops it"
+                yield self._issue("N8N055", (*path, name), said, f'Write "{name}": {{…}}.')
 
     def _unknown_group(self, item: Property, name: str, entry: Json, path: JsonPath) -> Iterator[Issue]:
         if entry in (None, "", [], {}):

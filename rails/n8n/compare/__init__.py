@@ -1,1 +1,0 @@
-"""What changed between two versions of a workflow, in words."""
