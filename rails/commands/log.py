@@ -17,6 +17,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.events.record import Record
 from rails.core.text import counted, one_line, printable
 from rails.edits.checkpoint_commits import is_fix_run
+from rails.log.actions import record_text
 from rails.log.event_codec import dumps
 from rails.log.reader import LogRow, SessionSummary, Tail, damage_in_words, full, read_lenient, sessions, verify
 from rails.log.scan import search
@@ -177,7 +178,7 @@ def _search(state: Path, line: str, limit: int) -> int:
     hits = search(state, line, limit=limit).hits
     for hit in hits:
         record = hit.record
-        print(f"{hit.place}  {record.timestamp[:19]}  {record.event_type:24}  {one_line(record.message, 100)}")
+        print(f"{hit.place}  {record.timestamp[:19]}  {record.event_type:24}  {one_line(record_text(record), 100)}")
     if not hits:
         print("Nothing found.", file=sys.stderr)
     return EXIT_OK if hits else EXIT_FINDINGS

@@ -17,7 +17,7 @@ def test_a_session_is_told_turn_by_turn(log):
         "  task     │ bump a",
         "  damaged  │ line 9 (byte 3, 4 bytes): torn",
         "── turn 1  coder  refused  [first try]",
-        "  asks     │ edit_file (not valid) app.py: bump a",
+        "  asks     │ edit_file app.py (not valid): bump a",
         "  repaired │ trailing_comma at 7: ',]' → ']'",
         "  refused  │ schema: content is missing Send content.",
         "  told     │ Correct this.",

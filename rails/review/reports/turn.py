@@ -9,6 +9,7 @@ from typing import Final
 from rails.core.events.changes import GateVerdict, ToolExecutionResult
 from rails.core.text import one_line
 from rails.core.verdict import Finding
+from rails.log.actions import action_text
 from rails.projections.common import (
     ApprovalView,
     CorrectionView,
@@ -73,7 +74,10 @@ def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
     findings = turn.gates[-1].verdict.findings if turn.gates else ()
     for approval in turn.approvals:
         yield blocks.Group("approval", tuple(_approval(approval, findings, diff_lines)))
-    yield from map(_result, turn.results)
+    actions = {request.id: action_text(request.tool, request.parameters) for request in turn.requests}
+    for result in turn.results:
+        action = actions.get(result.ids[0], "") if result.ids else ""
+        yield _result(result, action or result.tool)
     yield from map(blocks.Step, turn.checkpoints)
     for error in turn.errors:
         yield blocks.AlertBlock("error", error, f"Error: {error}")
@@ -83,8 +87,8 @@ def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
 
 def _call(request: RequestView) -> blocks.CallBlock:
     return blocks.CallBlock(
-        tool=request.tool,
-        paths=request.paths,
+        tool=action_text(request.tool, request.parameters),
+        paths=request.paths[1:],
         valid=request.valid,
         why=request.explanation,
         repairs=request.repairs,
@@ -137,7 +141,7 @@ def _approval(approval: ApprovalView, findings: tuple[Finding, ...], diff_lines:
     yield blocks.Answer(approval.answer, approval.by, approval.seconds, approval.at, approval.reason, approval.digest)
 
 
-def _result(result: ToolExecutionResult) -> blocks.Written | blocks.Output:
+def _result(result: ToolExecutionResult, action: str) -> blocks.Written | blocks.Output:
     if result.changes:
         return blocks.Written(result.ok, tuple((change.kind, change.path) for change in result.changes))
-    return blocks.Output(result.tool, result.ok, result.text, round(result.duration_ms / 1000, 3))
+    return blocks.Output(action, result.ok, result.text, round(result.duration_ms / 1000, 3))

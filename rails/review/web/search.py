@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from rails.core.text import one_line
+from rails.log.actions import record_text
 from rails.log.scan import SearchHit
 from rails.log.terms import texts_of
 from rails.render.html_page.markup import Html, el, html_text, join
@@ -70,7 +71,7 @@ def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
             start, end = max(0, min(places) - _AROUND), min(places) + _AROUND
             inside = one_line(" ".join(text[start:end].split()), 2 * _AROUND)
             return f"{'…' if start else ''}{inside}{'…' if end < len(text) else ''}"
-    return one_line(hit.record.message, 2 * _AROUND)
+    return one_line(record_text(hit.record), 2 * _AROUND)
 
 
 def _marked(line: str, words: Sequence[str]) -> Html:
