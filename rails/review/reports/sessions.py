@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rails.core.errors import UsageError
+from rails.core.outcomes import GOOD, MEANINGS, outcome_for
 from rails.log.query import Facet, Phrase, Query, parse_query
 from rails.log.session_stats import SessionStats
 from rails.log.terms import folded_words
@@ -27,16 +28,10 @@ SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
     "d": ("■", "bad", "denied"),
 }
 _POINTS: Final = 16
-STATES: Final = ("done", "unfinished", "failed", "findings", "refused", "denied", "approved", "undone", "damaged")
-OUTCOMES: Final = (
-    *("changed", "answered", "asked", "unchanged", "claimed", "rejected", "gave_up", "stopped", "error", "dry_run"),
-    *("waiting", "unattended"),
+STATES: Final = (
+    *("waiting", "unattended", "done", "unfinished", "failed", "findings", "refused", "denied", "approved", "undone"),
+    *("damaged", *MEANINGS),
 )
-#: What earlier versions called an outcome.
-OLDER: Final = {
-    **{"done": "changed", "nothing_done": "gave_up", "aborted": "stopped", "left": "stopped", "waiting": "asked"},
-    **{"unanswered": "asked", "model_failed": "error", "internal_error": "error"},
-}
 _FIELDS: Final = ("role", "model", "path", "rule", "is")
 
 
@@ -46,9 +41,8 @@ def chosen(cards: Iterable[SessionStats], line: str) -> tuple[SessionStats, ...]
     if unknown := [facet.name for facet in query.facets if facet.name not in _FIELDS]:
         raise UsageError(f"{unknown[0]}: is a field of records, not of sessions. Use {', '.join(_FIELDS)}, session.")
     for facet in query.facets:
-        if facet.name == "is" and facet.value not in (*STATES, *OUTCOMES):
-            known = ", ".join((*STATES, *OUTCOMES))
-            raise UsageError(f"is:{facet.value} is not a state of a session. The states are: {known}.")
+        if facet.name == "is" and facet.value not in STATES:
+            raise UsageError(f"is:{facet.value} is not a state of a session. The states are: {', '.join(STATES)}.")
     return tuple(card for card in cards if _takes(card, query))
 
 
@@ -79,8 +73,8 @@ def _has(card: SessionStats, facet: Facet) -> bool:
 
 def states(card: SessionStats) -> frozenset[str]:
     """Return everything that ``is:`` can ask of a session and that holds."""
-    outcome = OLDER.get(card.outcome, card.outcome)
-    done = outcome in ("changed", "answered", "unchanged")
+    outcome = outcome_for(card.outcome) if card.outcome else ""
+    done = outcome in GOOD
     holds = {
         outcome: bool(outcome),
         "done": done,
