@@ -19,7 +19,7 @@ from rails.core.conversation import Message, MessagePart, NativeCall, NativeResu
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable
-from rails.models.reading import Reading, SlotKind, arguments_in, count, name_in, others, text_in
+from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
 from rails.models.structured_output import ANTHROPIC
 from rails.models.wire import ServerModel, blocks_of
 
@@ -66,8 +66,8 @@ class _Reading(Reading):
         self.counts |= others(event.get("usage") or {})
 
     def _start(self, index: int, block: Mapping[str, Any]) -> Iterator[TextDelta]:
-        kinds: dict[object, SlotKind] = {"text": "text", "tool_use": "call"}
-        slot = self.slot(index, kinds.get(block.get("type"), "own"))
+        kinds = {"text": "text", "tool_use": "call"}
+        slot = self.slot(index, kinds.get(str(block.get("type")), "own"))
         if slot.kind == "call":
             slot.id, slot.name = name_in(block.get("id")), name_in(block.get("name"))
             yield from self.add(slot, arguments_in(block.get("input") or ""))  # some local servers send a call whole
@@ -100,6 +100,7 @@ class AnthropicModel(ServerModel):
     PATH = "/v1/messages"
     ANSWER = "content"
     READING = _Reading
+    TOOL = '{%s, "input_schema": %s}'
 
     window: int = limits.ANTHROPIC_WINDOW
 
@@ -136,11 +137,6 @@ class AnthropicModel(ServerModel):
         if marked:
             blocks[-1]["cache_control"] = {"type": "ephemeral"}
         return json.dumps({"role": message.role, "content": blocks})
-
-    @staticmethod
-    def tool(facts: dict[str, Json], schema: Json) -> Json:
-        """Return a tool as this API describes it."""
-        return {**facts, "input_schema": schema}
 
 
 def _block(part: MessagePart) -> dict[str, Any]:

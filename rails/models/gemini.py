@@ -76,7 +76,8 @@ class GeminiModel(ServerModel):
     MESSAGES = "contents"
     ANSWER = "candidates"
     READING = _Reading
-    TOOLS = '[{"functionDeclarations": %s}]'
+    TOOL = '{%s, "parametersJsonSchema": %s}'
+    TOOLS = '[{"functionDeclarations": [%s]}]'
 
     def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
         """Return the window, which the description of the model has."""
@@ -108,11 +109,6 @@ class GeminiModel(ServerModel):
         if calls and not re.search("gemini-[12]", self.name):
             calls[0].setdefault("thoughtSignature", _UNSIGNED)
         return json.dumps({"role": "user" if message.role == "user" else "model", "parts": parts})
-
-    @staticmethod
-    def tool(facts: dict[str, Json], schema: Json) -> Json:
-        """Return a tool as this API describes it."""
-        return {**facts, "parametersJsonSchema": schema}
 
 
 def _block(part: MessagePart, names: Mapping[str, str]) -> dict[str, Any]:

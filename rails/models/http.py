@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from rails.core import limits
@@ -43,7 +43,7 @@ _REMEDIES: Final = {
     413: "The conversation is too large for this server; start a new session or choose another model.",
     422: "The request was refused as wrong; a model name, a limit or a tool definition may not suit this server.",
 }
-#: Types of an error event inside a stream, as statuses.
+#: Types of an error event inside a stream, as statuses; unknown ones are passing.
 _EVENT_STATUS: Final = {
     "overloaded_error": 529,
     "rate_limit_error": 429,
@@ -58,7 +58,7 @@ _EVENT_STATUS: Final = {
 }
 _TOO_LONG: Final = re.compile(
     r"context.?(length|window|size)|(prompt|input|request|conversation)( is|s are)? too (long|large)|too many tokens"
-    r"|(prompt|input) (tokens? )?exceeds",
+    r"|(prompt|input) (tokens? |token count \S+ )?exceeds",
     re.I,
 )
 #: A 429 that says so, and names no time to wait, is not about too many requests but about money that is spent.
@@ -101,7 +101,9 @@ class ModelServer:
     def answer(self, path: str, body: bytes, key: str, reading: Reading) -> Iterator[Delta]:
         """Yield what answers ``body``; ``key`` is that of a whole message. Raises ModelError, whatever fails."""
         with self._faults_in_words(), closing(self._open(self.url + path, body, self.silence_s)) as response:
-            yield from answer_of_events(_pieces(response), self.url, key, reading)
+            # As it comes: ``readline`` would take a lost connection for the end of the body.
+            pieces = iter(partial(response.read1, 1 << 16), b"")
+            yield from answer_of_events(pieces, self.url, key, reading)
 
     def document(self, url: str, body: bytes | None = None) -> dict[str, object]:
         """Return the JSON object at an address of the server; {} where it has none. Raises OSError or HTTPException."""
@@ -137,13 +139,15 @@ class ModelServer:
             raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
 
 
-def request_text(head: Mapping[str, Json], key: str, messages: Iterable[str], tools: str) -> bytes:
+def request_text(head: dict[str, Json], key: str, messages: Iterable[str], tools: str) -> bytes:
     """Return a request as JSON; its messages (under ``key``) and ``tools`` are JSON already, made when they were new.
 
-    Without tools there is no such field.
+    Messages that ``head`` has come first. Without tools there is no such field.
     """
+    first = json.dumps(head.pop(key, []))[1:-1]
+    listed = ", ".join(filter(None, (first, *messages)))
     more = f', "tools": {tools}' if tools else ""
-    return f'{json.dumps(head)[:-1]}, "{key}": [{", ".join(messages)}]{more}}}'.encode()
+    return f'{json.dumps(head)[:-1]}, "{key}": [{listed}]{more}}}'.encode()
 
 
 def unreached(url: str, reason: object) -> ModelError:
@@ -244,8 +248,7 @@ def _take_error(who: str, error: object, reading: Reading) -> None:
     """Raise the error for an error object inside a stream; a call that could not be read is how the answer ends."""
     facts = error if isinstance(error, Mapping) else {}
     code, kind = facts.get("code"), facts.get("type")
-    passed = event_status(kind if isinstance(kind, str) else None)
-    status = code if isinstance(code, int) and 400 <= code < 600 else passed
+    status = code if isinstance(code, int) and 400 <= code < 600 else _EVENT_STATUS.get(str(kind), 500)
     failure = status_error(who, status, error_text(json.dumps({"error": error}).encode()))
     if not isinstance(failure, ModelCallError):
         raise failure
@@ -285,22 +288,16 @@ def _whole(body: bytes, url: str, key: str) -> bytes:
             return body
     text = body[: limits.INLINE_BYTES].decode("utf-8", "replace")
     title = _TITLE.search(text)
-    page = title or re.match(r"\s*<(!doctype )?html", text, re.I)
-    shown = one_line(" ".join((title[1] if title else text[:400]).split()), 120)
+    what = "a web page" if re.match(r"<(!doctype )?html", text, re.I) else "something else"
+    shown = title[1] if title else text[:400]
     raise ModelError(
-        f"The model server {url} sent {'a web page' if page else 'something else'} instead of an answer: “{shown}”. "
+        f"The model server {url} sent {what} instead of an answer: “{one_line(' '.join(shown.split()), 120)}”. "
         "Check the base URL, and whether a proxy or a login stands in between."
     )
 
 
 def _shown(data: bytes) -> str:
     return f"“{one_line(data[: limits.INLINE_BYTES].decode('utf-8', 'replace').strip(), 160)}”"
-
-
-def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """Yield the body as it comes. ``readline`` would take a lost connection for the end of the body."""
-    while piece := response.read1(1 << 16):
-        yield piece
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -356,11 +353,6 @@ def status_error(
         )
     remedy = _REMEDIES.get(402 if is_spent else status, "Another try would give the same answer.")
     return ModelError(f"{who} refused the request (HTTP {status}).{said} {remedy}")
-
-
-def event_status(kind: str | None) -> int:
-    """Return the HTTP status that an error event of type ``kind`` stands for; unknown ones are passing."""
-    return _EVENT_STATUS.get(kind or "", 500)
 
 
 def echo_arguments(raw: str) -> dict[str, Json]:

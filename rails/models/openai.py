@@ -13,13 +13,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, TextDelta, Usage
+from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, Usage
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable, is_here
-from rails.models.reading import BESIDE, Reading, Slot, arguments_in, count, name_in, others, text_in
+from rails.models.reading import Reading, Slot, arguments_in, count, name_in, others, text_in
 from rails.models.structured_output import OPENAI
-from rails.models.wire import ServerModel, own_fields
+from rails.models.wire import ServerModel, blocks_of
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
 #: What servers call the number of tokens that a model takes at once.
@@ -94,6 +94,7 @@ class OpenAIModel(ServerModel):
     PATH = "/chat/completions"
     ANSWER = "choices"
     READING = _Reading
+    TOOL = '{"type": "function", "function": {%s, "parameters": %s}}'
 
     def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
         """Return the window, from the list of models or from what local servers say of themselves."""
@@ -103,17 +104,18 @@ class OpenAIModel(ServerModel):
         if found or not (is_here(root) or entry.get("owned_by") == "library"):  # so says Ollama
             return found
         # llama.cpp's list has what a model was trained with, and LM Studio's nothing.
+        running = document(f"{root}/api/ps")
         llama = document(f"{root}/props").get("default_generation_settings")
         studio = document(f"{root}/api/v0/models/{self.name}")
-        running = document(f"{root}/api/ps")
-        loaded = self._entry(running.get("models"))
-        found = count(llama, "n_ctx") or count(studio, "loaded_context_length") or count(loaded, "context_length")
-        if found or "models" not in running:
-            return found
+        for place in (llama, studio, self._entry(running.get("models"))):
+            if found := count(place, "n_ctx", "loaded_context_length", "context_length"):
+                return found
+        if "models" not in running:
+            return 0
         shown = json.dumps(document(f"{root}/api/show", json.dumps({"model": self.name}).encode()))
-        chosen, trained = re.search(r"num_ctx\s+(\d+)", shown), re.search(r'\.context_length": (\d+)', shown)
-        if chosen:
+        if chosen := re.search(r"num_ctx\s+(\d+)", shown):
             return int(chosen[1])
+        trained = re.search(r'\.context_length": (\d+)', shown)
         return min(int(trained[1]), _OLLAMA_WINDOW) if trained else 0
 
     def _entry(self, listed: object) -> Mapping[str, Any]:
@@ -123,44 +125,42 @@ class OpenAIModel(ServerModel):
                 return one
         return {}
 
-    def _first(self, system: str) -> list[str]:
-        return [json.dumps({"role": "system", "content": encodable(system)})] if system.strip() else []
-
     def _head(self, system: str) -> dict[str, Json]:
-        del system
         # OpenAI's own models refuse the older name, and other servers do not know the newer one.
         bound = "max_completion_tokens" if self.url == self.URL else "max_tokens"
         head: dict[str, Json] = {"model": self.name, "stream": True, bound: self.max_tokens}
+        if system.strip():
+            head[self.MESSAGES] = [{"role": "system", "content": encodable(system)}]
         return {**head, "stream_options": {"include_usage": True}, **self.options()}
-
-    @staticmethod
-    def tool(facts: dict[str, Json], schema: Json) -> Json:
-        """Return a tool as this API describes it."""
-        return {"type": "function", "function": {**facts, "parameters": schema}}
 
     def text(self, sender: str, names: dict[str, str], message: Message) -> str:
         """Return a message in this API's form, which may be several: each tool result is one, and comes first."""
         del names
         body: dict[str, Any] = {"role": message.role, "content": encodable(message.text)}
         calls: list[dict[str, Any]] = []
-        results: list[dict[str, Any]] = []
-        for part in message.parts:
-            match part:
-                case NativeResult(id_, text):
-                    results.append({"role": "tool", "tool_call_id": id_, "content": encodable(text)})
-                case NativeCall(id_, name, arguments):
-                    # Some servers parse the history's arguments and fail on a broken call: it goes as an object.
-                    function = {"name": name, "arguments": json.dumps(echo_arguments(arguments))}
-                    calls.append({"id": id_, "type": "function", "function": function})
-                case Opaque():
-                    fields = own_fields(part, sender)
-                    beside = fields.pop(BESIDE, {})
-                    body |= fields
-                    if calls:
-                        calls[-1] |= beside
+        results: list[str] = []
+        for block in blocks_of(message, sender, _block):
+            if block.get("role") == "tool":
+                results.append(json.dumps(block))
+            elif block.get("type") == "function":
+                calls.append(block)
+            else:
+                body |= block  # the message's own fields
         if calls:
             body |= {"content": body["content"] or None, "tool_calls": calls}
         elif not body["content"].strip():
+            if results:
+                return ", ".join(results)
             body["content"] = "(nothing)"
-        silent = results and body["content"] == "(nothing)"
-        return ", ".join(map(json.dumps, results if silent else [*results, body]))
+        return ", ".join([*results, json.dumps(body)])
+
+
+def _block(part: MessagePart) -> dict[str, Any]:
+    match part:
+        case NativeResult(id_, text):
+            return {"role": "tool", "tool_call_id": id_, "content": encodable(text)}
+        case NativeCall(id_, name, arguments):
+            # Some servers parse the history's arguments and fail on a broken call: it goes as an object.
+            function = {"name": name, "arguments": json.dumps(echo_arguments(arguments))}
+            return {"id": id_, "type": "function", "function": function}
+    return {}

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from rails.core import limits
 from rails.core.conversation import (
@@ -28,7 +28,6 @@ from rails.core.conversation import (
 )
 from rails.core.text import one_line
 
-SlotKind = Literal["text", "call", "own"]
 BESIDE: Final = "beside"
 #: Fields that say what an object is: a later piece repeats them, and does not go on with them.
 _FIXED: Final = frozenset({"type", "id", "index", "format", "role", "name", "status"})
@@ -54,10 +53,8 @@ _STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
 class Slot:
     """A part of an answer while it comes: a text, a call, or ("own") a block that goes back as it came."""
 
-    def __init__(self, kind: SlotKind) -> None:
-        self.kind = kind
-        self.id = ""
-        self.name = ""
+    def __init__(self, kind: str) -> None:
+        self.kind, self.id, self.name = kind, "", ""
         self.text: list[str] = []
         self.fields: dict[str, Any] = {}
 
@@ -113,13 +110,14 @@ class Reading:
     word for it is.
     """
 
+    ended = whole = False
+    stop = words = ""
+    _chars = 0
+
     def __init__(self, sender: str, model: str, max_tokens: int) -> None:
-        self.ended = self.whole = False
         self.sender, self.model, self.max_tokens = sender, model, max_tokens
         self.slots: dict[Hashable, Slot] = {}
-        self.stop = self.words = ""
         self.counts: dict[str, Any] = {}
-        self._chars = 0
 
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
         """Take in one event; give out the text in it. Raises what an event of a wrong form leads to."""
@@ -129,7 +127,7 @@ class Reading:
         """Return what ``counts``, the provider's own words, say of tokens."""
         raise NotImplementedError
 
-    def slot(self, key: Hashable, kind: SlotKind) -> Slot:
+    def slot(self, key: Hashable, kind: str) -> Slot:
         """Return the part of that key, which begins now if it has not."""
         return self.slots.setdefault(key, Slot(kind))
 

@@ -46,13 +46,8 @@ class RecordedModel(Model):
 
     @classmethod
     def opened(cls, file: str, options: ModelOptions) -> RecordedModel:
-        """Read the recording ``file``, as :meth:`open` does."""
-        return cls.open(file, chunk_chars=options.chunk_chars, pause_s=options.pause_s)
-
-    @classmethod
-    def open(cls, file: str, *, chunk_chars: int = 24, pause_s: float = 0.0) -> RecordedModel:
         """Read the recording ``file``. Raises UsageError that names the line which is wrong."""
-        return cls(file, _read(Path(file)), max(1, chunk_chars), pause_s)
+        return cls(file, _read(Path(file)), max(1, options.chunk_chars), options.pause_s)
 
     @property
     def provider(self) -> str:

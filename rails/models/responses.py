@@ -16,7 +16,7 @@ from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable
 from rails.models.openai import DEFAULT_URL
-from rails.models.reading import Reading, SlotKind, arguments_in, count, name_in, others, text_in
+from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
 from rails.models.structured_output import OPENAI
 from rails.models.wire import ServerModel, blocks_of
 
@@ -54,8 +54,8 @@ class _Reading(Reading):
         since. Thoughts without their content are kept nowhere, and nothing of them goes back.
         """
         kind = item.get("type")
-        kinds: dict[object, SlotKind] = {"message": "text", "function_call": "call"}
-        slot = self.slot(index, kinds.get(kind, "own"))
+        kinds = {"message": "text", "function_call": "call"}
+        slot = self.slot(index, kinds.get(str(kind), "own"))
         if slot.kind == "text":
             said = "".join(text_in(part.get("text")) for part in item["content"] if part.get("type") == "output_text")
             yield from self.add(slot, said[len("".join(slot.text)) :])
@@ -91,6 +91,7 @@ class ResponsesModel(ServerModel):
     MESSAGES = "input"
     ANSWER = "output"
     READING = _Reading
+    TOOL = '{"type": "function", %s, "parameters": %s}'
 
     def _head(self, system: str) -> dict[str, Json]:
         head: dict[str, Json] = {"model": self.name, "stream": True, "store": False, **self.options()}
@@ -106,11 +107,6 @@ class ResponsesModel(ServerModel):
         del names
         items = blocks_of(message, sender, lambda part: _item(part, message.role))
         return ", ".join(map(json.dumps, items or [{"role": message.role, "content": "(nothing)"}]))
-
-    @staticmethod
-    def tool(facts: dict[str, Json], schema: Json) -> Json:
-        """Return a tool as this API describes it: it takes for strict what does not say."""
-        return {"type": "function", "strict": False, **facts, "parameters": schema}
 
 
 def _item(part: MessagePart, role: str) -> dict[str, Any]:

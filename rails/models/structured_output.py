@@ -13,9 +13,10 @@ expected.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final
 
 from rails.core.conversation import ToolSpec
 from rails.core.dataclass import dataclass
@@ -34,6 +35,7 @@ _KNOWN: Final = (
     | _NARROWING
     | {"title", "description", "oneOf", "anyOf", "examples", "deprecated", "$schema", "$id", "$comment"}
 )
+_PLAIN: Final = {str, int, float, bool, type(None)}
 _SCALARS: Final = ("string", "integer", "number", "boolean", "null")
 _DEPTH: Final = 9  # both providers: ten levels at most
 
@@ -68,58 +70,50 @@ def strict_tools(tools: Sequence[ToolSpec], rules: StrictRules) -> dict[str, Jso
     fitting: list[tuple[int, str, Json]] = []
     for tool in tools:
         optional: list[str] = []
-        with suppress(_Unfit):
-            strict = _node({"type": "object", **json.loads(tool.schema)}, rules, optional, 0)
-            if strict.get("type") == "object":
-                fitting.append((len(optional), tool.name, strict))
+        with suppress(_Unfit, TypeError, AttributeError):  # these of a schema that is none
+            strict = _node({"type": "object", "properties": {}, **json.loads(tool.schema)}, rules, optional, 0)
+            fitting.append((len(optional), tool.name, strict))
     chosen: dict[str, Json] = {}
     left = rules.optionals
-    for count, name, schema in sorted(fitting, key=lambda one: one[:2])[: rules.tools]:
+    for count, name, schema in sorted(fitting, key=itemgetter(0, 1))[: rules.tools]:
         left -= count
         if left >= 0:
             chosen[name] = schema
     return chosen
 
 
-def _node(schema: Json, rules: StrictRules, optional: list[str], depth: int) -> dict[str, Json]:
+def _node(schema: Any, rules: StrictRules, optional: list[str], depth: int) -> dict[str, Json]:  # noqa: ANN401
     """Return a schema as strict mode takes it; ``optional`` gets the names of properties that may be left out."""
-    if not isinstance(schema, dict) or depth > _DEPTH or set(schema) - _KNOWN:
+    if depth > _DEPTH or set(schema) - _KNOWN:
         raise _Unfit
     kind = schema.get("type")
     result: dict[str, Json] = {"type": kind}
+    values = schema.get("enum", [schema["const"]] if "const" in schema else None)
     branches = schema.get("oneOf", schema.get("anyOf"))
-    if isinstance(branches, list):
-        if _SHAPE & set(schema):
-            raise _Unfit  # parts that are combined with their siblings
-        return _with_words(schema, {"anyOf": [_node(part, rules, optional, depth + 1) for part in branches]})
-    if "enum" in schema or "const" in schema:
-        result = {"enum": _values(schema)}
+    if branches is not None and not _SHAPE & set(schema):
+        result = {"anyOf": [_node(part, rules, optional, depth + 1) for part in branches]}
+    elif values and kind not in ("object", "array") and {*map(type, values)} <= _PLAIN:
+        result = {"enum": values}
+    elif values is not None or branches is not None:
+        raise _Unfit  # of objects, or combined with its siblings
     elif kind == "object":
         result |= _object(schema, rules, optional, depth)
     elif kind == "array":
         result["items"] = _node(schema.get("items"), rules, optional, depth + 1)
     elif kind not in _SCALARS:
         raise _Unfit
-    if "enum" not in result:
+    if "type" in result:
         result |= {key: schema[key] for key in sorted(rules.keeps & set(schema))}
-    return _with_words(schema, result)
+    unsaid = [key for key in schema if key in _NARROWING and key not in result]
+    words = ", ".join(f"{key}: {json.dumps(schema[key], ensure_ascii=False)}" for key in unsaid)
+    text = " ".join(filter(None, (schema.get("description"), words and f"({words})")))
+    return {**result, "description": text} if text else result
 
 
-def _values(schema: Mapping[str, Json]) -> list[Json]:
-    """Return the values that are allowed, all of them plain."""
-    values = schema.get("enum", [schema.get("const")])
-    if not isinstance(values, list) or not values or any(isinstance(value, dict | list) for value in values):
-        raise _Unfit
-    return values
-
-
-def _object(schema: Mapping[str, Json], rules: StrictRules, optional: list[str], depth: int) -> dict[str, Json]:
+def _object(schema: Any, rules: StrictRules, optional: list[str], depth: int) -> dict[str, Json]:  # noqa: ANN401
     properties, required = schema.get("properties"), schema.get("required", [])
-    if schema.get("additionalProperties", False) is not False or not isinstance(required, list):
-        raise _Unfit  # a map of any names
-    if properties is None and not depth:
-        properties = {}  # a tool without parameters; any other object of which nothing is said may hold anything
-    if not isinstance(properties, dict) or set(map(str, required)) - set(properties):
+    # A map of any names, or an object of which nothing is said, may hold anything.
+    if schema.get("additionalProperties", False) is not False or set(required) - set(properties):
         raise _Unfit
     parts: dict[str, Json] = {}
     for name, inner in properties.items():
@@ -128,8 +122,11 @@ def _object(schema: Mapping[str, Json], rules: StrictRules, optional: list[str],
             optional.append(name)
             part = part if rules.optional else _nullable(part)
         parts[name] = part
-    needed: list[Json] = [name for name in properties if not rules.optional or name in required]
-    return {"properties": parts, "required": needed, "additionalProperties": False}
+    return {
+        "properties": parts,
+        "required": [name for name in properties if not rules.optional or name in required],
+        "additionalProperties": False,
+    }
 
 
 def _nullable(schema: dict[str, Json]) -> dict[str, Json]:
@@ -137,12 +134,3 @@ def _nullable(schema: dict[str, Json]) -> dict[str, Json]:
     if isinstance(kind := schema.get("type"), str):
         return {**schema, "type": [kind, "null"]}
     return {"anyOf": [schema, {"type": "null"}]}
-
-
-def _with_words(schema: Mapping[str, Json], result: dict[str, Json]) -> dict[str, Json]:
-    """Add the description, with every narrowing keyword that ``result`` does not have."""
-    unsaid = [key for key in schema if key in _NARROWING and key not in result]
-    words = ", ".join(f"{key}: {json.dumps(schema[key], ensure_ascii=False)}" for key in unsaid)
-    described = [str(schema.get("description", "")), words and f"({words})"]
-    text = " ".join(filter(None, described))
-    return {**result, "description": text} if text else result

@@ -30,7 +30,6 @@ from rails.models.model import Model
 from rails.models.reading import BESIDE, Reading
 from rails.models.structured_output import StrictRules, strict_tools
 
-Describe = Callable[[dict[str, Json], Json], Json]
 #: What a server may refuse, with words of such a refusal: the request is then sent without it, once and from then on.
 _OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
     "temperature": ("temperature",),
@@ -56,8 +55,9 @@ class ServerModel(Model):
     MESSAGES: ClassVar[str] = "messages"
     ANSWER: ClassVar[str]
     READING: ClassVar[type[Reading]]
-    #: Around the list of tools.
-    TOOLS: ClassVar[str] = "%s"
+    #: A tool, of its name and description and of its schema; and the list of all.
+    TOOL: ClassVar[str]
+    TOOLS: ClassVar[str] = "[%s]"
 
     name: str
     api_key: str = field(repr=False)
@@ -152,11 +152,6 @@ class ServerModel(Model):
         """Return the headers that show the key."""
         return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
 
-    def _first(self, system: str) -> list[str]:
-        """Return what of ``system`` is a message of its own."""
-        del system
-        return []
-
     def _head(self, system: str) -> dict[str, Json]:
         """Return a request but for its messages and tools."""
         raise NotImplementedError
@@ -168,11 +163,6 @@ class ServerModel(Model):
         """
         raise NotImplementedError
 
-    @staticmethod
-    def tool(facts: dict[str, Json], schema: Json) -> Json:
-        """Return a tool as the interface describes it; ``facts`` are its name, its description, and "strict"."""
-        raise NotImplementedError
-
     def texts(self, messages: Sequence[Message]) -> list[str]:
         """Return messages in the interface's form; those sent before are the same bytes as then."""
         sender = self.sender if self.is_sent("thoughts") else ""
@@ -182,8 +172,10 @@ class ServerModel(Model):
 
     def _request(self, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bytes:
         rules = self.RULES if self.is_sent("strict") else None
-        described = self.TOOLS % _described(self.tool, tuple(tools), rules) if tools else ""
-        return request_text(self._head(system), self.MESSAGES, [*self._first(system), *self.texts(messages)], described)
+        described = _described(self.TOOL, tuple(tools), rules)
+        return request_text(
+            self._head(system), self.MESSAGES, self.texts(messages), described and self.TOOLS % described
+        )
 
     def server(self) -> ModelServer:
         """Return the server, as one that is asked."""
@@ -191,16 +183,17 @@ class ServerModel(Model):
 
 
 @lru_cache(maxsize=8)
-def _described(make: Describe, tools: tuple[ToolSpec, ...], rules: StrictRules | None) -> str:
-    """Return tools as JSON text, strict as far as ``rules`` and the limits of one request allow."""
+def _described(form: str, tools: tuple[ToolSpec, ...], rules: StrictRules | None) -> str:
+    """Return tools as JSON text, strict as far as ``rules`` and the limits of one request allow; "" for none."""
     fitting = strict_tools(tools, rules) if rules else {}
-    described: list[Json] = []
+    described = []
     for tool in tools:
         facts: dict[str, Json] = {"name": tool.name, "description": tool.description}
         if tool.name in fitting:
             facts["strict"] = True
-        described.append(make(facts, fitting.get(tool.name) or json.loads(tool.schema)))
-    return json.dumps(described)
+        schema = fitting.get(tool.name) or json.loads(tool.schema)
+        described.append(form % (json.dumps(facts)[1:-1], json.dumps(schema)))
+    return ", ".join(described)
 
 
 def own_fields(part: Opaque, sender: str) -> dict[str, Any]:
