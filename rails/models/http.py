@@ -81,8 +81,6 @@ _LINE_BYTES: Final = limits.BLOCK_CHARS * 2
 #: Of a stream of events, besides the data; a line that begins with a colon is a sign of life.
 _FIELDS: Final = frozenset({b"", b"event", b"id", b"retry"})
 _TITLE: Final = re.compile(r"<title[^>]*>([^<]+)", re.I)
-#: A server that answers questions at all says of itself what it is at once.
-_DOCUMENT_SECONDS: Final = 2.0
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -108,7 +106,8 @@ class ModelServer:
     def document(self, url: str, body: bytes | None = None) -> dict[str, object]:
         """Return the JSON object at an address of the server; {} where it has none. Raises OSError or HTTPException."""
         with suppress(urllib.error.HTTPError, ValueError, RecursionError):
-            with closing(self._open(url, body, _DOCUMENT_SECONDS)) as response:
+            seconds = min(self.silence_s, limits.MODEL_CONNECT_SECONDS)
+            with closing(self._open(url, body, seconds)) as response:
                 found = json.loads(response.read(limits.OUTPUT_BYTES))
             return found if isinstance(found, dict) else {}
         return {}

@@ -4,7 +4,7 @@
 
 ``ai-rails run`` on a stub of a model that reads on and on, on both wires. The stub looks at the clock of its client's
 process whenever a request has come. The same bodies are then sent by a bare client, which has nothing to do but that:
-the SDK (given the text, which is the least that it can do, and given the object, as it is commonly used), or urllib.
+urllib, given the text, which is the least that it can do, and given the object, as it is commonly used.
 What the least of it takes is not ours. ``fullest``: the twenty largest prompts of the session.
 """
 
@@ -31,32 +31,17 @@ from rails.testing.server import Request
 POLICY = '[[rule]]\ndecision = "allow"\ntool = ["*"]\npath = "**"\n'
 LINES = 30
 BARE = """
-import gc, json, sys
+import json, sys
 from pathlib import Path
 wire, url, bodies, how = sys.argv[1:]
 bodies = [line for line in Path(bodies).read_bytes().splitlines()]
-if wire == "anthropic":
-    gc.disable()
-    import anthropic, httpx2
-    gc.freeze(); gc.enable()
-    limits = httpx2.Limits(max_keepalive_connections=0)
-    client = anthropic.Anthropic(api_key="k", base_url=url, max_retries=0,
-        http_client=anthropic.DefaultHttpxClient(verify=httpx2.create_ssl_context(), limits=limits))
-    for body in bodies:
-        if how == "text":
-            answered = client.post("/v1/messages", cast_to=httpx2.Response, content=body, stream=True,
-                options={"headers": {"Content-Type": "application/json"}}, stream_cls=anthropic.Stream[object])
-            for _ in answered.iter_bytes(): pass
-            answered.close()
-        else:
-            for _ in client.messages.create(**json.loads(body)): pass
-else:
-    import urllib.request
-    for body in bodies:
-        body = body if how == "text" else json.dumps(json.loads(body)).encode()
-        asked = urllib.request.Request(url + "/v1/chat/completions", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(asked) as answered:
-            for _ in answered: pass
+path = "/v1/messages" if wire == "anthropic" else "/v1/chat/completions"
+import urllib.request
+for body in bodies:
+    body = body if how == "text" else json.dumps(json.loads(body)).encode()
+    asked = urllib.request.Request(url + path, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(asked) as answered:
+        for _ in answered: pass
 """
 
 
@@ -153,7 +138,7 @@ def main() -> None:
         rows = {f"turn {n}": [m for m in calm if abs(m - n) <= 5] for n in (10, 100, options.turns)}
         rows["fullest"] = sorted(calm, key=lambda n: seen[n][0])[-20:]
         rows[f"{len(steps)} steps"] = steps
-        print(f"{wire:12}{'prompt, kB':>12}{'turn, ms':>10}{'bare':>8}{'ours':>8}{'SDK, object':>13}{'RSS, MB':>9}")
+        print(f"{wire:12}{'prompt, kB':>12}{'turn, ms':>10}{'bare':>8}{'ours':>8}{'object':>13}{'RSS, MB':>9}")
         first: list[float] = []
         for name, places in rows.items():
             size, memory = (statistics.median(seen[n][at] for n in places) for at in (0, 2))
