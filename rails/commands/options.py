@@ -86,7 +86,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"{self.prog}: {message}. Nothing was started. {more}\n")
 
     def _meant(self, word: str) -> str:
-        from rails.core.likeness import most_alike
+        from rails.core.similarity import most_alike
 
         near = most_alike(word, self._option_string_actions) if word.startswith("-") else None
         return f"; {near} is the nearest that there is" if near else ""
@@ -138,7 +138,7 @@ def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
     """Return what says of a word that is no verb which one was meant."""
 
     def verb(word: str) -> str:
-        from rails.core.likeness import most_alike
+        from rails.core.similarity import most_alike
 
         if word in _IN_OTHER_WORDS:
             raise argparse.ArgumentTypeError(f"{word!r} is here: ai-rails {_IN_OTHER_WORDS[word]}")

@@ -76,17 +76,17 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="run the project's tests in the sandbox on each change before you see it (default: ask once)",
     )
     parser.add_argument(
-        "--candidates",
+        "--attempts",
         type=from_one,
         metavar="N",
         help="N agents do it apart from each other, each through gate and tests; one that passes is proposed",
     )
     parser.add_argument(
-        "--candidate-model",
+        "--attempt-model",
         metavar="MODEL",
         action="append",
         default=[],
-        help="with --candidates: their models in turn",
+        help="with --attempts: their models in turn",
     )
     parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
     words = "first keep the work tree on a branch ai-rails-backup-TIME ([run] backup in your config.toml)"
@@ -98,12 +98,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the job of the command line and return the exit code."""
-    if options.candidate_model and not options.candidates:
-        raise UsageError("--candidate-model goes with --candidates N. Nothing was started.")
-    if options.candidates:
-        from rails.commands import candidates
+    if options.attempt_model and not options.attempts:
+        raise UsageError("--attempt-model goes with --attempts N. Nothing was started.")
+    if options.attempts:
+        from rails.commands import attempts
 
-        return candidates.run(options)
+        return attempts.run(options)
     from rails.commands.job import run_words  # it brings the whole pipeline, which help does not need
 
     leave.tell_of_threads()

@@ -13,7 +13,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
-from rails.core.likeness import likeness
+from rails.core.similarity import likeness
 from rails.core.text import one_line
 from rails.edits.text_view import View, tokens, without_spaces
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
-from rails.core.likeness import likeness
+from rails.core.similarity import likeness
 from rails.core.text import plain_text
 from rails.core.verdict import Finding
 

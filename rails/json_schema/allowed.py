@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeGuard
 from urllib.parse import unquote
 
-from rails.core.likeness import most_alike
+from rails.core.similarity import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from rails.core.dataclass import dataclass, field
-from rails.core.likeness import most_alike
+from rails.core.similarity import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json, json_type
 from rails.core.verdict import Severity

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from rails.core.dataclass import NamedTuple, dataclass, field
 from rails.core.errors import Refusal
-from rails.core.likeness import likeness
+from rails.core.similarity import likeness
 from rails.core.tool_request import Json, RawRequest
 
 #: Tool name (or alias) to the JSON Schema of its parameters. Every name a model may use is a key.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from rails.core import not_offered
+from rails.core import unsupported_tools
 from rails.core.dataclass import NamedTuple
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
@@ -218,6 +218,6 @@ def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
     what = f"a call of '{call.tool}'" if call.tool else "a call"
     message = f"Line {line} holds {what} {call.where}, which is not read; it was not carried out."
     if call.tool and call.tool not in tools:
-        why = not_offered.reason(call.tool) or f"You have no tool '{call.tool}'."
+        why = unsupported_tools.reason(call.tool) or f"You have no tool '{call.tool}'."
         message += f" {why} Your tools: {own_names(tools, call.tool)}."
     return Refusal("unread", message, _HINT, call.start, call.end)

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
-from rails.core import limits, not_offered
+from rails.core import limits, unsupported_tools
 from rails.core.builtin_tools import CREATE
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
@@ -86,7 +86,7 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     if out_of_bounds:
         return Examined(parameters, (), out_of_bounds)
     if definition.effect == "edit":
-        usual = {name: value for name, (value, _) in not_offered.OPTIONS.items()}
+        usual = {name: value for name, (value, _) in unsupported_tools.OPTIONS.items()}
         parameters = {name: value for name, value in parameters.items() if usual.get(name, ...) is not value}
         if parameters.get("rollbackOnFailure") is False and "partial" in _properties(definition):
             rest = {name: value for name, value in parameters.items() if name != "rollbackOnFailure"}
@@ -136,7 +136,7 @@ def _unknown_tool(raw: RawRequest, registry: Registry, role: str) -> Refusal:
     meant = next((one for one in registry.for_role(role) if _is_mistaken(raw.tool_name, one)), None)
     near = meant.tool_name if meant else nearest_name(raw.tool_name, own)
     hint = f'Did you mean "{near}"? ' if near else ""
-    if why := not_offered.reason(raw.tool_name):
+    if why := unsupported_tools.reason(raw.tool_name):
         hint = f"{why} "
     hint += f"Your tools: {', '.join(own)}." if own else "No tool is available to you."
     message = f"Error: Requested tool '{one_line(raw.tool_name, 80)}' is not defined or accessible."
@@ -166,7 +166,7 @@ def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...], hidden: tuple[str
             f"Error: Tool request for '{name}' failed schema validation. Details: {fault.detail}. "
             "Please correct your JSON parameters."
         )
-        hint = not_offered.reason_of_option(fault.place[-1] if fault.place else "") or fault.hint
+        hint = unsupported_tools.reason_of_option(fault.place[-1] if fault.place else "") or fault.hint
         for parameter in hidden:
             hint = hint.replace(f", `{parameter}`", "")
         yield Refusal(

@@ -174,10 +174,10 @@ hook install claude-code --user --project | --project or --user, not both
 hook claude-code --wrong | It does not take --wrong
 chat --resume nope | There is no session
 chat --agent nobody x | There is no agent 'nobody'
-run x --candidates 0 | a whole number from 1 is wanted
-run --candidates 2 | --candidates takes one task for one agent
-run x --candidates 2 | --candidates begin at the last commit
-run x --candidate-model openai:x | --candidate-model goes with --candidates N
+run x --attempts 0 | a whole number from 1 is wanted
+run --attempts 2 | --attempts takes one task for one agent
+run x --attempts 2 | --attempts begin at the last commit
+run x --attempt-model openai:x | --attempt-model goes with --attempts N
 config schema nope | Which schema? There are rails, config
 config show nope | show takes no 'nope': it shows every setting
 log delete | Which sessions? Name them, or say --older-than DAYS
@@ -205,10 +205,10 @@ run x --model openai:m --base-url "http://a b" | takes an address with http:// o
 run x --model openai:m --base-url "" | takes an address with http:// or https://
 run x --answer-within soon | a number above 0 is wanted, not 'soon'
 run --resume ../x | There is no session in
-run --resume --candidates 2 | nothing to go on with. Nothing was started
+run --resume --attempts 2 | nothing to go on with. Nothing was started
 run x --backup --model recorded:rec.jsonl | is not in a git repository
 chat x --model nonsense | Unknown model 'nonsense'
-chat --candidates 2 | ANTHROPIC_API_KEY is not set. Set it, or choose another
+chat --attempts 2 | ANTHROPIC_API_KEY is not set. Set it, or choose another
 apply "" | '' is not a file. Name a saved answer
 apply ok.py --approve nope | choose from
 gate "" | an empty text names nothing; perhaps a variable is not set

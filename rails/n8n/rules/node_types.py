@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from rails.core.dataclass import replace
-from rails.core.likeness import most_alike
+from rails.core.similarity import most_alike
 from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import Catalogue
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.core.likeness import likeness, most_alike
+from rails.core.similarity import likeness, most_alike
 
 
 @given(st.text("abc\U0001f600", max_size=12), st.text("abc\U0001f600", max_size=12))

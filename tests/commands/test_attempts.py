@@ -1,4 +1,4 @@
-"""Candidates: each apart from the project and the others, through gate and tests; one that passes is proposed."""
+"""Attempts: each apart from the project and the others, through gate and tests; one that passes is proposed."""
 
 import json
 import subprocess
@@ -41,9 +41,9 @@ def run(project, tmp_path, capsys):
         for number, lines in enumerate(recordings):
             file = tmp_path / f"model{number}.jsonl"
             file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-            words += ["--candidate-model", f"recorded:{file}"]
+            words += ["--attempt-model", f"recorded:{file}"]
         count = str(count or len(recordings))
-        code = main(["run", "make add right", "--candidates", count, *words, "--approve", approve, "--plain"])
+        code = main(["run", "make add right", "--attempts", count, *words, "--approve", approve, "--plain"])
         return code, capsys.readouterr().out
 
     return go
@@ -58,16 +58,16 @@ def test_the_one_that_passes_the_tests_is_written_and_the_others_stay_in_the_log
     assert code == 0, shown
     assert "return a + b" in (project / "sums.py").read_text()
     assert "does not pass: gate pass; tests failed" in shown
-    assert "candidate 2 is proposed" in shown
+    assert "attempt 2 is proposed" in shown
     logs = [read_lenient(log)[0] for log in (project / ".rails/sessions").glob("*/log.jsonl")]
-    assert len(logs) == 3, "two candidates and what was applied"
+    assert len(logs) == 3, "two attempts and what was applied"
     assert not (project / ".rails/work").exists() or not list((project / ".rails/work").iterdir())
 
 
 def test_where_none_passes_nothing_is_written(run, project):
     code, shown = run(WRONG, count=2)
     assert code == 1
-    assert "No candidate passed" in shown
+    assert "No attempt passed" in shown
     assert (project / "sums.py").read_text() == SUMS
 
 
@@ -87,7 +87,7 @@ def test_an_evaluator_that_names_none_picks_none(run, project):
     say = {"agent": "code-review", "role": "assistant", "content": "## Summary\n\nFAIL\n\n## Findings\n\nBoth are odd."}
     code, shown = run([*RIGHT, say], [*OTHER, say])
     assert code == 1
-    assert "No candidate was picked" in shown
+    assert "No attempt was picked" in shown
     assert (project / "sums.py").read_text() == SUMS
 
 
