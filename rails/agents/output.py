@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from rails.agents.template import Agent
 from rails.core import limits
@@ -13,6 +14,10 @@ from rails.data_formats.json_document import JsonError, parse_document
 from rails.json_schema.explain import place_in_words
 from rails.json_schema.validator import answer_faults
 
+#: A reviewer's verdicts, the strictest first.
+VERDICTS: Final = ("FAIL", "NEEDS_REVISION", "PASS")
+_VERDICT: Final = re.compile(r"(?<![\w-])(?:FAIL|NEEDS_REVISION|PASS)(?![\w-])")
+
 
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
     """Return every way in which an agent's final answer is not what its role's answer must be.
@@ -20,7 +25,21 @@ def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
     The contract is headings (a Markdown heading of any level outside code blocks, with or without a number
     before it), a JSON Schema (the answer's last ```` ```json ```` block, or the whole answer), or both.
     """
-    return (*_lacking(agent, text), *_not_satisfied(agent, text))
+    return (*_lacking(agent, text), *_not_satisfied(agent, text), *_without_verdict(agent, text))
+
+
+def verdict_of(agent: Agent, text: str) -> str:
+    """Return the verdict of a reviewer's answer, the strictest that it names; "" where there is none."""
+    if not agent.gives_verdict:
+        return ""
+    named = set(_VERDICT.findall("\n".join(_outside_fences(text))))
+    return next((verdict for verdict in VERDICTS if verdict in named), "")
+
+
+def _without_verdict(agent: Agent, text: str) -> tuple[Refusal, ...]:
+    if not agent.gives_verdict or verdict_of(agent, text):
+        return ()
+    return (Refusal("output", "The answer has no verdict.", f"Name one of {', '.join(VERDICTS)}.", path="verdict"),)
 
 
 def _lacking(agent: Agent, text: str) -> tuple[Refusal, ...]:

@@ -40,6 +40,7 @@ _KNOWN_KEYS: Final = frozenset(
 PROTOCOLS: Final = ("auto", "native", "json", "edits", "whole")
 _OUR_KEYS: Final = frozenset(
     {"aliases", "dialects", "max_attempts", "model", "output", "protocol", "shown", "stronger_model", "tests", "title"}
+    | {"verdict"}
 )
 #: A model of one of our providers. A template names no server: the key would be sent there.
 _MODEL: Final = lazy(r"(anthropic|openai|recorded):[^\s@]{1,200}")
@@ -56,8 +57,8 @@ class Agent:
     ``stronger`` the one that may take over when attempts run out; ``""`` means the session's and none.
     ``body`` is the template's text; ``source`` is the file. ``max_attempts`` bounds failures in a row.
     ``headings`` are the Markdown headings that the role's final answer must have, ``schema`` what its JSON must
-    satisfy. ``given_tests_only``: it changes no test that its task does not name. ``aliases`` are further names,
-    ``dialects`` the wire formats that its model writes.
+    satisfy. ``given_tests_only``: it changes no test that its task does not name; ``gives_verdict``: its answer is a
+    review. ``aliases`` are further names, ``dialects`` the wire formats that its model writes.
     ``shown`` are the built-in tools that it is told of (``None``: all that it may use), ``protocol`` how it is asked.
     ``digest`` is the SHA-256 of the whole file, ``text``; ``trusted`` is whether a human has accepted exactly that, or
     need not.
@@ -79,6 +80,7 @@ class Agent:
     runs_on: str = ""
     stronger: str = ""
     given_tests_only: bool = False
+    gives_verdict: bool = False
     shown: tuple[str, ...] | None = None
     protocol: str = "auto"
     origin: TemplateOrigin = "user"
@@ -255,6 +257,7 @@ class _Fields:
             runs_on=self.own_model(ours, "model"),
             stronger=self.own_model(ours, "stronger_model"),
             given_tests_only=ours.get("tests") == "given",
+            gives_verdict=ours.get("verdict") == "required",
             shown=self.names(ours, "shown"),
             protocol=self.protocol(ours),
         )
@@ -267,6 +270,8 @@ class _Fields:
             if key not in _OUR_KEYS:
                 fix = did_you_mean(key, _OUR_KEYS, f"Known: {', '.join(sorted(_OUR_KEYS))}.")
                 self.fail(f"x-rails has no key {one_line(key)!r}", fix)
+        if value.get("verdict", "required") != "required":
+            self.fail("x-rails.verdict must be 'required'", "Leave it out where the role gives none.")
         if value.get("tests", "given") != "given":
             self.fail("x-rails.tests must be 'given'", "Leave it out where the role may change every test.")
         return value

@@ -288,6 +288,7 @@ def _job(
         protocol=options.protocol or "auto",
         files=tuple(options.file),
         tests=options.tests or "ask",
+        max_reviews=options.max_reviews or 2,
     )
 
 

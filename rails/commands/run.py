@@ -33,6 +33,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--plan", metavar="NAME", help="a plan of new, feature or takeover, or a file: the first agent's"
     )
     parser.add_argument("--handoff", choices=("ask", "go"), help="between agents: ask you, or go on (default: ask you)")
+    parser.add_argument(
+        "--max-reviews", type=from_one, metavar="N", help="how often a reviewer sends the work back (default: 2)"
+    )
     add_models(parser)
     parser.add_argument(
         "--escalate",

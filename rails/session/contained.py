@@ -45,7 +45,7 @@ class ContainedRuns:
     """Runs commands for one session. ``label`` is found when first needed, and logged.
 
     ``publish`` gets the event with the label; ``human`` is who may type the sentence, ``tests_agreed`` their yes to
-    tests of each proposal (None: not asked yet). ``time_left`` says how many seconds the session still has, and no command
+    tests of each proposal (None: not asked yet). ``time_left`` says how many seconds the session still has; no command
     takes longer.
     """
 

@@ -100,8 +100,8 @@ def answer_name(step: int, agent: str) -> str:
     return f"{2 * step + 1:02}_{agent}_answer.md"
 
 
-def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str]) -> str:
-    """Return what ``receiver`` is handed: the result, and the files that were changed on the way."""
+def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str], difference: str = "") -> str:
+    """Return what ``receiver`` is handed: the result, the files that were changed on the way, and how."""
     whole = result.strip()
     bare = sender.schema is not None and whole.startswith("{")  # read as a result without a fence; not so below words
     body, left_out = head_and_tail(f"```json\n{whole}\n```" if bare else whole, limits.HANDOFF_CHARS)
@@ -110,6 +110,12 @@ def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, st
     files += [f"- and {len(changed) - 100} more"] if len(changed) > 100 else []
     parts = [f"# From {sender.name} to {receiver}", f"Result of the agent {sender.name}:", body, *cut]
     parts += ["## Files changed in this session", "\n".join(files)] if files else []
+    if difference:
+        shown, _ = head_and_tail(difference, limits.HANDOFF_CHARS)
+        fence = "~~~~"
+        while fence in shown:
+            fence += "~"
+        parts += [f"{fence}diff\n{shown}\n{fence}"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -118,6 +124,13 @@ def sent_back(receiver: str, wrong: str, text: str, given: str) -> str:
     told = f"Human/System Feedback: Your result was not handed on to {receiver}:\n{wrong}\nGive all of it again."
     parts = (told, f"## What it was\n\n{text.strip()}", f"## What you were given\n\n{given}" if given else "")
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def revision(reviewer: str, review: str, given: str) -> str:
+    """Return what an agent is told whose work a reviewer did not pass: the review, and what it was given."""
+    body, _ = head_and_tail(review.strip(), limits.HANDOFF_CHARS)
+    asked = f"Human/System Feedback: {reviewer} did not pass this work. Correct what it finds, and nothing else."
+    return f"{asked}\n\n## The review\n\n{body}\n\n## What you were given\n\n{given.strip()}\n"
 
 
 def contract_of(agent: Agent) -> str:

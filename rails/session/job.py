@@ -57,6 +57,7 @@ class SessionJob:
     plan: str = ""
     protocol: str = "auto"
     files: tuple[str, ...] = ()
+    max_reviews: int = 2
     tests: TestsMode = "ask"
 
 

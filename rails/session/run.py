@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from rails.agents.output import json_of
+from rails.agents.output import VERDICTS, json_of, verdict_of
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
@@ -25,6 +25,7 @@ from rails.core.outcomes import is_good, outcome_for
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import read_file, recover
+from rails.edits.checkpoints import History, in_effect
 from rails.gate.support.settings import Enforcement
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
@@ -58,6 +59,8 @@ class Session(OpenSession):
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     overseer: Model | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
+    #: How often a reviewer has sent the work back.
+    reviews: int = 0
     #: Made with the session, from all the others.
     state: SessionState = field(default=cast("SessionState", None))
     modes: CheckModes = field(default=cast("CheckModes", None))
@@ -79,6 +82,8 @@ class Session(OpenSession):
         self.modes.check_rules()
         if resumed:
             self.state.restore(resumed)
+            ended = (record.event for record in resumed.records)
+            self.reviews = sum(isinstance(one, AgentFinished) and one.outcome == "rejected" for one in ended)
         ending: Ending | None = None
         try:
             with self.open():
@@ -119,6 +124,11 @@ class Session(OpenSession):
                     continue
             resumed, back = at if step == at.finished else None, False
             ending = self.engage_agent(role, task, previous_tool_output=handed, step=step, resumed=resumed)
+            if ending.outcome == "rejected" and step and self.reviews < self.job.max_reviews:
+                self.reviews += 1
+                handed, back = self._revise(role, step), True
+                step, at = step - 1, ResumeState(self.job.tasks, finished=-1)
+                continue
             if not is_good(ending.outcome):
                 return ending
             step += 1
@@ -158,11 +168,23 @@ class Session(OpenSession):
         else:
             work.begin(previous_tool_output)
         ending = work.work()
+        if is_good(ending.outcome) and verdict_of(context.agent, ending.message) in VERDICTS[:2]:
+            ending = replace(ending, outcome="rejected")
         if ending.outcome not in PAUSED:
-            kept = is_good(ending.outcome) and (len(self.job.tasks) > 1 or self.job.plan)
+            over = is_good(ending.outcome) or ending.outcome == "rejected"
+            kept = over and (len(self.job.tasks) > 1 or self.job.plan)
             result = ending.message if kept else None
             context.publish(AgentFinished(ending.message, agent_role, ending.outcome, result))
         return ending
+
+    def _revise(self, reviewer: str, step: int) -> str:
+        """Send a review back to the agent before the reviewer; return what it is told."""
+        events = (record.event for record in reversed(self.state.records))
+        review = next((event.result or "" for event in events if isinstance(event, AgentFinished)), "")
+        given = self.job.tasks[step - 1][1]
+        text = handoffs.revision(reviewer, review, given)
+        kept = self.publish(HumanSteered("handoff", "back", reviewer, text=text)).event
+        return kept.text or "" if isinstance(kept, HumanSteered) else text
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
@@ -187,11 +209,17 @@ class Session(OpenSession):
             files.write(output, result if sender.schema is None else json_of(result))
             offered = files.write(
                 handoffs.next_name(step, receiver),
-                handoffs.text_for(sender, receiver, result, self.state.tried.changed),
+                handoffs.text_for(sender, receiver, result, self.state.tried.changed, self._difference()),
             )
             digest = sha256(files.read(offered).encode())
             self.publish(Handoff(sender.name, receiver, offered, handoffs.contract_of(sender), digest))
         return self._passed(step, sender, receiver, offered)
+
+    def _difference(self) -> str:
+        """Return what the session has changed so far, as the log would keep it."""
+        history = History(self.job.project)
+        steps = in_effect(history.steps(self.log.session_id), undone=False)
+        return self.log.masked("\n".join(history.restore_point(step).diff() for step in steps))
 
     def _hand_over_last(self, result: str) -> None:
         """Write the last result of a chain, and the files that came of it, for the human."""

@@ -265,8 +265,9 @@ def test_data_cannot_close_its_own_tag():
 def test_an_answer_without_the_roles_headings_is_refused(name):
     agent = AGENTS[name]
     refusals = check_output(agent, "Here it is.")
-    assert [refusal.path for refusal in refusals] == list(agent.headings)
-    written = "\n".join(f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1))
+    verdict = ["verdict"] if agent.gives_verdict else []
+    assert [refusal.path for refusal in refusals] == [*agent.headings, *verdict]
+    written = "PASS\n" + "\n".join(f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1))
     assert check_output(agent, written) == ()
 
 
