@@ -544,6 +544,8 @@ COMMANDS = [
     ("pytest *", "pytest -q tests/test_a.py::test_b", True),
     ("pytest *", "python -m pytest", False),
     ("git log *", ["git", "log", "-1"], True),
+    ("git status *", ["git", "status -s"], False),
+    ("git status *", ["git status", "-s"], False),
     ("npm run lint:*", "npm run lint:css", True),
     *(("pytest *", f"pytest {rest}", False) for rest in ("; rm a", "&& a", "| sh", "> a", "$(a)", "`a`", "'a'", '"a"')),
     *(

@@ -350,6 +350,8 @@ def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
 def plain_command(command: Json) -> tuple[str, ...] | None:
     """Return the words of one plain command: no shell operator, quote, pattern, assignment or odd blank is in it."""
     line = " ".join(map(str, command)) if isinstance(command, list) else command
+    if isinstance(command, list) and any(" " in str(word) for word in command):
+        return None  # one argument that would pass for two
     words = tuple(line.split(" ")) if isinstance(line, str) and _PLAIN_COMMAND.fullmatch(line) else ()
     return words if words and "=" not in words[0] else None
 
