@@ -176,9 +176,9 @@ INSIDE = {
         {"gate"},
         {"change_findings", "report"},
         {"files", "ledger"},
-        {"weakened_config", "weakened_tests", "scratch_files", "command_checks", "enforcement", "approved_state"},
-        {"registry", "verdicts", "coverage", "config_options", "read_tests"},
-        {"kinds", "weakened_commands"},
+        {"check_settings", "weakened_tests", "scratch_files", "command_checks", "enforcement", "approved_state"},
+        {"registry", "verdicts", "coverage", "ruff_settings"},
+        {"kinds"},
         {"languages"},
         {"support"},
         {"baseline"},
@@ -432,9 +432,8 @@ def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
     assert (tmp_path / "a.md").read_text() == "# A\n"
 
 
-# What a host's first call need not wait for: its log, the history, and the hosts that do not call.
-NOT_FOR_A_VERDICT = [*HEAVY, "inspect", "shutil", "tempfile", "rails.core.events", "rails.log.writer"]
-NOT_FOR_A_VERDICT += ["rails.edits", "rails.session.hosted_log", "rails.session.feedback"]
+# What a host's first call need not wait for: the hosts that do not call.
+NOT_FOR_A_VERDICT = [*HEAVY, "inspect", "shutil", "tempfile", "rails.session.feedback"]
 NOT_FOR_A_VERDICT += [f"rails.integrations.hooks.{host}" for host in ("codex", "gemini", "cursor")]
 
 

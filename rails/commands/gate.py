@@ -13,7 +13,6 @@ from rails.core import paths as workspace
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
 from rails.core.text import counted, one_line, printable
-from rails.gate.languages.python.ruff_client import head_start
 from rails.gate.ledger import read_ledger
 
 if TYPE_CHECKING:
@@ -50,6 +49,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="say which checks ran, with which configuration")
     words = "where n8n workflows go: import (default), api, publish, strict; several with commas"
     parser.add_argument("--profile", type=_profile, default="import", metavar="PROFILE[,PROFILE]", help=words)
+    words = "a person has agreed to what the change does to how the project is checked (in CI: where a label says so)"
+    parser.add_argument("--settings-agreed", action="store_true", help=words)
     parser.add_argument("--strict", action="store_true", help="a missing optional check fails too")
     words = "check standard input as the content of this file, for editors; with --fix the repaired text is printed"
     parser.add_argument("--stdin-filename", type=given, metavar="FILE", help=words)
@@ -87,12 +88,11 @@ def run(options: argparse.Namespace) -> int:
         print("gate: there is no file to check", file=sys.stderr)
         return EXIT_OK if base else EXIT_BROKEN
     chosen = list(ledger.chosen)
-    ruff = head_start(project, chosen)
-    # Only now, while ruff reads its configuration on the other core.
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
 
-    with Gate(project, strict=options.strict, profile=options.profile, ruff=ruff) as gate:
+    agreed = options.settings_agreed
+    with Gate(project, strict=options.strict, profile=options.profile, settings_agreed=agreed) as gate:
         if options.fix and compared is None and len(chosen) > limits.FILES_PER_STEP:
             verdict = _in_steps(gate, chosen, ledger.missed, unsafe_fixes=options.unsafe_fixes)
         else:

@@ -62,8 +62,6 @@ PAGE_CHARS: Final = 6_000
 HANDOFF_CHARS: Final = 60_000
 #: Findings of one text and tool that are listed one by one; of the others, how many there are of each rule.
 FINDINGS_LISTED: Final = 5_000
-#: A text that the warm ruff is asked about; it keeps all it says of one in memory, 20 KB for each finding.
-SERVED_BYTES: Final = 250_000
 #: Findings reported at once: models fix a handful well and lose the thread beyond.
 FINDINGS_TOLD: Final = 10
 

@@ -32,13 +32,13 @@ def of_the_change(
         from rails.gate import weakened_tests
 
         yield from weakened_tests.findings(home, sides, author or Author())
-    named = [path for path in paths if path.endswith(_LOADED)]
+    from rails.gate import check_settings
+
     configures: set[str] = set()
-    if named or any(path.endswith(_DATA) for path in paths):
-        from rails.gate import approved_state, weakened_config
+    if any(path.endswith((*_LOADED, *_DATA)) for path in paths):
+        from rails.gate import approved_state
 
         if any(path.endswith(_DATA) for path in paths):
             configures = approved_state.extended_by(project, home, paths)
-        configures |= approved_state.loaded_by(project, named)
-        for path, was, now in sides:
-            yield from weakened_config.of_extended(path, was, now) if path in configures else ()
+        configures |= approved_state.loaded_by(project, [path for path in paths if path.endswith(_LOADED)])
+    yield from check_settings.findings(home, sides, configures)

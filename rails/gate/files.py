@@ -70,11 +70,9 @@ class File:
             judged = [with_new(found, new) for found, new in zip(findings, fresh, strict=True)]
             findings = [found for found in _grown(judged, lines, self.old, moved.counted) if found.new or keep_old]
         if self.compared:
-            from rails.gate import weakened_config
             from rails.gate.support import suppressions
 
             findings += suppressions.new_ones(self.path, self.before, self.after, moved.comments)
-            findings += weakened_config.findings(self.path, self.before, self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
     @property
@@ -110,15 +108,6 @@ def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings,
 
 def _popped(key: tuple[str, str, str], *places: _Counts) -> int | None:
     return next((count_in(counts[key].popleft().message) for counts in places if counts.get(key)), None)
-
-
-def taken_away(gone: Sequence[FileChange]) -> list[Finding]:
-    """Return what deleted files mean for the checks' configuration."""
-    if not gone:
-        return []
-    from rails.gate import weakened_config
-
-    return [found for change in gone for found in weakened_config.findings(str(change.path), change.before, None)]
 
 
 class Moved(NamedTuple):

@@ -23,15 +23,14 @@ from rails.core.text import one_line
 from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Verdict
 from rails.gate.change_findings import of_the_change
 from rails.gate.enforcement import Modes
-from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, taken_away, with_baselines
+from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.read_file import Overlay, read_from_disk
-from rails.gate.verdicts import cut_short, importance, rank, status_of
+from rails.gate.verdicts import CONFIGURES, cut_short, importance, rank, status_of
 
 if TYPE_CHECKING:
-    from rails.gate.languages.python.ruff_client import Ruff
     from rails.gate.support.check_command import CheckCommand
     from rails.gate.support.warm_processes import PythonPool
 
@@ -45,13 +44,13 @@ class Gate:
 
     ``strict`` makes everything that was not checked count. ``keep_old`` keeps findings that were there
     before the change in the verdict, marked ``new=False``; they never count. ``pool`` are Python workers
-    that several gates share; whoever made it closes it. ``ruff`` is one that is starting already; it is closed
-    with the gate. ``trusted`` lets configuration that is a program
+    that several gates share; whoever made it closes it. ``trusted`` lets configuration that is a program
     (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
     something (:mod:`rails.gate.command_checks`), beside those of the settings
     (:mod:`rails.gate.support.settings`); they run on a copy, and only when every file could be parsed.
     ``profile`` is where n8n workflows are to run: import, api, publish or strict. ``wait`` runs the commands also where
-    the change goes back to the agent anyway.
+    the change goes back to the agent anyway. ``settings_agreed`` is whether a person agreed to what the change does
+    to how the project is checked.
     """
 
     def __init__(
@@ -64,8 +63,8 @@ class Gate:
         profile: str = "import",
         commands: Sequence[CheckCommand] = (),
         pool: PythonPool | None = None,
-        ruff: Ruff | None = None,
         wait: bool = False,
+        settings_agreed: bool = False,
     ) -> None:
         self.project = Path(project).resolve()
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
@@ -75,12 +74,11 @@ class Gate:
         self._turn = threading.RLock()
         self._trusted = trusted
         self._waits = wait
+        self._settings_agreed = settings_agreed
         self._approved: Mapping[str, bytes | None] = {}
         self._begun: set[int] = set()  # hashes: a long session writes many files
         self._modes = Modes()
         self._context = CheckContext(self.project, pool, trusted=trusted, profile=profile)
-        if ruff is not None:
-            self._context.resources["ruff"] = ruff
 
     def judge(
         self,
@@ -217,6 +215,7 @@ class Gate:
         gate = Gate(
             state.folder, strict=self.strict, keep_old=self.keep_old, commands=self.commands, pool=self._context.pool
         )
+        gate._settings_agreed = self._settings_agreed
         mine, theirs = self._context, gate._context
         theirs.home, theirs.profile, theirs.trusted, gate._trusted = (
             self.project,
@@ -306,10 +305,11 @@ class Gate:
         left = left_elsewhere(files, gone)
         findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
         findings += [
-            *taken_away(gone),
             *of_the_change(self.project, self._context.home or self.project, files, gone, author),
             *self._newly_hidden(files),
         ]
+        if self._settings_agreed:
+            findings = [replace(f, severity="warning") if f.rule == CONFIGURES else f for f in findings]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         if executing:
             held = _UNPARSED if any(found.new and rank(found) == 0 for found in findings) else ""

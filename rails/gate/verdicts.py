@@ -22,6 +22,8 @@ def status_of(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Stat
     return "error" if any(miss.required for miss in missed) else "pass"
 
 
+#: A change of how the project is checked: it is shown first, and a person has to agree.
+CONFIGURES: Final = "gate-config-changed"
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -47,6 +49,8 @@ def cut_short(findings: Sequence[Finding]) -> Sequence[Finding]:
 def importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
     """Sort: new first, errors first, what breaks the program before what is only untidy, then by place."""
     order = _ORDER[finding.severity]
+    if finding.rule == CONFIGURES:
+        order -= 1
     return not finding.new, order, rank(finding), finding.path, finding.line, finding.column, finding.rule
 
 

@@ -25,7 +25,7 @@ from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.languages.python.ruff import parse_diagnostics
-from rails.gate.languages.python.ruff_server import RuffServer
+from rails.gate.languages.python.ruff_client import Ruff
 from rails.gate.support.diagnostics import Diagnostic
 from rails.processes import programs
 
@@ -53,13 +53,10 @@ def whole(found: Diagnostic) -> tuple[object, ...]:
     return found.rule, found.start, found.end, edits, found.safe
 
 
-def by_server(folder: Path, files: Mapping[str, bytes]) -> Found:
-    """Ask the warm server, as the gate does."""
-    server = RuffServer(programs.find_ruff(), folder, RuffSettings(True))  # type: ignore[arg-type]
-    try:
-        return {name: Counter(map(whole, server.lint(name, data))) for name, data in files.items()}
-    finally:
-        server.close()
+def by_gate(folder: Path, files: Mapping[str, bytes]) -> Found:
+    """Ask as the gate does, text by text."""
+    ruff, how = Ruff(programs.find_ruff(), folder), RuffSettings(True)  # type: ignore[arg-type]
+    return {name: Counter(map(whole, ruff.lint(name, data, how))) for name, data in files.items()}
 
 
 def by_command(folder: Path, files: Mapping[str, bytes]) -> Found:
@@ -123,7 +120,7 @@ def main() -> int:
         folder = Path(name).resolve()
         files = written(folder, pieces(options.files), options.select, options.preview)
         theirs = by_command(folder, files)
-        differ = compared("ruff server | ruff check", by_server(folder, files), theirs)
+        differ = compared("ruff server | ruff check", by_gate(folder, files), theirs)
         if not options.no_flake8:
             told = flake8_by_command(folder, files, theirs)
             differ += compared("flake8 in the worker | flake8", flake8_by_gate(folder, files), told)

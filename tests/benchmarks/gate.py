@@ -277,7 +277,6 @@ def memory() -> None:
     """Resident memory of a warm Python session's processes."""
     bench = Bench({"pyproject.toml": BLACK_PROJECT, ".flake8": FLAKE8}, pieces(5))
     pids = [worker.pid for worker in bench.gate._context.pool.workers if worker.pid]
-    pids += [server.pid for server in bench.gate._context.resources["ruff"].servers]
     pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids]
     total = sum(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
     print(f"{f'memory of {len(pids)} warm processes, MB':<58} {total:>9.1f}                      G14 <= 110")

@@ -59,7 +59,7 @@ def test_configuration_that_is_deleted_is_a_finding(repository):
     commit(repository)
     (repository.project / ".flake8").unlink()
     done = gate(repository.project, "--diff", "HEAD")
-    assert (done.returncode, "gate-config-weakened" in done.stdout) == (1, True), done.stdout
+    assert (done.returncode, "gate-config-changed" in done.stdout) == (1, True), done.stdout
     repository.git("rm", "-q", "--cached", ".flake8")
     assert gate(repository.project, "--staged").returncode == 1
 

@@ -82,15 +82,14 @@ def test_workers_die_with_their_parent(tmp_path):
         "from rails.core.changes import *\n"
         "from rails.core.paths import WorkspacePath\n"
         f"gate = Gate(Path({str(tmp_path)!r}))\n"
-        "gate.judge(ChangeSet((FileChange(WorkspacePath('a.py'), None, b'x=1'),)))\n"
         "desk = gate._context\n"
-        "servers = desk.resources['ruff'].servers\n"
-        "print(*[w.pid for w in desk.pool.workers if w.pid], *[s.pid for s in servers], flush=True)\n"
+        "desk.pool.ask({'op': 'ping'})\n"
+        "print(*[w.pid for w in desk.pool.workers if w.pid], flush=True)\n"
         "time.sleep(60)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     pids = [int(word) for word in parent.stdout.readline().split()]
-    assert len(pids) >= 2
+    assert pids
     parent.kill()
     parent.wait()
     parent.stdout.close()

@@ -101,7 +101,7 @@ def test_an_exclusion_in_the_change_itself_does_not_count_for_it(world):
         ("pyproject.toml", "[tool.ruff]\nline-length = 88\n", '[tool.ruff]\nline-length = 88\nexclude = ["a.py"]\n'),
         ("a.py", "print(undefined)\n"),
     )
-    assert {finding.rule for finding in verdict.findings} == {"F821", "gate-config-weakened"}
+    assert {finding.rule for finding in verdict.findings} == {"F821", "gate-config-changed"}
 
 
 def test_a_folder_without_python_files_is_no_evidence(world):

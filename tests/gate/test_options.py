@@ -136,13 +136,13 @@ def test_settings_in_the_change_itself_do_not_count_for_it_and_are_a_finding(wor
     )
     assert {finding.rule for finding in verdict.findings if finding.severity == "error"} == {
         "F821",
-        "gate-config-weakened",
+        "gate-config-changed",
     }
 
 
 def test_taking_a_command_away_is_a_finding_and_adding_one_is_told(world):
     verdict = world.judge((".rails.toml", COMMAND, "[policy]\n"))
-    assert [finding.rule for finding in verdict.findings] == ["gate-config-weakened"]
+    assert [finding.rule for finding in verdict.findings] == ["gate-config-changed"]
     verdict = world.judge((".rails.toml", "[policy]\n", COMMAND))
     assert ("gate-config-changed", "warning") in [(f.rule, f.severity) for f in verdict.findings]
 

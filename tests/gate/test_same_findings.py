@@ -10,7 +10,7 @@ import pytest
 from rails.gate import baseline
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.languages.python.ruff import RuffCli, parse_diagnostics
-from rails.gate.languages.python.ruff_server import RuffServer
+from rails.gate.languages.python.ruff_client import Ruff
 from rails.gate.support import fix_and_lint, suppressions
 from rails.processes import programs
 
@@ -52,11 +52,9 @@ def test_ruffs_findings_and_fixes_are_those_of_its_own_json(project, files):
         theirs[Path(item["filename"]).name] += (
             same(found) for _, found in parse_diagnostics(json.dumps(item).encode())
         )
-    server = RuffServer(tool, project, RuffSettings(True))
-    try:
-        ours = {name: [same(found) for found in server.lint(name, data)] for name, data in files.items()}
-    finally:
-        server.close()
+    asked, how = Ruff(tool, project), RuffSettings(True)
+    asked.expect([("lint", name, data) for name, data in files.items()], how)
+    ours = {name: [same(found) for found in asked.lint(name, data, how)] for name, data in files.items()}
     assert {name: sorted(found) for name, found in ours.items()} == {n: sorted(found) for n, found in theirs.items()}
     assert sum(map(len, ours.values())) > 100
     assert any(edits for found in ours.values() for *_, edits, _ in found)
@@ -84,11 +82,6 @@ def test_a_rule_that_has_a_name_only_is_no_syntax_error(project):
     source = b"import tarfile\n\ntarfile.open('a', ignore_zeros=True)\n"
     options = (("lint.preview", True), ("lint.select", ("tarfile-ignore-zeros-true",)))
     how = RuffSettings(False, options)
-    server = RuffServer(programs.find_ruff(), project, how)
-    try:
-        assert [found.rule for found in server.lint("a.py", source)] == ["tarfile-ignore-zeros-true"]
-    finally:
-        server.close()
     assert [found.rule for found in RuffCli(programs.find_ruff(), project).lint("a.py", source, how)] == [
         "tarfile-ignore-zeros-true"
     ]

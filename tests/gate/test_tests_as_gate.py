@@ -79,8 +79,8 @@ def test_a_change_does_not_lower_the_threshold_that_judges_it(world, suite):
     files = ("a.py", CODE), ("test_a.py", HALF), ("pyproject.toml", strict, strict.replace("95", "5"))
     verdict = suite(*files, wait=True)
     assert ("coverage", ".", 0) in told(verdict)
-    weaker = [found.message for found in verdict.findings if found.rule == "gate-config-weakened"]
-    assert weaker == ["coverage.report.fail_under asks for less: 5 instead of 95"]
+    weaker = [found.message for found in verdict.findings if found.rule == "gate-config-changed"]
+    assert weaker == ["It changes how the project is checked; a person has to agree."]
 
 
 def test_of_a_change_its_lines_count_and_no_other(world, suite):

@@ -103,7 +103,7 @@ def test_code_findings_stand_beside_the_weakening(way, planted, monkeypatch, cap
     world = planted(way)
     code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
     assert code != 0
-    assert any(one["path"] == way.path and one["rule"] not in ("gate-config-weakened",) for one in report["findings"])
+    assert any(one["path"] == way.path and one["rule"] not in ("gate-config-changed",) for one in report["findings"])
 
 
 def test_no_program_that_the_repository_names_is_run(planted, monkeypatch, capsys):
@@ -238,15 +238,15 @@ def test_what_configuration_extends_is_configuration_by_any_name(planted, monkey
     world = planted(ways.Way("x", {"conf/two.toml": WEAKER, "other.toml": WEAKER}, "", EXTENDED))
     code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
     told = [(one["path"], one["rule"]) for one in report["findings"]]
-    assert (code, told) == (1, [("conf/two.toml", "gate-config-weakened")])
+    assert (code, told) == (1, [("conf/two.toml", "gate-config-changed")])
     world.git("checkout", "-q", ".")
     changes = [
         FileChange(WorkspacePath(path), EXTENDED[path].encode(), WEAKER) for path in ("conf/two.toml", "other.toml")
     ]
     verdict = world.gate.judge(ChangeSet(tuple(changes)))
-    assert [(one.path, one.rule) for one in verdict.findings] == [("conf/two.toml", "gate-config-weakened")]
+    assert [(one.path, one.rule) for one in verdict.findings] == [("conf/two.toml", "gate-config-changed")]
     changes = [FileChange(WorkspacePath("conf/two.toml"), EXTENDED["conf/two.toml"].encode(), None)]
-    assert [one.rule for one in world.gate.judge(ChangeSet(tuple(changes))).findings] == ["gate-config-weakened"]
+    assert [one.rule for one in world.gate.judge(ChangeSet(tuple(changes))).findings] == ["gate-config-changed"]
 
 
 #: Folder, configuration in it, and what it extends by another name.

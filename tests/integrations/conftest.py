@@ -32,7 +32,6 @@ class Hooks:
         if tool:
             payload |= {"tool_name": tool, "tool_input": arguments or {}, "tool_use_id": f"toolu_{self.number}"}
         self.raw = self.warm.answer(self.head, json.dumps(payload).encode())
-        self.warm.settle()
         assert self.raw.code == 0
         return json.loads(self.raw.out) if self.raw.out else None
 

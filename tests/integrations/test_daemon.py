@@ -14,11 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rails.core.events.changes import GateVerdict
 from rails.integrations.daemon import place
 from rails.integrations.daemon.client import answer_call
 from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
-from rails.log.reader import read_lenient
 
 PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
 
@@ -118,39 +116,6 @@ def test_a_killed_gate_is_started_again_and_the_session_goes_on_in_the_same_log(
         os.kill(process, signal.SIGKILL)
     assert "F821" in call(project, MISTAKE)
     assert len(list((project / ".rails/sessions").iterdir())) == 1
-
-
-DIES = """
-import os, sys
-from pathlib import Path
-from rails.integrations.daemon.server import serve
-from rails.session.hosted import HostedSession
-HostedSession.settle = lambda self: os.kill(os.getpid(), 9)
-serve(Path(sys.argv[1]), on_ready=lambda: print("ready", flush=True))
-"""
-
-
-def test_a_gate_killed_between_its_first_answer_and_its_log_loses_that_record_and_the_end_judges_again(
-    project, runtime
-):
-    log = project / ".rails/sessions/claude-code-example/log.jsonl"
-    assert "F821" in call(project, MISTAKE)
-    run_hook(event(project, "PostToolUse", tool_name="Bash", tool_input={"command": "true"}))  # the log is written
-    for process in gates(runtime):
-        os.kill(process, signal.SIGKILL)
-    before = log.read_bytes()
-    with subprocess.Popen([sys.executable, "-c", DIES, str(project)], stdout=subprocess.PIPE) as gate:
-        assert gate.stdout.readline() == b"ready\n"
-        assert call(project, CLEAN, file="c.py") == ""
-        assert gate.wait(60) == -signal.SIGKILL
-    assert log.read_bytes() == before, "the record is lost, and nothing else"
-    (project / "c.py").write_text(CLEAN)
-    (project / "d.py").write_text(MISTAKE)
-    assert "d.py:1:5 F821" in run_hook(event(project, "Stop", stop_hook_active=False))
-    records, damages = read_lenient(log)[:2]
-    assert not damages
-    (again,) = [one.event for one in records if isinstance(one.event, GateVerdict)][1:]
-    assert "+++ b/c.py" in again.diff
 
 
 def test_what_the_host_wrote_is_undone_while_its_session_is_open(project, runtime):

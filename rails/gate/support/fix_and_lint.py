@@ -8,7 +8,6 @@ contributes is a :class:`Language`; the order is the same for all.
 from __future__ import annotations
 
 import operator
-import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable
@@ -55,10 +54,6 @@ _FIX_ROUNDS: Final = 10
 
 #: Rules whose findings mean that the program no longer works; a fix that introduces one is taken back.
 _BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign"})
-
-#: ruff's rule for long lines, and where its message says how many columns there are.
-_LONG: Final = "E501"
-_ROOM: Final = re.compile(r"> (\d+)\)")
 
 
 def _nothing(_path: str, _data: bytes, _to_format: bool) -> None:
@@ -149,11 +144,10 @@ class FixAndLint:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
             yield from self._begun(formatted, known=fixed)
-            made = self._shortened(formatted, brought)
-            settled = made == formatted
-            if made == data:
+            settled = True
+            if formatted == data:
                 break
-            data = made
+            data = formatted
             if data in seen:
                 self._miss("format", "fixes and formatter undo each other; the text is as the formatter left it")
                 break
@@ -209,23 +203,6 @@ class FixAndLint:
     def _new(self, some: list[Diagnostic], data: bytes, brought: NewFindings) -> list[Diagnostic]:
         """Return those of ``some``, diagnostics of ``data``, that the change introduced."""
         return brought.among(some, data, self._lint(data).findings)
-
-    def _shortened(self, data: bytes, brought: NewFindings) -> bytes:
-        """Break the long lines that the change introduced and that neither a fix nor the formatter can break."""
-        long = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.rule == _LONG]
-        decoded = decode_text(data) if long else None
-        if decoded is None:
-            return data
-        new = self._new(long, data, brought)
-        limits = [(one.start[0], int(room[1])) for one in new if (room := _ROOM.search(one.message))]
-        made = decoded.encode(self.tools.shorten(decoded.text, limits)) if limits else data
-        if made == data:
-            return data
-        less = len(long) - sum(one.rule == _LONG for one in self._lint(made).diagnostics)
-        if less <= 0:
-            return data
-        self.fixed.append(Fixed(self.job.path, _LONG, "ai-rails", less))
-        return made
 
     def _applied(self, data: bytes, decoded: Decoded, chosen: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
         """Apply the fixes that do no harm together; those that do wait for the next round, where they are others.

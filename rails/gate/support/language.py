@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from rails.core.dataclass import dataclass
@@ -56,9 +55,6 @@ class Language(Protocol):
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted."""
-
-    def shorten(self, text: str, limits: Sequence[tuple[int, int]], /) -> str:
-        """Break lines (number, columns) where the program stays the same; else return ``text``."""
 
     def looks_formatted(self, path: str, data: bytes, /) -> bool:
         """A cheap guess whether :meth:`format` would leave ``data`` as it is; True costs a real look."""

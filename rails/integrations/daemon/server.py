@@ -89,7 +89,6 @@ def _serve_one(connection: socket.socket, warm: WarmGate, slots: threading.Semap
             line = json.dumps({"out": answer.out, "err": answer.err, "code": answer.code})
             connection.settimeout(_READ_SECONDS)
             connection.sendall(line.encode() + b"\n")
-        warm.settle()
     finally:
         slots.release()
 

@@ -18,7 +18,6 @@ from rails.integrations.hooks.hosts import host_of, read_hook_call
 if TYPE_CHECKING:
     from rails.core.changes import FileChange
     from rails.gate.gate import Gate
-    from rails.gate.languages.python.ruff_client import Ruff
     from rails.integrations.hooks.contract import HookAnswer, HookCall, Host
     from rails.session.hosted import HostedSession
     from rails.session.project_changes import GitStatus
@@ -31,8 +30,6 @@ class WarmGate:
         self.project = project
         self._sessions: dict[tuple[str, str], HostedSession] = {}
         self._status: GitStatus | None = None
-        self._ruff: Ruff | None = None
-        self._first, self._later = True, False
         self._turn = threading.Lock()
 
     @cached_property
@@ -40,7 +37,7 @@ class WarmGate:
         """The gate of all sessions, made when it is first asked for."""
         from rails.gate.gate import Gate
 
-        return Gate(self.project, ruff=self._ruff)
+        return Gate(self.project)
 
     def prepare(self) -> None:
         """Import what a first call needs first, while whoever makes it is connecting."""
@@ -66,10 +63,6 @@ class WarmGate:
         if call is None:
             return HookAnswer()
         with self._turn:  # a log has one writer, and a gate judges one change set at a time anyway
-            self._settle()
-            # What is to be denied where something fails, and what looks at the disk, goes into the log first.
-            self._later = self._first and call.event == "before" and not settings.strict
-            self._first = False
             if (call.host, call.session) not in self._sessions:
                 self._begin(host, call)
             from rails.integrations.hooks.handle import handle
@@ -79,28 +72,11 @@ class WarmGate:
                 self._forget(call)
         return answer
 
-    def settle(self) -> None:
-        """Write down what has waited for the answer to be given.
-
-        Where that fails, the session is opened anew by its next call, which then says why; nothing has passed.
-        """
-        with self._turn:
-            self._settle()
-
     def rest(self) -> None:
         """Close the logs, so that another process may write them, until something is written again."""
         with self._turn:
             for session in self._sessions.values():
                 with contextlib.suppress(RailsError):
-                    session.close()
-
-    def _settle(self) -> None:
-        for key, session in [*self._sessions.items()]:
-            try:
-                session.settle()
-            except Exception:
-                del self._sessions[key]
-                with contextlib.suppress(Exception):
                     session.close()
 
     def _begin(self, host: Host, call: HookCall) -> None:
@@ -110,7 +86,8 @@ class WarmGate:
         with contextlib.suppress(Exception):  # whoever asks them gets the reason
             self._status = GitStatus(self.project)
             for change in self._proposed(host, call):
-                self._look_at(change)
+                if change.after is not None:
+                    self.gate.prefetch(str(change.path), change.after.decode("utf-8", "replace"))
 
     def _proposed(self, host: Host, call: HookCall) -> tuple[FileChange, ...]:
         """Return the first change of the proposal, if there is one."""
@@ -118,16 +95,6 @@ class WarmGate:
 
         proposal = host.proposed(call, self.project) if call.event == "before" else None
         return proposal.changes[:1] if isinstance(proposal, ChangeSet) else ()
-
-    def _look_at(self, change: FileChange) -> None:
-        from rails.gate.languages.python.ruff_client import head_start
-
-        if change.after is None:
-            return
-        if "gate" not in vars(self) and change.before is not None:
-            self._ruff = head_start(self.project, [change.path], change.after)
-        if self._ruff is None:
-            self.gate.prefetch(str(change.path), change.after.decode("utf-8", "replace"))
 
     def _session(self, call: HookCall) -> HostedSession:
         from rails.session.hosted import HostedSession
@@ -137,7 +104,7 @@ class WarmGate:
             status, self._status = self._status, None
             try:
                 self._sessions[key] = HostedSession(
-                    self.project, self.gate, call.host, call.session, model=call.model, status=status, later=self._later
+                    self.project, self.gate, call.host, call.session, model=call.model, status=status
                 )
             finally:
                 if status is not None:

@@ -163,10 +163,6 @@ class NodeTools:
         """Whether no rule that has a fix looks at layout: so it is with our recommended rules alone."""
         return not self._own(path) and not _RULES_OF_ITS_OWN.search(data)
 
-    def shorten(self, text: str, _limits: Sequence[tuple[int, int]]) -> str:
-        """Prettier breaks what can be broken."""
-        return text
-
     def others(self) -> tuple[str, ...]:
         """No further linters."""
         return ()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,17 +102,3 @@ def _place(value: Json) -> tuple[int, int]:
     if not isinstance(row, int) or not isinstance(column, int):
         raise TypeError("location")
     return row, column
-
-
-def code_of(tool: programs.Tool, reported: str) -> str:
-    """Return the code of the rule that ruff ``reported`` by its code or its name. Raises CheckError."""
-    return reported if reported[:1].isupper() else _codes(tool).get(reported, reported)
-
-
-@cache
-def _codes(tool: programs.Tool) -> Mapping[str, str]:
-    ran = programs.run_tool([*tool.argv, "rule", "--all", "--output-format=json"])
-    try:
-        return {rule["name"]: rule["code"] for rule in json.loads(ran.out) if rule["code"]}
-    except (ValueError, KeyError, TypeError) as error:
-        raise CheckError("ruff did not list its rules as JSON.") from error

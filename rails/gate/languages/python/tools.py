@@ -21,8 +21,7 @@ from rails.gate.languages.python import syntax
 from rails.gate.languages.python.canary import BROKEN_CANARY, FORMAT_CANARY, LINT_CANARY
 from rails.gate.languages.python.config import PythonSettings, RuffSettings
 from rails.gate.languages.python.in_workers import InWorkers
-from rails.gate.languages.python.ruff_client import Ruff
-from rails.gate.languages.python.ruff_server import RuffRequest, RuffTask
+from rails.gate.languages.python.ruff_client import Ruff, RuffRequest, RuffTask
 from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
 from rails.gate.support import diagnostics, suppressions
 from rails.gate.support.advice import REMEDIES
@@ -95,21 +94,6 @@ class PythonTools:
         except CheckError:
             pass
         return syntax.same_program(one, other)
-
-    def shorten(self, text: str, limits: Sequence[tuple[int, int]]) -> str:
-        """Break long comments and strings; all together, or those that leave the program as it is one by one."""
-        from rails.gate.languages.python import long_lines
-
-        body = text.replace("\r\n", "\n")
-        if "\r" in body:
-            return text
-        made = long_lines.shorten(body, limits)
-        if made != body and not syntax.same_program(body, made):
-            made = body
-            for limit in sorted(limits, reverse=True):
-                one = long_lines.shorten(made, [limit])
-                made = one if syntax.same_program(body, one) else made
-        return made.replace("\n", "\r\n") if "\r\n" in text else made
 
     def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
         # Texts that are the same program are linted next.

@@ -1,0 +1,216 @@
+"""Changes of what configures the checks: each is a finding, and a person has to agree.
+
+Configuration never counts for the change that brings it. What a reviewer reads is the difference; whether a change asks
+for less is said only where the tool itself says so: ruff, with ``ruff check --show-settings`` on both sides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress, count
+from operator import ne
+from pathlib import Path
+from typing import Final
+
+from rails.core.errors import CheckError
+from rails.core.lazy_pattern import lazy
+from rails.core.text import plain_text
+from rails.core.tool_request import Json
+from rails.core.verdict import Finding
+from rails.gate.baseline import split_lines
+from rails.gate.support import config_files
+from rails.gate.verdicts import CONFIGURES
+
+#: Path, content before and content after.
+Side = tuple[str, bytes | None, bytes | None]
+
+_CHECKS: Final = (
+    r"ruff|flake8|mypy|pylint|pyright|basedpyright|ty|pyrefly|pytest|coverage|bandit|semgrep|codespell|vulture|deptry"
+    r"|interrogate|sqlfluff|eslint|prettier|biome|stylelint|oxlint|mocha|jest|vitest|playwright|cypress|karma|ava|nyc|c8"
+    r"|commitlint|lintstaged|markdownlint(?:-cli2)?|yamllint|shellcheck|hadolint|codecov|golangci|clang-tidy|rubocop"
+)
+#: Names of files that hold nothing but how checks are configured.
+_WHOLE: Final = lazy(
+    rf"\.?(?:{_CHECKS})(?:rc|ignore|\.conf(?:ig)?|\.workspace)?(?:\.(?:toml|json\w?|ya?ml|ini|[cm]?[jt]s))?"
+    r"|\.coveragerc|\.editorconfig|\.pre-commit-config\.yaml|eslint-suppressions\.json|sonar-project\.properties"
+    r"|package\.yaml|[jt]sconfig(?:\.[\w.-]+)?\.json|pyrightconfig\.json"
+)
+_INI: Final = frozenset({"setup.cfg", "tox.ini"})
+#: Files of commands, of which some run checks.
+_COMMANDS: Final = lazy(
+    r"(?:.*/)?(?:(?:gnu)?makefile|justfile|taskfile\.ya?ml|noxfile\.py|jenkinsfile|lefthook\.ya?ml|\.gitlab-ci\.ya?ml"
+    r"|\.travis\.ya?ml|(?:azure|bitbucket)-pipelines\.ya?ml|\.pre-commit-hooks\.yaml)"
+    r"|(?:.*/)?\.(?:github/(?:workflows|actions)|gitlab|circleci|buildkite|husky|githooks)/.*",
+    re.I,
+)
+_RUNS: Final = lazy(
+    rf"\b(?:{_CHECKS}|black|isort|unittest|tox|nox|pre-commit|prek|ai-rails|tsc|clippy|golangci-lint)\b"
+    r"|\b(?:make|just|task|run|npm|pnpm|yarn|bun|cargo|go)\s+[\w:-]*(?:tests?|lint|check|vet)"
+    r"|\|\|\s*(?:true|:|exit 0)|continue-on-error:\s*true|allow_failure:\s*true|--exit-zero\b|--no-verify\b"
+)
+#: Tables of pyproject.toml that build or release, and keys of package.json that check.
+_BUILDS: Final = frozenset(
+    ("poetry", "uv", "pdm", "flit", "hatch", "setuptools", "setuptools_scm", "maturin", "towncrier", "commitizen")
+)
+_TASTE: Final = frozenset(("black", "isort", "yapf", "docformatter", "bumpversion", "semantic_release"))
+_MANIFEST: Final = frozenset(
+    (
+        "eslintConfig",
+        "eslintIgnore",
+        "prettier",
+        "lint-staged",
+        "husky",
+        "jest",
+        "mocha",
+        "ava",
+        "nyc",
+        "c8",
+        "xo",
+        "stylelint",
+    )
+)
+_CHECKING: Final = lazy(rf"^(?:pre|post)?(?:test|lint|check|typecheck|ci)\b|{_RUNS.pattern}")
+_COMMENT: Final = re.compile(r"^\s*(?:#|//|;).*")
+_VERSION: Final = re.compile(r"(?:[=<>~^!]=?|@)\s*v?\d[\w.*-]*|^\s*-?\s*rev:.*")
+_EXCLUDES: Final = re.compile(rb"ignore|exclude|omit|skip|deselect|advisory|retry")
+_SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',}]{1,300})")
+
+
+def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = ()) -> Iterator[Finding]:
+    """Yield one finding for each file whose change is one of how the project is checked.
+
+    ``configures`` are paths that configuration extends or loads under names of their own.
+    """
+    changed = [side for side in sides if _is_changed(side)]
+    proven = _proven(project, changed)
+    also = set(configures)
+    for path, before, after in sides:
+        if (path, before, after) in changed or path in also:
+            mild = path in proven or path.endswith(".py") or _is_first(path, before, after)
+            mild = mild or (path == ".rails.toml" and _adds_only(before, after))
+            yield _finding(path, before, after, mild=mild)
+        elif _without_schema(path, before, after):
+            yield _finding(path, before, after, mild=False)
+
+
+def _proven(project: Path, changed: Sequence[Side]) -> frozenset[str]:
+    """Return the changed files of ruff's settings by which, as ruff says, no file is asked less."""
+    from rails.gate import ruff_settings
+
+    files = [side for side in changed if side[0].rpartition("/")[2] in ruff_settings.NAMES and _only_ruff(side)]
+    asked = {path: (before, after) for path, before, after in files}
+    return frozenset(asked) if asked and ruff_settings.ask_no_less(project, asked) else frozenset()
+
+
+def _only_ruff(side: Side) -> bool:
+    """Whether nothing but ruff's table differs."""
+    path, before, after = side
+    if not path.endswith("pyproject.toml"):
+        return True
+    with contextlib.suppress(CheckError):
+        tables = [
+            dict(config_files.table(config_files.parse_toml(data or b"", path), "tool")) for data in (before, after)
+        ]
+        for table in tables:
+            table.pop("ruff", None)
+        return tables[0] == tables[1]
+    return False
+
+
+def _is_changed(side: Side) -> bool:
+    path, before, after = side
+    name = path.rpartition("/")[2].lower()
+    try:
+        parts = [_part(path, name, data) for data in (before, after)]
+    except (CheckError, ValueError, RecursionError):
+        return True
+    if before is None and (name == "package.json" or _COMMANDS.fullmatch(path)):
+        return False  # a first command is no change of how anything was checked
+    return parts[0] != parts[1]
+
+
+def _part(path: str, name: str, data: bytes | None) -> object:
+    """Return what of a file configures checks, to be compared; nothing for any other file."""
+    if not data or name == ".gitignore":
+        return None
+    if name == "pyproject.toml":
+        tool = config_files.table(config_files.parse_toml(data, name), "tool")
+        return {key: value for key, value in tool.items() if key not in _BUILDS | _TASTE} or None
+    if name == ".rails.toml":
+        return config_files.table(config_files.parse_toml(data, name), "gate") or None
+    if name == "package.json":
+        return _manifest(json.loads(data))
+    if name in _INI:
+        return _sections(data) or None
+    if not (is_whole := _WHOLE.fullmatch(name)) and not _COMMANDS.fullmatch(path):
+        return None
+    lines = [_COMMENT.sub("", line).strip() for line in split_lines(plain_text(data) or "")]
+    if not is_whole or name == ".pre-commit-config.yaml":
+        lines = [_VERSION.sub("", line) for line in lines if is_whole or _RUNS.search(line)]
+    return [line for line in lines if line] or None
+
+
+def _sections(data: bytes) -> Mapping[str, list[tuple[str, str]]]:
+    import configparser
+
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(data.decode("utf-8-sig"))
+    except configparser.Error as error:
+        raise CheckError("it cannot be read as configuration") from error
+    wanted = [one for one in parser.sections() if not one.startswith(("metadata", "options", "bdist"))]
+    return {one: parser.items(one) for one in wanted}
+
+
+def _manifest(value: Json) -> Mapping[str, Json] | None:
+    package = value if isinstance(value, dict) else {}
+    found = {key: one for key, one in package.items() if key in _MANIFEST}
+    scripts = config_files.table(package, "scripts")
+    found |= {key: one for key, one in scripts.items() if _CHECKING.search(f"{key} {one}")}
+    needed = {**config_files.table(package, "dependencies"), **config_files.table(package, "devDependencies")}
+    found |= {name: True for name in needed if name in ("eslint", "prettier")}
+    return found or None
+
+
+def _is_first(path: str, before: bytes | None, after: bytes | None) -> bool:
+    """Whether a file brings configuration and takes nothing out of the checks."""
+    name = path.rpartition("/")[2]
+    return before is None and not name.endswith("ignore") and not _EXCLUDES.search(after or b"")
+
+
+def _adds_only(before: bytes | None, after: bytes | None) -> bool:
+    """Whether our own settings ask for more, and excuse no more."""
+    with contextlib.suppress(CheckError):
+        old, new = (config_files.parse_toml(side or b"", ".rails.toml") for side in (before, after))
+        was, now = config_files.table(old, "gate"), config_files.table(new, "gate")
+        kept = all(_items(was.get(key)) <= _items(now.get(key)) for key in was)
+        return kept and was.get("mode") == now.get("mode") and "fix" not in now
+    return False
+
+
+def _items(value: Json) -> set[str]:
+    return {repr(one) for one in value} if isinstance(value, list) else {repr(value)}
+
+
+def _without_schema(path: str, before: bytes | None, after: bytes | None) -> bool:
+    """Whether data names the schema of the project no more by which it was judged."""
+    if not before or after is None or not path.lower().endswith((".json", ".jsonc", ".yaml", ".yml", ".toml")):
+        return False
+    was, now = _SCHEMA.search(before), _SCHEMA.search(after)
+    return bool(was and b":" not in was[1] and (now is None or now[1] != was[1]))
+
+
+def _finding(path: str, before: bytes | None, after: bytes | None, *, mild: bool) -> Finding:
+    lines = [split_lines(plain_text(side or b"") or "") for side in (before, after)]
+    line = next(compress(count(1), map(ne, *lines)), min(map(len, lines)))
+    line = min(line, len(lines[1]))
+    verb = "brings" if before is None else "takes away" if after is None else "changes"
+    words = f"It {verb} how the project is checked"
+    if mild:
+        words = f"{words}; it counts from the next change on."
+        return Finding(path, line, 1, CONFIGURES, words, "gate", severity="warning", end_line=line)
+    remedy = "Leave it as it was and correct the code, or ask the human. In CI: ai-rails gate --settings-agreed."
+    return Finding(path, line, 1, CONFIGURES, f"{words}; a person has to agree.", "gate", end_line=line, remedy=remedy)
