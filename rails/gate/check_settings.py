@@ -128,7 +128,8 @@ def _is_changed(side: Side) -> bool:
     except (CheckError, ValueError, RecursionError):
         return True
     if before is None and (name == "package.json" or _COMMANDS.fullmatch(path)):
-        return False  # a first command is no change of how anything was checked
+        # A first command is no change of how anything was checked.
+        return isinstance(parts[1], dict) and not _MANIFEST.isdisjoint(parts[1])
     return parts[0] != parts[1]
 
 
@@ -171,7 +172,7 @@ def _manifest(value: Json) -> Mapping[str, Json] | None:
     scripts = config_files.table(package, "scripts")
     found |= {key: one for key, one in scripts.items() if _CHECKING.search(f"{key} {one}")}
     needed = {**config_files.table(package, "dependencies"), **config_files.table(package, "devDependencies")}
-    found |= {name: True for name in needed if name in ("eslint", "prettier")}
+    found |= {f"{name} is installed": True for name in needed if name in ("eslint", "prettier")}
     return found or None
 
 
