@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-HOSTS: Final = ("claude-code", "codex", "gemini", "cursor")
+HOSTS: Final = ("claude-code", "codex", "gemini")
 _SWITCHES: Final = ("--strict", "--rewrite")
 _SHOWN: Final = 5
 _TRUST: Final = {
     "claude-code": "Claude Code reads them at its next start; /hooks shows them.",
     "codex": "Codex runs a hook only after you trusted it: start codex, open /hooks, and trust these once.",
     "gemini": "Gemini CLI reads them at its next start. Tried with recorded inputs, not on Gemini CLI itself.",
-    "cursor": "Cursor reads them by itself. Tried with recorded inputs, not on Cursor itself.",
 }
 
 
@@ -47,7 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         ("test", "show what the hook says to a clean edit and to one with a mistake"),
     ):
         one = actions.add_parser(action, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
-        one.add_argument("host", choices=HOSTS, help="claude-code, codex, gemini or cursor")
+        one.add_argument("host", choices=HOSTS, help="claude-code, codex or gemini")
         if action != "test":
             one.add_argument("--project", action="store_true", help="the project's settings, shared with others")
             one.add_argument("--user", action="store_true", help="your own settings, for all projects (the default)")

@@ -33,7 +33,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "extend": {
         "tools": "list, show, check, start, trust, try, import and offer tools",
         "agents": "list the agents, show one, or accept a project's own",
-        "hook": "the gate for other agents: Claude Code, Codex, Gemini CLI, Cursor",
+        "hook": "the gate for other agents: Claude Code, Codex, Gemini CLI",
         "acp": "an agent for editors (Zed, JetBrains, Neovim): the Agent Client Protocol",
         "mcp": "the gate, changes and tools for any client of the Model Context Protocol",
     },

@@ -67,6 +67,7 @@ class FoundOnDisk:
     verdict: Verdict | None = None
     paths: tuple[str, ...] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
+    denied: str = ""
 
 
 @dataclass(slots=True)
@@ -123,7 +124,7 @@ class HostedSession(Closing):
         ids = (call.id,)
         self._note(lambda log: log.planned(ids, changes))
         verdict = self._judged(ids, changes)
-        denied = self._denied(call, verdict) if may_have_policy(self.project) else ""
+        denied = self._denied(call.id, verdict) if may_have_policy(self.project) else ""
         if verdict.status == "pass" and not denied:
             # What came counts, too, if it lacks formatting at most; what was fixed in it is told once it is written.
             fixed = any(one.rule != "format" for one in verdict.fixed)
@@ -131,13 +132,19 @@ class HostedSession(Closing):
         self._note(lambda _: self._save())
         return Judged(verdict, denied)
 
-    def _denied(self, call: HostCall, verdict: Verdict) -> str:
+    def denied(self, call_id: str, named: ChangeSet) -> str:
+        """Return why a rule of the policy denies changes of these files whatever they are, "" where none does."""
+        if not named.changes or not may_have_policy(self.project):
+            return ""
+        return self._denied(call_id, Verdict("pass", named))
+
+    def _denied(self, call_id: str, verdict: Verdict) -> str:
         """Return why a rule of the policy denies what is proposed, "" where none does."""
         from rails.approval.decision import request_for_changes  # the first call of a host waits for every import
         from rails.approval.policy.policy import load_policy
         from rails.approval.policy.rules import Circumstances
 
-        asked = request_for_changes(call.id, self.host, (), verdict, model=self.model)
+        asked = request_for_changes(call_id, self.host, (), verdict, model=self.model)
         judgement = load_policy(self.project).judge(asked, Circumstances(self.model, interactive=True))
         return f"A rule of the policy denies it: {judgement.why}" if judgement.ruling == "deny" else ""
 
@@ -171,7 +178,8 @@ class HostedSession(Closing):
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
         unknown = {name: why for name, why in found.unknown.items() if not self._is_accounted_for(name)}
-        return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), unknown)
+        denied = self.denied("", ChangeSet(tuple(found.changes)))
+        return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), unknown, denied)
 
     def _is_accounted_for(self, name: str) -> bool:
         """Whether what cannot be judged was there at the start, or leads to something else of the project."""

@@ -28,7 +28,6 @@ TYPED_THERE = {
     "mcp.md",
     "hooks-claude-code.md",
     "hooks-codex.md",
-    "hooks-cursor.md",
     "hooks-gemini.md",
 }
 

@@ -27,8 +27,6 @@ class Hooks:
     def call(self, event, tool="", arguments=None, *, session="s1", **more):
         self.number += 1
         payload = {"session_id": session, "cwd": str(self.project), "hook_event_name": event, **more}
-        if self.host == "cursor":
-            payload |= {"conversation_id": payload.pop("session_id"), "workspace_roots": [payload.pop("cwd")]}
         if tool:
             payload |= {"tool_name": tool, "tool_input": arguments or {}, "tool_use_id": f"toolu_{self.number}"}
         self.raw = self.warm.answer(self.head, json.dumps(payload).encode())
@@ -77,8 +75,3 @@ def codex(hooks_of):
 @pytest.fixture
 def gemini(hooks_of):
     return hooks_of("gemini")
-
-
-@pytest.fixture
-def cursor(hooks_of):
-    return hooks_of("cursor")

@@ -8,7 +8,7 @@ another Edit.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,7 @@ from rails.integrations.hooks.contract import (
     hook_call,
     host_object,
     host_text,
+    named_change,
     now_on_disk,
     path_in_project,
 )
@@ -51,6 +52,13 @@ _SPAN_LINES: Final = 400
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call of Claude Code's input, ``None`` for an event that nothing is done about."""
     return hook_call(NAME, _EVENTS, payload, environment.get("CLAUDE_PROJECT_DIR") or host_text(payload.get("cwd")))
+
+
+def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
+    """Yield what stands for each file that the tool names."""
+    for key in ("file_path", "notebook_path") if call.tool in _WRITES else ():
+        if name := host_text(call.input.get(key)):
+            yield from named_change(name, call, project)
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:

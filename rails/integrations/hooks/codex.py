@@ -7,7 +7,8 @@ deny; it takes a rewritten patch only together with a permission, which is given
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -26,11 +27,14 @@ from rails.integrations.hooks.contract import (
     as_json,
     hook_call,
     host_text,
+    named_change,
     now_on_disk,
     path_in_project,
 )
 
 NAME: Final = "codex"
+#: A line of a patch that names a file, also where a blank stands before it.
+_NAMES: Final = re.compile(r"\s*\*\*\* ?(Add File|Update File|Delete File|Move to): ?(.+)")
 _EVENTS: Final[Mapping[str, HookEvent]] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
@@ -46,6 +50,13 @@ def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> Hook
     """Return the call of Codex's input, ``None`` for an event that nothing is done about."""
     del environment
     return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
+
+
+def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
+    """Yield what stands for each file that the call's patch names, whether or not it can be read."""
+    for line in codex_patch.patch_in(host_text(call.input.get("command"))).splitlines():
+        if found := _NAMES.match(line):
+            yield from named_change(found[2].strip(), call, project, gone=found[1] == "Delete File")
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:

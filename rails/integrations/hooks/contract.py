@@ -7,12 +7,14 @@ stands between.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-from rails.core.changes import ChangeSet
+from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath, parse_path
@@ -96,6 +98,10 @@ class Host(Protocol):
         """Return the call of a host's input, ``None`` for an event that nothing is done about."""
         ...
 
+    def named_files(self, call: HookCall, project: Path) -> Iterator[FileChange]:
+        """Yield what stands for each file that the tool names, see :func:`named_change`."""
+        ...
+
     def proposed(self, call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
         """Return what the tool would write, ``None`` for a tool that writes no file by itself."""
         ...
@@ -141,6 +147,17 @@ def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath |
         return None
     path = parse_path(inside.as_posix())
     return path if isinstance(path, WorkspacePath) else Unjudged(str(path))
+
+
+def named_change(name: str, call: HookCall, project: Path, *, gone: bool = False) -> Iterator[FileChange]:
+    """Yield what stands for a change of a file whose content is not known yet: of what is named and where it leads."""
+    place, root = call.folder / name, project.resolve()
+    with contextlib.suppress(OSError, RuntimeError, ValueError):
+        for real in dict.fromkeys((place.parent.resolve() / place.name, place.resolve())):
+            path = parse_path(real.relative_to(root).as_posix()) if real.is_relative_to(root) else None
+            if isinstance(path, WorkspacePath):
+                before = b"1\n" if os.path.lexists(real) else None
+                yield FileChange(path, before, None if gone and before else b"2\n")
 
 
 def now_on_disk(path: WorkspacePath, project: Path) -> tuple[bytes | None, int] | Unjudged:

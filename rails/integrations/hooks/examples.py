@@ -27,9 +27,6 @@ def example(host: str, folder: Path, content: str, *, file: str = "example.py") 
         patch = "".join(f"+{line}\n" for line in content.splitlines())
         command = f"*** Begin Patch\n*** Add File: {file}\n{patch}*** End Patch\n"
         call: dict[str, Json] = {"model": "gpt-5.5", "tool_name": "apply_patch", "tool_input": {"command": command}}
-    elif host == "cursor":
-        common |= {"conversation_id": "example", "workspace_roots": [str(folder)], "hook_event_name": "preToolUse"}
-        call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
     elif host == "gemini":
         common["hook_event_name"] = "BeforeTool"
         call = {"tool_name": WRITE_FILE.name, "tool_input": {"file_path": str(folder / file), "content": content}}

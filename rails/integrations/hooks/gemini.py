@@ -6,12 +6,12 @@ which is not told of it; therefore one is only given where the user has agreed (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from rails.core.builtin_tools import WRITE_FILE
-from rails.core.changes import ChangeSet
+from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
 from rails.integrations.hooks import claude_code
@@ -43,6 +43,11 @@ def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> Hook
     """Return the call of Gemini's input, ``None`` for an event that nothing is done about."""
     del environment
     return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
+
+
+def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
+    """Yield what stands for each file that the tool names."""
+    return claude_code.named_files(_alike(call), project)
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:

@@ -64,6 +64,11 @@ def _prompt(host: Host, call: HookCall, session: HostedSession, settings: HookSe
 
 
 def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+    # Rules are about paths, which are known also where the content is not.
+    denied = session.denied(call.call_id, ChangeSet(tuple(host.named_files(call, session.project))))
+    if denied:
+        session.failed(f"{call.tool}: {denied}")
+        return HookResult(deny=f"{denied} Nothing was written. Do it another way, or ask the person.")
     proposal = host.proposed(call, session.project)
     if proposal is None:
         return HookResult()
@@ -105,7 +110,7 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, set
 def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
     del host, settings
     found = session.look(HostCall(call.call_id, call.tool, call.input))
-    page = _page(found)
+    page = f"{_denied(found)} {_page(found)}".strip()
     if page:
         return HookResult(block=page) if session.told(page) else HookResult()
     words = _not_judged(found) or _unknown(found) or _unformatted(found)
@@ -128,7 +133,8 @@ def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSett
     page, words = _page(found), _not_judged(found)
     if not page and not words:
         # It stays so whatever the model does: said once, it holds up nothing more.
-        if (unknown := _unknown(found)) and session.told(unknown):
+        unknown = _denied(found) or _unknown(found)
+        if unknown and session.told(f"{unknown}\n"):  # it is another text than the one after the tool
             return HookResult(block=held_up(unknown, call.host))
         loose = "" if unknown else _unformatted(found)
         return HookResult(notice=loose) if loose and session.told(loose) else HookResult()
@@ -155,6 +161,12 @@ _RESULTS: Final[Mapping[str, Callable[[Host, HookCall, HostedSession, HookSettin
     "stop": _stop,
     "end": _end,
 }
+
+
+def _denied(found: FoundOnDisk) -> str:
+    """Return what is said of a file that a rule denies and that was changed all the same, "" where there is none."""
+    words = "It was changed all the same. Put it back as it was, or tell the person why not."
+    return f"AI-Rails: {found.denied} {words}" if found.denied else ""
 
 
 def _page(found: FoundOnDisk) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from rails.integrations.hooks.contract import HookCall, Host
 
-_HOSTS: Final = ("claude-code", "codex", "gemini", "cursor")
+_HOSTS: Final = ("claude-code", "codex", "gemini")
 
 
 def host_of(name: str) -> Host | None:

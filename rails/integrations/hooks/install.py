@@ -52,23 +52,12 @@ EVENTS: Final[Mapping[str, Mapping[str, str]]] = {
         "AfterAgent": "",
         "SessionEnd": "",
     },
-    "cursor": {
-        "sessionStart": "",
-        "beforeSubmitPrompt": "",
-        "preToolUse": "Write",
-        "postToolUse": "Shell",
-        "stop": "",
-        "sessionEnd": "",
-    },
 }
 _FILES: Final = {
     "claude-code": (".claude", "settings.json"),
     "codex": (".codex", "hooks.json"),
     "gemini": (".gemini", "settings.json"),
-    "cursor": (".cursor", "hooks.json"),
 }
-#: A file of a host with nothing in it, where that is not an empty object.
-_EMPTY: Final = {"cursor": '{"version": 1}'}
 _HOMES: Final = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 
 
@@ -111,7 +100,7 @@ def installed(settings: Settings, words: Sequence[str] = ()) -> str:
     if {event: entry for (event, _), entry, _ in _ours(settings)} == entries:
         return settings.text
     text = removed(settings)
-    text = text if text.strip() else f"{_EMPTY.get(settings.host, '{}')}\n"
+    text = text if text.strip() else "{}\n"
     value = read_settings(text, str(settings.file))
     if "hooks" not in value:
         text = with_last(text, (), "hooks", {})
@@ -141,11 +130,7 @@ def removed(settings: Settings) -> str:
             text = without(text, ("hooks", event))
         else:
             text = without(text, ("hooks",))
-    return (
-        ""
-        if text != settings.text and text.split() in (["{}"], ['{"version":', "1}"], ["{", '"version":', "1", "}"])
-        else text
-    )
+    return "" if text != settings.text and text.split() == ["{}"] else text
 
 
 def write_settings(settings: Settings, text: str) -> None:
@@ -176,8 +161,6 @@ def _named_here() -> bool:
 
 
 def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, Json]:
-    if host == "cursor":
-        return {"command": command, "timeout": HOST_SECONDS, **({"matcher": matcher} if matcher else {})}
     limit = HOST_SECONDS * (1_000 if host == "gemini" else 1)
     hook: dict[str, Json] = {"type": "command", "command": command, "timeout": limit}
     if strict and host == "claude-code":
