@@ -281,7 +281,7 @@ def importers_of(package):
     ("package", "allowed"),
     [
         ("git", {"edits/checkpoints.py"}),
-        ("anthropic", set()),
+        ("anthropic", {"models/anthropic_sdk.py"}),
         ("jsonschema", {"tools/loader.py", "json_schema/validator.py", "gate/languages/python/worker.py"}),
     ],
 )

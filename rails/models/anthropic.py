@@ -1,4 +1,4 @@
-"""Anthropic's Messages API, and every local server that speaks it, without an SDK.
+"""Anthropic's Messages API: its own service through the official SDK, every other server that speaks it without.
 
 An SDK's accumulated message is not what is wanted here: its lenient parser turns a tool call that was cut off into a
 shorter, valid-looking one, takes duplicate keys and NaN, and throws earlier text away when a call is not JSON. Each
@@ -18,7 +18,7 @@ from rails.core import limits
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart, Usage
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
-from rails.models.http import echo_arguments, encodable
+from rails.models.http import ModelServer, echo_arguments, encodable
 from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
 from rails.models.structured_output import ANTHROPIC
 from rails.models.wire import ServerModel, blocks_of
@@ -112,6 +112,14 @@ class AnthropicModel(ServerModel):
     def headers(self) -> dict[str, str]:
         """Return the headers that show the key, and which version of the interface this is."""
         return {"anthropic-version": _VERSION, **ServerModel.headers(self)}
+
+    def server(self) -> ModelServer:
+        """Return the server: Anthropic's own through its SDK."""
+        if self.url != self.URL:
+            return ServerModel.server(self)
+        from rails.models.anthropic_sdk import SdkServer  # which takes a second to import
+
+        return SdkServer(self.url, self.headers(), self.silence_s)
 
     def _head(self, system: str) -> dict[str, Json]:
         head: dict[str, Json] = {"model": self.name, "max_tokens": self.max_tokens, "stream": True}

@@ -58,7 +58,7 @@ class SessionJob:
     protocol: str = "auto"
     files: tuple[str, ...] = ()
     max_reviews: int = 2
-    tests: TestsMode = "ask"
+    tests: TestsMode = "off"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.approval.decision import Chooser, request_for_changes, sign_changes
 from rails.core import limits
@@ -39,8 +39,10 @@ from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
-from rails.session.proposed_tests import TRIES, ProposedTests, run_proposed_tests
 from rails.session.turn_context import TurnContext, ms_since
+
+if TYPE_CHECKING:
+    from rails.session.proposed_tests import ProposedTests
 
 #: What is said besides of a log that fails after a write.
 _ON_DISK: Final = (
@@ -53,8 +55,8 @@ _NOT_RECORDED: Final = (
 )
 #: Codes of refused edits after which the file would be as it is.
 _SO_ALREADY: Final = ("no_change", "already_applied")
-#: How often findings of style go back to the agent before a person is shown the change with them.
-_STYLE_TRIES: Final = 2
+#: How often findings of style, and failing tests, go back to the agent before a person is shown the change with them.
+_TRIES: Final = 2
 _WRITING: Final = "a change was written"
 
 
@@ -107,11 +109,11 @@ def carry_out_plan(
     verdict = _judged(context, ids, planned.changes)
     if verdict.status == "fail" and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
-    tested = run_proposed_tests(context, verdict.proposal)
+    tested = _tested(context, verdict.proposal)
     if tested and not tested.ok:
         context.publish(tested.event())
         context.sent_back["tests"] += 1
-        if context.sent_back["tests"] <= TRIES or not _attended(context):
+        if context.sent_back["tests"] <= _TRIES or not _attended(context):
             return feedback.tests_failed(ids, tested.summary, tested.output)
     asked = request_for_changes(
         ids[0],
@@ -132,6 +134,14 @@ def carry_out_plan(
     return outcome
 
 
+def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
+    if context.tests == "off":
+        return None
+    from rails.session.proposed_tests import run_proposed_tests
+
+    return run_proposed_tests(context, changes)
+
+
 def _attended(context: TurnContext) -> bool:
     return isinstance(context.approver, Chooser) and context.approver.attended
 
@@ -144,7 +154,7 @@ def _shows_style(context: TurnContext) -> bool:
     if not _attended(context):
         return False
     context.sent_back["style"] += 1
-    return not context.model.provider or context.sent_back["style"] > _STYLE_TRIES
+    return not context.model.provider or context.sent_back["style"] > _TRIES
 
 
 def _style(verdict: Verdict) -> tuple[str, ...]:

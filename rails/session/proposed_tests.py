@@ -13,8 +13,6 @@ from rails.core.text import head_and_tail, one_line
 from rails.session.ask_user import UserQuestion, ask
 from rails.session.turn_context import TurnContext
 
-#: How often failing tests go back to the agent; then a person decides, or nothing is written.
-TRIES: Final = 2
 _SHOWN_CHARS: Final = 2_500
 
 
