@@ -399,7 +399,7 @@ NOT_FOR_APPLY += [
     "rails.models.in_time",
 ]
 NOT_FOR_APPLY += ["rails.session.tool_runs", "rails.tools.runners", "rails.render.highlight", "traceback", "ctypes"]
-NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.edits.choices", "rails.git"]
+NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.edits.offer_places", "rails.git"]
 NOT_FOR_APPLY += ["rails.gate.weakened_tests", "rails.gate.languages", "ast", "tokenize", "shutil", "dataclasses"]
 NOT_FOR_APPLY += ["hashlib", "hmac", "platform"]
 #: What writing it by a rule needs beyond that: the rule, and git for the history.

@@ -19,7 +19,6 @@ covered: disks that lie about ``fsync``; a program that keeps writing into a fil
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,10 +32,11 @@ from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.edits import journal as journals
 from rails.edits.checkpoint_commits import StepFacts
-from rails.edits.journal import Journal, close_journal, mark_applied
+from rails.edits.journal import Entry, Journal, close_journal, mark_applied
 from rails.edits.project_lock import JOURNAL, locked, state_folder
-from rails.edits.rollback import clear, file_states, is_complete, keep_foreign, roll_back
+from rails.edits.rollback import clear, file_states, is_complete, left_alone, roll_back, tidy
 from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened, write_new
+from rails.edits.swap import AFTER, BEFORE, GONE, OTHER, PART, State, put_forward, write_slot
 
 #: A journal holds the bytes of every file before and after, and its own facts.
 _JOURNAL_BYTES: Final = 3 * limits.CHANGE_BYTES
@@ -210,10 +210,9 @@ class _Transaction:
             if on_intent:
                 on_intent()
             self._prepare()
-            for change, entry in zip(self.changes.changes, self.journal.entries, strict=True):
-                self._swap(change, entry.slot)
-            self._read_back()
-            clear(self.workspace, self.journal)
+            for change, entry in self._pairs():
+                self._swap(change, entry)
+            clear(self.workspace, self._read_back())
         except BaseException as error:
             self._undo(error)
             raise
@@ -245,76 +244,53 @@ class _Transaction:
 
     def _prepare(self) -> None:
         """Write every new file beside its target, complete and synced, under a name nobody uses."""
-        for change, entry in zip(self.changes.changes, self.journal.entries, strict=True):
-            if change.after is None:
-                continue
-            folder = self.workspace.make_folder(change.path.parts[:-1])
-            descriptor = self.disk.create(entry.slot, folder)
-            try:
-                self.disk.write(descriptor, change.after)
-                self._dress(descriptor, change)
-                self.disk.sync(descriptor)
-            finally:
-                os.close(descriptor)
+        for change, entry in self._pairs():
+            if change.after is not None:
+                folder = self.workspace.make_folder(change.path.parts[:-1])
+                before = self.seen[change.path]
+                owner = before.owner if before else None
+                write_slot(self.workspace, entry, folder, change.after, entry.mode, owner=owner)
 
-    def _dress(self, descriptor: int, change: FileChange) -> None:
-        """Give the new file the old one's owner, where we may, and the mode of the change."""
-        before = self.seen[change.path]
-        if before is not None and before.owner != (os.getuid(), os.getgid()):
-            with suppress(PermissionError):
-                self.disk.set_owner(descriptor, before.owner)
-        self.disk.set_mode(descriptor, change.mode & 0o777)
+    def _pairs(self) -> Iterator[tuple[FileChange, Entry]]:
+        return zip(self.changes.changes, self.journal.entries, strict=True)
 
-    def _swap(self, change: FileChange, slot: str) -> None:
+    def _swap(self, change: FileChange, entry: Entry) -> None:
         """Put one file in place in one step, and look at what was displaced."""
-        folder = self.workspace.make_folder(change.path.parts[:-1])
+        self.workspace.make_folder(change.path.parts[:-1])
         if not self.workspace.still_there(change.path.parts[:-1]):
             raise StaleError(f"The folder of {change.path} was moved while we worked. Nothing was changed.")
-        if change.before is None:
-            self._appear(change, slot, folder)
-        elif change.after is None:
-            self.disk.rename(change.path.name, slot, folder)
-            self._check_displaced(change, slot, folder)
-        elif self.disk.exchange(slot, change.path.name, folder):
-            self._check_displaced(change, slot, folder)
-        else:
-            self._look(change)
-            self.disk.rename(slot, change.path.name, folder)
+        state = put_forward(self.workspace, entry)
+        mode_set = state.slot == BEFORE and state.slot_mode != entry.before_mode
+        if state.now != AFTER or state.slot == OTHER or mode_set:
+            deleted = "was deleted" if state.now == GONE else "was changed"
+            what = "appeared" if change.before is None else deleted
+            raise StaleError(f"{change.path} {what} while we worked. Nothing was changed; plan again.")
 
-    def _appear(self, change: FileChange, slot: str, folder: int) -> None:
-        try:
-            self.disk.link(slot, change.path.name, folder)
-        except FileExistsError:
-            raise StaleError(f"{change.path} appeared while we worked. Nothing was changed; plan again.") from None
-        except PermissionError:  # a file system without hard links
-            self._look(change)
-            self.disk.rename(slot, change.path.name, folder)
-
-    def _check_displaced(self, change: FileChange, slot: str, folder: int) -> None:
-        displaced, seen = self.workspace.read_name(slot, folder, str(change.path)), self.seen[change.path]
-        if displaced is None or seen is None or displaced.data != seen.data:
-            raise StaleError(f"{change.path} was changed while we worked. Nothing was changed; plan again.")
-
-    def _read_back(self) -> None:
-        for change in self.changes.changes:
-            found = self.workspace.read(change.path)
-            if (None if found is None else found.data) != change.after:
-                raise StaleError(f"{change.path} is not what was written to it. The change was taken back.")
+    def _read_back(self) -> list[State]:
+        states = file_states(self.workspace, self.journal)
+        for state in states:
+            if state.now != AFTER:
+                raise StaleError(f"{state.entry.path} is not what was written to it. The change was taken back.")
+        return states
 
     def _undo(self, error: BaseException) -> None:
         """Roll back; if even that fails, the journal stays and the next start does it."""
         try:
-            roll_back(self.workspace, self.journal)
+            _, kept = roll_back(self.workspace, self.journal)
             close_journal(self.workspace, self.journal)
         except OSError as second:
             raise WorkspaceError(
                 f"Writing failed ({error}), and taking it back failed too ({second}). "
                 "The journal is kept: the next start of AI-Rails takes the change back, or finishes a complete one."
             ) from error
+        said = " ".join(["", *kept])
         if isinstance(error, OSError):
             slots = {entry.slot: str(entry.path) for entry in self.journal.entries}
-            place = f" {slots[str(error.filename)]}" if str(error.filename) in slots else ""
-            raise WorkspaceError(f"Writing{place} failed: {error.strerror or error}. Nothing was changed.") from error
+            place = slots.get(str(error.filename).removesuffix(PART), "")
+            what = f"Writing {place} failed" if place else "Writing failed"
+            raise WorkspaceError(f"{what}: {error.strerror or error}. Nothing was changed.{said}") from error
+        if kept and isinstance(error, WorkspaceError):
+            raise type(error)(f"{error}{said}") from error
 
 
 # -- what is on disk stays -------------------------------------------------------------------------
@@ -368,13 +344,15 @@ def _recover(workspace: Workspace) -> list[str]:
 
 def _settle(workspace: Workspace, journal: Journal) -> list[str]:
     """Complete one journal's change set, or take it back. Returns what a person should know."""
+    tidy(workspace, journal)
     found = file_states(workspace, journal)
     if not (journal.applied or is_complete(found)):
-        said = roll_back(workspace, journal)
+        said, kept = roll_back(workspace, journal)
         close_journal(workspace, journal)
-        return said
-    kept = keep_foreign(workspace, journal, found) if journal.step is None else []
-    clear(workspace, journal)
+        return said + kept
+    without_step = journal.step is None
+    kept = left_alone(found) if without_step else []
+    kept += clear(workspace, found, old_too=without_step)
     number, problem = _finish(workspace, journal, again=True)
     names = ", ".join(str(entry.path) for entry in journal.entries)
     return [_told_of(journal, names, number, problem), *kept]

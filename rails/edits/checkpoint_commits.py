@@ -10,11 +10,12 @@ before all others.
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, Literal
+
+import msgspec
 
 from rails.core import paths
 from rails.core.changes import ChangeSet
@@ -24,7 +25,6 @@ from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
 
 CheckpointKind = Literal["change", "undo", "redo"]
-_KINDS: Final[tuple[CheckpointKind, ...]] = ("change", "undo", "redo")
 
 #: How ``git log`` prints a step so that :func:`parse_checkpoint` can read it.
 FORMAT: Final = "--format=%H%n%ct%n%B"
@@ -55,12 +55,27 @@ class StepFacts:
     undoes: int = 0
 
 
-def step_kind(value: object) -> CheckpointKind:
-    """Return ``value`` as a kind of step. Raises ValueError."""
-    for kind in _KINDS:
-        if value == kind:
-            return kind
-    raise ValueError(f"{value!r} is not a kind of step")
+class _File(msgspec.Struct):
+    """One file of a step; old steps know one mode only."""
+
+    path: str
+    mode: int
+    before_mode: int | None = None
+    kind: str = ""
+
+
+class _Facts(msgspec.Struct):
+    """What the message of a commit says of its step."""
+
+    session: str
+    step: int
+    kind: CheckpointKind
+    undoes: int
+    folders: list[str]
+    files: list[_File]
+    seq: int = 0
+    journal: str = ""
+    v: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +118,13 @@ def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:
     A stream that was cut off anywhere makes no commit.
     """
     files = [
-        {"path": str(c.path), "mode": c.mode, "before_mode": before_mode, "kind": c.kind}
+        _File(str(c.path), c.mode, before_mode, c.kind)
         for c, before_mode in zip(changes.changes, step.before_modes, strict=True)
     ]
-    facts = {
-        "v": 2,
-        "session": step.session,
-        "step": step.step,
-        "seq": step.seq,
-        "kind": step.kind,
-        "undoes": step.undoes,
-        "journal": step.journal,
-        "folders": list(step.folders),
-        "files": files,
-    }
-    message = f"{step.title or step.kind}\n\n{json.dumps(facts)}\n".encode("utf-8", "replace")
+    facts = _Facts(
+        step.session, step.step, step.kind, step.undoes, list(step.folders), files, step.seq, step.journal, v=2
+    )
+    message = f"{step.title or step.kind}\n\n{msgspec.json.encode(facts).decode()}\n".encode("utf-8", "replace")
     out = [b"feature done\n", f"commit refs/rails/{ref_name(step.session)}\n".encode()]
     out.append(f"committer AI-Rails <ai-rails@localhost> {int(time.time())} +0000\n".encode())
     out.append(_data(message))
@@ -141,44 +148,31 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
     seconds, _, body = rest.partition("\n")
     title, _, facts = body.partition("\n\n")
     try:
-        value = json.loads(facts)
-        files = [(paths.parse_path(file["path"]), *_modes(file)) for file in value["files"]]
-        known = [file for file in files if isinstance(file[0], WorkspacePath) and not paths.forbidden(file[0])]
+        found = msgspec.json.decode(facts, type=_Facts)
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds)))
-        folders = tuple(str(folder) for folder in value["folders"] if _is_folder(folder))
-        kind, number, undoes = step_kind(value["kind"]), int(value["step"]), int(value["undoes"])
-        seq, session = max(0, int(value.get("seq", 0))), str(value["session"])
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+    except (OverflowError, ValueError):
         return None
+    known = [(path, file) for file in found.files if (path := _path(file.path))]
     return Checkpoint(
-        session,
-        number,
+        found.session,
+        found.step,
         title,
         at,
-        tuple(path for path, _, _ in known if isinstance(path, WorkspacePath)),
-        tuple(mode for _, mode, _ in known),
-        kind,
-        undoes,
-        folders=folders,
+        tuple(path for path, _ in known),
+        tuple(file.mode & 0o777 for _, file in known),
+        found.kind,
+        found.undoes,
+        folders=tuple(folder for folder in found.folders if _path(folder)),
         commit=commit,
-        seq=seq,
-        journal=str(value.get("journal", "")),
-        before_modes=tuple(before for _, _, before in known),
+        seq=max(0, found.seq),
+        journal=found.journal,
+        before_modes=tuple((file.mode if file.before_mode is None else file.before_mode) & 0o777 for _, file in known),
     )
 
 
-def _modes(file: Mapping[str, object]) -> tuple[int, int]:
-    """Return a file's mode, and the one before; old steps know one only."""
-    mode = file["mode"]
-    before = file.get("before_mode", mode)
-    if not isinstance(mode, int) or not isinstance(before, int):
-        raise TypeError
-    return mode & 0o777, before & 0o777
-
-
-def _is_folder(value: object) -> bool:
-    path = paths.parse_path(value)
-    return isinstance(path, WorkspacePath) and not paths.forbidden(path)
+def _path(raw: str) -> WorkspacePath | None:
+    path = paths.parse_path(raw)
+    return path if isinstance(path, WorkspacePath) and not paths.forbidden(path) else None
 
 
 def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:

@@ -2,9 +2,9 @@
 
 One file per change set, ``.rails/journal/<id>.journal``, renamed to ``<id>.applied`` once the change is
 wholly there and waits for its step in the history only. Ids rise, so that waiting steps keep their order.
-Format, version 2:
+Format, version 3:
 
-    AI-RAILS-JOURNAL 2 <length of the rest> <SHA-256 of the rest> LF
+    AI-RAILS-JOURNAL 3 <length of the rest> <SHA-256 of this line's beginning and the rest> LF
     <JSON object on one line> LF
     <the bytes before and after of every file, one after the other>
 
@@ -17,32 +17,31 @@ A journal whose rest is shorter than it says was never complete, so nothing was 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
 
 from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, replace
 from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
-from rails.edits.checkpoint_commits import StepFacts, step_kind
+from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.project_lock import JOURNAL
 from rails.edits.safe_files import Workspace
 
-_MAGIC: Final = {1: b"AI-RAILS-JOURNAL 1 ", 2: b"AI-RAILS-JOURNAL 2 "}
+_MAGIC: Final = {2: b"AI-RAILS-JOURNAL 2 ", 3: b"AI-RAILS-JOURNAL 3 "}
+_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 SUFFIX: Final = ".journal"
 APPLIED: Final = ".applied"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file of a change set: its bytes before and after, their hashes and modes (``None``: absent).
-
-    ``after`` is also ``None`` where a journal of version 1 has only the hash.
-    """
+    """One file of a change set: its bytes before and after, their hashes and modes (``None``: absent)."""
 
     path: WorkspacePath
     mode: int
@@ -70,6 +69,7 @@ class Journal:
     step: StepFacts | None = None
     empty: tuple[tuple[str, ...], ...] = ()
     applied: bool = False
+    version: int = 3
 
     @property
     def changes(self) -> ChangeSet:
@@ -112,26 +112,45 @@ def for_changes(
     return Journal(identity, tuple(entries), tuple(folders))
 
 
+class _File(msgspec.Struct):
+    """One file in the head of a journal."""
+
+    path: str
+    mode: _Number
+    before_mode: _Number
+    before: str | None
+    after: str | None
+    length: _Number
+    after_length: _Number
+
+
+class _Head(msgspec.Struct):
+    """The head of a journal."""
+
+    entries: list[_File]
+    folders: list[str]
+    empty: list[str]
+    step: StepFacts | None
+
+
 def encode_journal(journal: Journal) -> bytes:
     """Return the journal file's bytes."""
     entries = [
-        {
-            "path": str(entry.path),
-            "mode": entry.mode,
-            "before_mode": entry.before_mode,
-            "before": entry.before_sha256,
-            "after": entry.after_sha256,
-            "length": len(entry.before or b""),
-            "after_length": len(entry.after or b""),
-        }
+        _File(
+            str(entry.path),
+            entry.mode,
+            entry.before_mode,
+            entry.before_sha256,
+            entry.after_sha256,
+            len(entry.before or b""),
+            len(entry.after or b""),
+        )
         for entry in journal.entries
     ]
-    step = journal.step
-    facts = step and {"session": step.session, "title": step.title, "kind": step.kind, "undoes": step.undoes}
     folders, empty = (["/".join(parts) for parts in some] for some in (journal.folders, journal.empty))
-    head = json.dumps({"entries": entries, "folders": folders, "empty": empty, "step": facts})
-    rest = head.encode() + b"\n" + b"".join((e.before or b"") + (e.after or b"") for e in journal.entries)
-    return _MAGIC[2] + f"{len(rest)} {sha256(rest)}\n".encode() + rest
+    head = msgspec.json.encode(_Head(entries, folders, empty, journal.step))
+    rest = head + b"\n" + b"".join((e.before or b"") + (e.after or b"") for e in journal.entries)
+    return _MAGIC[3] + f"{len(rest)} {sha256(_MAGIC[3] + rest)}\n".encode() + rest
 
 
 def decode_journal(file_name: str, data: bytes) -> Journal | None:
@@ -142,74 +161,53 @@ def decode_journal(file_name: str, data: bytes) -> Journal | None:
     if not version:
         return None
     length, _, digest = first[len(_MAGIC[version]) :].decode("ascii", "replace").partition(" ")
-    if length != str(len(rest)) or digest != sha256(rest):
+    covered = rest if version == 2 else _MAGIC[version] + rest
+    if length != str(len(rest)) or digest != sha256(covered):
         return None
     head, _, body = rest.partition(b"\n")
     try:
-        journal = _from_json(identity, json.loads(head), body, version)
-    except (AttributeError, KeyError, TypeError, ValueError):
+        journal = _read(identity, msgspec.json.decode(head, type=_Head), body)
+    except ValueError:
         return None
-    return replace(journal, applied=f".{suffix}" == APPLIED and version > 1)
+    return replace(journal, applied=f".{suffix}" == APPLIED, version=version)
 
 
-def _from_json(identity: str, value: dict[str, list[dict[str, object]]], body: bytes, version: int) -> Journal:
+def _read(identity: str, head: _Head, body: bytes) -> Journal:
+    """Return the journal. Raises ValueError if a byte or a path is not one that may be there."""
     entries, offset = [], 0
-    for number, item in enumerate(value["entries"]):
-        mode = _number(item["mode"])
-        before, offset = _bytes(item["before"], body, offset, _number(item["length"]))
-        after = None
-        if version > 1:
-            after, offset = _bytes(item["after"], body, offset, _number(item["after_length"]))
-        before_mode = _number(item["before_mode"]) if version > 1 else mode
+    for number, file in enumerate(head.entries):
+        middle = offset + file.length
+        before, after = body[offset:middle], body[middle : middle + file.after_length]
+        offset = middle + file.after_length
         entries.append(
             Entry(
-                _path(item["path"]),
-                mode & 0o777,
-                before,
-                _hash(item["before"]),
-                _hash(item["after"]),
+                _path(file.path),
+                file.mode & 0o777,
+                _checked(before, file.before),
+                file.before,
+                file.after,
                 _slot(identity, number),
-                before_mode & 0o777,
-                after,
+                file.before_mode & 0o777,
+                _checked(after, file.after),
             )
         )
-    folders, empty = (tuple(_path(name).parts for name in value.get(key, ())) for key in ("folders", "empty"))
-    return Journal(identity, tuple(entries), folders, _step(value.get("step")), empty)
+    folders, empty = (tuple(_path(name).parts for name in names) for names in (head.folders, head.empty))
+    return Journal(identity, tuple(entries), folders, head.step, empty)
 
 
-def _bytes(digest: object, body: bytes, offset: int, length: int) -> tuple[bytes | None, int]:
-    """Return the bytes at ``offset`` and where they end. Raises ValueError if they are not the ones meant."""
+def _checked(data: bytes, digest: str | None) -> bytes | None:
     if digest is None:
-        return None, offset
-    data = body[offset : offset + length]
+        return None
     if sha256(data) != digest:
         raise ValueError
-    return data, offset + length
+    return data
 
 
-def _step(value: object) -> StepFacts | None:
-    if not isinstance(value, dict):
-        return None
-    return StepFacts(str(value["session"]), str(value["title"]), step_kind(value["kind"]), _number(value["undoes"]))
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise TypeError
-    return value
-
-
-def _path(raw: object) -> WorkspacePath:
+def _path(raw: str) -> WorkspacePath:
     path = paths.parse_path(raw)
     if not isinstance(path, WorkspacePath) or paths.forbidden(path):
         raise ValueError
     return path
-
-
-def _hash(value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise TypeError
-    return value
 
 
 def _slot(identity: str, number: int) -> str:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rails.core import limits, paths
 from rails.core.builtin_tools import (
@@ -148,7 +148,7 @@ class _Planner:
         """Keep a refusal of ``request``."""
         words, hint = problem.message, problem.hint
         if request.raw is not None and request.raw.dialect in (*PATCHES, NAMED):
-            from rails.edits.chat_words import in_chat_words
+            from rails.edits.patch_messages import in_chat_words
 
             words, hint = in_chat_words(problem.code, words, hint)
         message = f"{where}: {words}" if where else words
@@ -332,7 +332,7 @@ class _Planner:
 
     def edit_workflow(self, request: ToolRequest) -> None:
         """edit_workflow: an n8n workflow by operations; what they come to is one exact edit of the whole file."""
-        from rails.edits.workflow import workflow_edit  # n8n, which few answers need
+        from rails.n8n.plugin import workflow_edit  # n8n, which few answers need
 
         draft = self.draft(request, request.parameters.get("file_path"))
         if draft is None:
@@ -341,11 +341,11 @@ class _Planner:
         if isinstance(made, Refusal):
             self.refusals.append(replace(made, path=str(draft.path), request_id=request.id))
         else:
-            self._try(request, draft, lambda: self._edited(draft, made, ""))
+            self._try(request, draft, lambda: self._edited(draft, EditRequest(*made), ""))
 
     def track_task(self, request: ToolRequest) -> None:
         """track_task: one more line in a list of tasks, or another mark in the box of one."""
-        from rails.edits import tasks  # which few answers need
+        from rails.data_formats import task_list  # which few answers need
 
         p = request.parameters
         draft, task = self.draft(request, p.get("file_path")), _text(p.get("task"))
@@ -355,11 +355,21 @@ class _Planner:
         def step() -> Sequence[str]:
             text = draft.text_so_far()
             if p.get("action") != "add":
-                return self._edited(draft, tasks.marked(text, task, done=p.get("action") == "close"), "")
-            line, new = tasks.added(text or "# Tasks\n", task)
+                number, old, new = _granted(task_list.marked(text, task, done=p.get("action") == "close"))
+                return self._edited(draft, EditRequest(old, new, near_line=number), "")
+            line, new = _granted(task_list.added(text or "# Tasks\n", task))
             return draft.insert(line, None, new, "") if text else draft.write(f"# Tasks\n{new}", "")
 
         self._try(request, draft, step)
+
+
+_Found = TypeVar("_Found")
+
+
+def _granted(found: _Found | Refusal) -> _Found:
+    if isinstance(found, Refusal):
+        raise EditError(found.code, found.message, found.hint)
+    return found
 
 
 _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {

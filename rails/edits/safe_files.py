@@ -33,7 +33,10 @@ _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NOFOLLOW
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW
-_RENAME_EXCHANGE: Final = 2  # <linux/fs.h>
+_RENAME_NOREPLACE: Final = 1  # <linux/fs.h>
+_RENAME_EXCHANGE: Final = 2
+#: What a file system answers that has no such rename, or no second names.
+_CANNOT: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 _CHUNK: Final = 1 << 20
 
 
@@ -63,8 +66,27 @@ def _renameat2() -> ctypes._NamedFuncPointer | None:
         return None
 
 
+def _renamed(old: str, new: str, folder: int, flag: int) -> bool:
+    """Rename as ``flag`` says. Returns False, with nothing done, where the system cannot. Raises OSError."""
+    function = _renameat2()
+    if function is None:
+        return False
+    if function(folder, os.fsencode(old), folder, os.fsencode(new), flag) == 0:
+        return True
+    import ctypes
+
+    number = ctypes.get_errno()
+    if number in _CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), old, None, new)
+
+
 class Disk:
-    """Every call that changes the disk, one method each, relative to an open folder. Raises OSError."""
+    """Every call that looks at a file or changes the disk, one method each, in an open folder. Raises OSError."""
+
+    def look(self, name: str, folder: int) -> int:
+        """Open what may be a file for reading and return its descriptor; a link is not followed."""
+        return os.open(name, _READ, dir_fd=folder)
 
     def create(self, name: str, folder: int) -> int:
         """Create a new, empty, private file and return its descriptor; fails if the name is taken."""
@@ -94,21 +116,25 @@ class Disk:
 
     def exchange(self, one: str, other: str, folder: int) -> bool:
         """Swap two names in one step. Returns False, with nothing done, where the system cannot."""
-        function = _renameat2()
-        if function is None:
-            return False
-        if function(folder, os.fsencode(one), folder, os.fsencode(other), _RENAME_EXCHANGE) == 0:
-            return True
-        import ctypes
+        return _renamed(one, other, folder, _RENAME_EXCHANGE)
 
-        number = ctypes.get_errno()
-        if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
-            return False
-        raise OSError(number, os.strerror(number), one, None, other)
+    def move(self, old: str, new: str, folder: int) -> None:
+        """Rename to a name that is free; fails if it is taken."""
+        try:
+            self.link(old, new, folder, folder)
+            self.unlink(old, folder)
+        except OSError as error:
+            if error.errno not in _CANNOT:
+                raise
+            if _renamed(old, new, folder, _RENAME_NOREPLACE):  # a folder, or a disk without second names
+                return
+            if new in os.listdir(folder):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from error
+            self.rename(old, new, folder)
 
-    def link(self, old: str, new: str, folder: int) -> None:
-        """Give a file a second name; fails if the name is taken."""
-        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    def link(self, old: str, new: str, folder: int, target: int) -> None:
+        """Give a file a second name, in the folder ``target``; fails if the name is taken."""
+        os.link(old, new, src_dir_fd=folder, dst_dir_fd=target, follow_symlinks=False)
 
     def unlink(self, name: str, folder: int) -> None:
         """Remove a name."""
@@ -126,11 +152,19 @@ class Disk:
 DISK: Final = Disk()
 
 
-def write_new(disk: Disk, name: str, folder: int, data: bytes, mode: int = 0o600) -> None:
-    """Create a file with all of ``data``, synced. Raises OSError; FileExistsError if the name is taken."""
+def write_new(
+    disk: Disk, name: str, folder: int, data: bytes, mode: int = 0o600, *, owner: tuple[int, int] | None = None
+) -> None:
+    """Create a file with all of ``data``, synced, and with an ``owner`` where we may give it away.
+
+    Raises OSError; FileExistsError if the name is taken.
+    """
     descriptor = disk.create(name, folder)
     try:
         disk.write(descriptor, data)
+        if owner and owner != (os.getuid(), os.getgid()):
+            with suppress(PermissionError):
+                disk.set_owner(descriptor, owner)
         disk.set_mode(descriptor, mode)
         disk.sync(descriptor)
     finally:
@@ -238,7 +272,7 @@ class Workspace:
     def read_name(self, name: str, folder: int, shown: str = "", most: int = limits.FILE_BYTES) -> Snapshot | None:
         """Like :meth:`read`, for a name in an open folder."""
         try:
-            descriptor = os.open(name, _READ, dir_fd=folder)
+            descriptor = self.disk.look(name, folder)
         except FileNotFoundError:
             return None
         except OSError as error:

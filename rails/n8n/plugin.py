@@ -16,10 +16,11 @@ from rails.n8n.rules.all_rules import RULES
 from rails.n8n.rules.destination import PROFILES
 from rails.n8n.rules.project import Surroundings, WorkflowFacts, facts_in
 from rails.n8n.summary import workflow_summary
+from rails.n8n.whole_file import workflow_edit
 
 __all__ = [
     "PROFILES", "RULES", "N8nAccount", "Surroundings", "WorkflowFacts", "WorkflowFile", "account_of", "answer",
     "apply_operations", "build_catalogue", "canonical", "catalogue_info", "check_workflow", "complete",
     "current_catalogue", "facts_in", "looks_like_workflow", "read_workflow_file",
-    "stylesheet", "svg", "tidied", "unjudged", "version", "workflow_summary",
+    "stylesheet", "svg", "tidied", "unjudged", "version", "workflow_edit", "workflow_summary",
 ]  # fmt: skip

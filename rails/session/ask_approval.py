@@ -200,7 +200,7 @@ def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tup
     for _ in range(_MOST):
         if not planned.refusals or not isinstance(context.approver, Chooser) or not context.approver.attended:
             break
-        from rails.edits.choices import place_choices, with_choice
+        from rails.edits.offer_places import place_choices, with_choice
 
         offered = place_choices(edits, planned, context.project)
         handle = context.approver.choose(offered[0]) if offered else ""

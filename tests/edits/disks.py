@@ -183,10 +183,10 @@ class PowerDisk(Disk):
             self._change(folder, "swap", one, other)
         return done
 
-    def link(self, old, new, folder):
+    def link(self, old, new, folder, target):
         self._step()
-        super().link(old, new, folder)
-        self._change(folder, "copy", old, new)
+        super().link(old, new, folder, target)
+        self._change(target, "set", new, self.ids[os.stat(new, dir_fd=target, follow_symlinks=False).st_ino])
 
     def unlink(self, name, folder):
         self._step()

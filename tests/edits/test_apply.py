@@ -259,7 +259,7 @@ class Liar(Disk):
 
 def test_what_was_written_is_read_back_and_taken_back_if_it_is_something_else(tmp_path):
     save(tmp_path, "a.txt", "old")
-    with pytest.raises(StaleError, match=r"a\.txt is not what was written to it\. The change was taken back"):
+    with pytest.raises(StaleError, match=r"a\.txt was changed while we worked\. Nothing was changed"):
         apply(approved([change("a.txt", b"old", b"new"), change("b.txt", None, b"b")]), tmp_path, disk=Liar())
     assert tree(tmp_path)["a.txt"] == (b"lies", 0o644)  # not the old bytes and not ours: left as it is
     assert set(tree(tmp_path)) == {"a.txt"}
@@ -268,14 +268,14 @@ def test_what_was_written_is_read_back_and_taken_back_if_it_is_something_else(tm
 @pytest.mark.parametrize("case", ["changed", "appeared"])
 def test_where_a_disk_cannot_exchange_or_link_a_file_is_looked_at_again(tmp_path, case):
     class Plain(WriteFreeDisk):
-        def link(self, old, new, folder):
+        def link(self, old, new, folder, target):
             raise PermissionError(errno.EPERM, "no hard links here")
 
     other = change("0.txt", None, b"1")
     wanted = change("a.txt", b"old", b"new") if case == "changed" else change("a.txt", None, b"new")
     if case == "changed":
         save(tmp_path, "a.txt", "old")
-    with pytest.raises(StaleError, match=r"a\.txt (was changed|exists now) since"):
+    with pytest.raises(StaleError, match=rf"a\.txt {'was changed' if case == 'changed' else case} while we worked"):
         apply(approved([other, wanted]), tmp_path, disk=Plain(), on_intent=lambda: save(tmp_path, "a.txt", "human"))
     assert tree(tmp_path) == {"a.txt": (b"human", 0o644)}
     if case == "changed":
@@ -324,7 +324,7 @@ def test_the_owner_of_a_file_is_kept_and_a_refusal_to_do_so_changes_nothing(tmp_
     apply(approved([change("a.txt", b"old", b"1")]), tmp_path, disk=Owners())
     assert given == ([] if owner == (os.getuid(), os.getgid()) else [owner])
     given.clear()
-    monkeypatch.setattr("rails.edits.apply.os.getuid", lambda: owner[0] + 1)
+    monkeypatch.setattr("rails.edits.safe_files.os.getuid", lambda: owner[0] + 1)
     apply(approved([change("a.txt", b"1", b"new"), change("b.txt", None, b"b")]), tmp_path, disk=Owners())
     assert given == [owner]
     assert tree(tmp_path) == {"a.txt": (b"new", 0o644), "b.txt": (b"b", 0o644)}
@@ -611,7 +611,7 @@ def test_every_call_that_changes_the_disk_is_made_in_the_folder_that_is_held(tmp
     disk.set_mode(4, 0o640)
     disk.sync(4)
     disk.rename("one", "two", 3)
-    disk.link("one", "two", 3)
+    disk.link("one", "two", 3, 5)
     disk.unlink("one", 3)
     disk.make_folder("one", 3)
     disk.remove_folder("one", 3)
@@ -623,7 +623,7 @@ def test_every_call_that_changes_the_disk_is_made_in_the_folder_that_is_held(tmp
         ("fchmod", (4, 0o640), {}),
         ("fsync", (4,), {}),
         ("rename", ("one", "two"), within),
-        ("link", ("one", "two"), {**within, "follow_symlinks": False}),
+        ("link", ("one", "two"), {"src_dir_fd": 3, "dst_dir_fd": 5, "follow_symlinks": False}),
         ("unlink", ("one",), {"dir_fd": 3}),
         ("mkdir", ("one", 0o777), {"dir_fd": 3}),
         ("rmdir", ("one",), {"dir_fd": 3}),
@@ -634,7 +634,9 @@ def test_two_names_are_exchanged_in_the_folder_that_is_held(monkeypatch):
     calls = []
     monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: lambda *words: calls.append(words) or 0)
     assert Disk().exchange("one", "two", 3) is True
-    assert calls == [(3, b"one", 3, b"two", 2)]
+    monkeypatch.setattr(Disk, "link", lambda *_: (_ for _ in ()).throw(PermissionError(errno.EPERM, "no links")))
+    Disk().move("one", "two", 3)
+    assert calls == [(3, b"one", 3, b"two", 2), (3, b"one", 3, b"two", 1)]
 
 
 def test_folders_and_files_are_opened_without_following_a_link_or_waiting(tmp_path):

@@ -12,7 +12,6 @@ from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
 from rails.edits.journal import (
-    Entry,
     close_journal,
     decode_journal,
     encode_journal,
@@ -33,9 +32,11 @@ def journal(changes=CHANGES, modes=None, step=STEP, folders=(("x",),), empty=(("
     return replace(for_changes(ID, changes, modes or {at("a.txt"): 0o4755}, folders), step=step, empty=empty)
 
 
-def encoded(facts, body=b"", version=2, digest=None):
+def encoded(facts, body=b"", version=3, digest=None):
     rest = json.dumps(facts).encode() + b"\n" + body
-    return f"AI-RAILS-JOURNAL {version} {len(rest)} {digest or hashlib.sha256(rest).hexdigest()}\n".encode() + rest
+    magic = f"AI-RAILS-JOURNAL {version} ".encode()
+    covered = rest if version == 2 else magic + rest
+    return magic + f"{len(rest)} {digest or hashlib.sha256(covered).hexdigest()}\n".encode() + rest
 
 
 def facts(**more):
@@ -121,18 +122,17 @@ def test_a_journal_with_a_right_digest_and_a_wrong_fact_changes_nothing(tmp_path
     assert History(tmp_path).steps() == ()
 
 
-@pytest.mark.parametrize("start", [b"AI-RAILS-JOURNAL 3 ", b"AI-RAILS-JOURNAL ", b""])
+@pytest.mark.parametrize("start", [b"AI-RAILS-JOURNAL 1 ", b"AI-RAILS-JOURNAL 4 ", b"AI-RAILS-JOURNAL ", b""])
 def test_a_file_of_no_known_version_is_not_read(start):
-    assert decode_journal(f"{ID}.journal", encoded(facts(), b"oldnew").replace(b"AI-RAILS-JOURNAL 2 ", start)) is None
+    assert decode_journal(f"{ID}.journal", encoded(facts(), b"oldnew").replace(b"AI-RAILS-JOURNAL 3 ", start)) is None
 
 
-def test_a_journal_of_version_1_is_never_one_that_waits_for_its_step():
-    old = {"entries": [facts()["entries"][0]], "folders": ["x"]}
-    read = decode_journal(f"{ID}.applied", encoded(old, b"old", version=1))
-    assert (read.applied, read.entries[0].after, read.entries[0].before_mode) == (False, None, 0o644)
-    assert (read.folders, read.empty, read.step) == ((("x",),), (), None)
-    old["entries"][0]["after"] = 3
-    assert decode_journal(f"{ID}.journal", encoded(old, b"old", version=1)) is None
+def test_what_is_half_written_in_a_slot_of_version_2_is_removed_and_no_save_of_somebody(tmp_path):
+    save(tmp_path, "a.txt", "old")
+    save(tmp_path, f".ai-rails-{ID}-0", "ne")
+    save(tmp_path, f".rails/journal/{ID}.journal", encoded(facts(), b"oldnew", version=2))
+    assert recover(tmp_path) == ()
+    assert tree(tmp_path) == {"a.txt": (b"old", 0o644)}
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,13 @@ def test_what_lies_under_the_bytes_of_somebody_else_is_kept_for_a_person(tmp_pat
     save(tmp_path, f".rails/journal/{ID}.journal", encode_journal(interrupted))
     save(tmp_path, name, "by hand")
     save(tmp_path, f".ai-rails-{ID}-0", "old")
-    kept = f"{ID}-{name}"[-200:]
-    left = (
-        f"{name} was changed by someone else meanwhile and is left as it is. What it was before is in .rails/recovered"
+    kept = f".rails/recovered/{ID}-0-{name[-50:]}"
+    assert recover(tmp_path) == (
+        f"{name} was changed by someone else meanwhile and is left as it is.",
+        f"The old text of {name} is in {kept}.",
     )
-    assert recover(tmp_path) == (f"{left}/{kept}.",)
     assert tree(tmp_path) == {name: (b"by hand", 0o644)}
-    assert len(kept) == 200
-    assert (tmp_path / ".rails/recovered" / kept).read_bytes() == b"old"
-    assert (tmp_path / ".rails/recovered" / kept).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / kept).read_bytes() == b"old"
     assert recover(tmp_path) == ()
 
 
@@ -181,79 +179,97 @@ def test_bytes_of_somebody_else_over_a_change_that_was_complete_are_told_and_wha
         assert told.startswith("An interrupted change was already complete: a.txt, b.txt.")
         assert tree(tmp_path) == {"a.txt": (b"by hand", 0o644), "b.txt": (b"n", 0o644)}
         if step is None:
-            where = f".rails/recovered/{ID}-a.txt"
-            said = "a.txt was changed by someone else meanwhile and is left as it is. What it was before is in "
-            assert kept == [f"{said}{where}."]
+            where = f".rails/recovered/{ID}-0-a.txt"
+            said = "a.txt was changed by someone else meanwhile and is left as it is."
+            assert kept == [said, f"The old text of a.txt is in {where}."]
             assert (tmp_path / where).read_bytes() == b"old"
         else:
             assert kept == [], "a step can be undone"
 
 
-# What is at the name now, what waits in the slot, for a file that changes ("b" to "a") and one that is new:
-# ours is there, somebody else's is there, ours was there before, ours lies over somebody else's.
+# What a file was and will be, what is at its name and in its slot ("": nothing), and what is there once it is taken
+# back: at the name, and kept for a person. "x" and "y" are somebody else's.
 STATES = [
-    ("b", "a", "a", "b", (True, False, False, False)),
-    ("b", "a", "a", "", (True, False, False, False)),
-    ("b", "a", "a", "a", (True, False, False, False)),
-    ("b", "a", "a", "x", (True, False, False, True)),
-    ("b", "a", "b", "a", (False, False, False, False)),
-    ("b", "a", "b", "x", (False, False, False, False)),
-    ("b", "a", "x", "", (False, True, True, False)),
-    ("b", "a", "x", "b", (False, True, True, False)),
-    ("b", "a", "x", "a", (False, True, False, False)),
-    ("b", "a", None, "b", (False, True, True, False)),
-    ("b", "a", None, "a", (False, True, False, False)),
-    (None, "a", "a", "a", (True, False, False, False)),
-    (None, "a", "x", "x", (False, True, True, False)),
-    (None, "a", "x", "", (False, True, True, False)),
-    (None, "a", "x", "a", (False, True, False, False)),
-    (None, "a", None, "a", (False, False, False, False)),
-    ("b", None, None, "b", (True, False, False, False)),
-    ("b", None, "x", "b", (False, True, True, False)),
-    ("b", "b", "x", "b", (False, True, False, False)),
-    ("b", "b", "x", "", (False, True, True, False)),
+    ("b", "a", "a", "b", "b", ""),
+    ("b", "a", "a", "", "b", ""),
+    ("b", "a", "a", "a", "b", ""),
+    ("b", "a", "a", "x", "x", ""),
+    ("b", "a", "b", "a", "b", ""),
+    ("b", "a", "b", "x", "x", "b"),
+    ("b", "a", "x", "", "x", ""),
+    ("b", "a", "x", "b", "x", "b"),
+    ("b", "a", "x", "a", "x", ""),
+    ("b", "a", "x", "y", "x", "y"),
+    ("b", "a", "", "b", "", "b"),
+    ("b", "a", "", "a", "", ""),
+    ("b", "a", "", "x", "x", ""),
+    ("", "a", "a", "a", "", ""),
+    ("", "a", "a", "", "", ""),
+    ("", "a", "x", "", "x", ""),
+    ("", "a", "x", "a", "x", ""),
+    ("", "a", "", "a", "", ""),
+    ("", "a", "", "x", "x", ""),
+    ("b", "", "", "b", "b", ""),
+    ("b", "", "", "", "b", ""),
+    ("b", "", "", "x", "x", ""),
+    ("b", "", "x", "b", "x", "b"),
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "now", "slot", "expected"), STATES)
-def test_whose_bytes_are_there_is_told_from_the_name_and_its_slot(before, after, now, slot, expected):
-    data = before.encode() if before else None
-    entry = Entry(at("a.txt"), 0o644, data, before, after, ".slot", 0o644)
-    state = rollback._State(entry, 3, now, 0o644, slot)
-    assert (state.is_after, state.is_foreign, state.was_after, state.holds_foreign) == expected
-
-
-def test_a_change_of_the_mode_alone_is_there_once_the_mode_is():
-    entry = Entry(at("a.txt"), 0o755, b"b", "b", "b", ".slot", 0o644)
-    assert not rollback._State(entry, 3, "b", 0o644, "").is_after
-    assert rollback._State(entry, 3, "b", 0o755, "").is_after
-    assert not rollback._State(entry, 3, "x", 0o755, "").is_after
+def test_what_is_taken_back_is_as_it_was_and_what_is_somebody_elses_stays(tmp_path, quick_disk):
+    for number, (before, after, now, slot, left, kept) in enumerate(STATES):
+        project = tmp_path / str(number)
+        bytes_of = lambda text: text.encode() or None  # noqa: E731
+        changed = change("d/a.txt", bytes_of(before), bytes_of(after), 0o755)
+        planned = for_changes(
+            ID, ChangeSet((changed, change("d/other", None, b"o"))), {at("d/a.txt"): 0o640}, (("d",),)
+        )
+        save(project, f".rails/journal/{ID}.journal", encode_journal(planned))
+        for name, text in (("a.txt", now), (planned.entries[0].slot, slot)):
+            (project / "d").mkdir(exist_ok=True)
+            if text:
+                save(project, f"d/{name}", text).chmod(0o600)
+        said = recover(project)
+        found = tree(project)
+        assert [data for data, _ in found.values()] == ([left.encode()] if left else []), STATES[number]
+        assert (project / "d").exists() is bool(left), "a folder that was made for the change goes if it is empty"
+        place = project / ".rails/recovered" / f"{ID}-0-a.txt"
+        assert (place.read_text() if place.exists() else "") == kept
+        assert bool(kept) is any(".rails/recovered" in sentence for sentence in said), STATES[number]
+        gone = now == left == "" and before and after
+        foreign = left in ("x", "y") or bool(gone)
+        assert foreign is any("changed by someone else" in sentence for sentence in said), STATES[number]
+        if now == after != "" and before:
+            assert found["d/a.txt"][1] == (0o640 if slot in ("", "a") else 0o600), "the mode of before"
 
 
 OURS, OLD, OVER, LATER, GONE_OVER = ("a", "b"), ("b", "a"), ("a", "x"), ("x", ""), ("x", "b")
 
 
-@pytest.mark.parametrize(
-    ("files", "complete"),
-    [
-        ([], True),
-        ([OURS], True),
-        ([OLD], False),
-        ([OURS, OLD], False),
-        ([OVER], False),
-        ([OURS, OVER], False),
-        ([OURS, LATER], True),
-        ([LATER], False),
-        ([LATER, OLD], False),
-        ([GONE_OVER], True),
-        ([GONE_OVER, LATER], True),
-        ([GONE_OVER, OLD], False),
-    ],
-)
-def test_a_change_is_complete_where_all_of_it_was_in_place_and_something_still_says_so(files, complete):
-    entry = Entry(at("a.txt"), 0o644, b"b", "b", "a", ".slot", 0o644)
-    found = [rollback._State(entry, 3, now, 0o644, slot) for now, slot in files]
-    assert rollback.is_complete(found) is complete
+def test_a_change_is_complete_where_all_of_it_was_in_place_and_something_still_says_so(tmp_path):
+    for number, (files, complete) in enumerate(
+        [
+            ([OURS], True),
+            ([OLD], False),
+            ([OURS, OLD], False),
+            ([OVER], False),
+            ([OURS, OVER], False),
+            ([OURS, LATER], True),
+            ([LATER], False),
+            ([LATER, OLD], False),
+            ([GONE_OVER], True),
+            ([GONE_OVER, LATER], True),
+            ([GONE_OVER, OLD], False),
+        ]
+    ):
+        changes = ChangeSet(tuple(change(f"{n}.txt", b"b", b"a") for n in range(len(files))))
+        planned = for_changes(ID, changes, {}, ())
+        for n, (now, slot) in enumerate(files):
+            save(tmp_path, f"{number}/{n}.txt", now)
+            if slot:
+                save(tmp_path, f"{number}/{planned.entries[n].slot}", slot)
+        with opened(tmp_path / str(number)) as workspace:
+            assert rollback.is_complete(rollback.file_states(workspace, planned)) is complete, files
 
 
 def test_only_a_change_that_waits_for_its_step_is_marked_and_where_that_fails_it_stays_as_it_was(tmp_path):
@@ -281,53 +297,12 @@ def test_only_a_change_that_waits_for_its_step_is_marked_and_where_that_fails_it
         assert list(folder.iterdir()) == []
 
 
-def put_back(before, after, now, slot):
-    """What is in the file's place once an interrupted change was taken back."""
-    if now != after:
-        return now  # the old bytes, or somebody else's
-    if slot not in (None, "", before, after):
-        return slot  # somebody else's, over which ours were put
-    return before
-
-
-@pytest.mark.parametrize(("before", "after", "now", "slot", "expected"), STATES)
-def test_what_is_taken_back_is_as_it_was_and_what_is_somebody_elses_stays(
-    tmp_path, quick_disk, before, after, now, slot, expected
-):
-    bytes_of = lambda text: None if text is None else text.encode()  # noqa: E731
-    changes = ChangeSet((change("d/a.txt", bytes_of(before), bytes_of(after), 0o755), change("d/other", None, b"o")))
-    planned = for_changes(ID, changes, {at("d/a.txt"): 0o640}, (("d",),))
-    for name, text in (("a.txt", now), (planned.entries[0].slot, slot or None)):
-        if text is not None:
-            save(tmp_path, f"d/{name}", text).chmod(0o600)
-    (tmp_path / "d").mkdir(exist_ok=True)
-    is_after, is_foreign, *_ = expected
-    synced = []
-    disk = Disk()
-    disk.sync = synced.append
-    with opened(tmp_path, disk) as workspace:
-        said = rollback.roll_back(workspace, planned)
-        folder = workspace.folder(("d",)) if (tmp_path / "d").exists() else None
-        assert folder is None or folder in synced
-    left = put_back(before, after, now, slot)
-    written = now == after != before and slot in ("", None, after) and before is not None
-    assert tree(tmp_path) == ({} if left is None else {"d/a.txt": (left.encode(), 0o640 if written else 0o600)})
-    assert (tmp_path / "d").exists() is (left is not None), "a folder that was made for the change goes if it is empty"
-    kept = slot == before and before is not None
-    others = "d/a.txt was changed by someone else meanwhile and is left as it is."
-    others += f" What it was before is in .rails/recovered/{ID}-a.txt." if kept else ""
-    back = ["An interrupted change was taken back: d/a.txt, d/other."]
-    assert said == back * is_after + [others] * is_foreign
-    place = tmp_path / ".rails/recovered" / f"{ID}-a.txt"
-    assert (place.read_bytes() if place.exists() else None) == (bytes_of(before) if kept and is_foreign else None)
-
-
 @pytest.mark.parametrize(("now", "mode"), [(0o755, 0o640), (0o640, 0o640), (0o600, 0o600)])
 def test_a_mode_that_was_changed_alone_is_taken_back_with_the_bytes_as_they_are(tmp_path, quick_disk, now, mode):
     planned = for_changes(ID, ChangeSet((change("a.txt", b"b", b"b", 0o755),)), {at("a.txt"): 0o640}, ())
     save(tmp_path, "a.txt", "b").chmod(now)
     with opened(tmp_path) as workspace:
-        said = rollback.roll_back(workspace, planned)
+        said, _ = rollback.roll_back(workspace, planned)
     assert tree(tmp_path) == {"a.txt": (b"b", mode)}
     assert said == ["An interrupted change was taken back: a.txt."] * (now == 0o755)
 
@@ -338,7 +313,7 @@ def test_a_folder_that_became_a_link_is_not_gone_through_when_a_change_is_taken_
     save(tmp_path, "e.txt", "a")
     (tmp_path / "d").symlink_to("elsewhere")
     with opened(tmp_path) as workspace:
-        said = rollback.roll_back(workspace, planned)
+        said, _ = rollback.roll_back(workspace, planned)
     assert tree(tmp_path) == {"elsewhere/a.txt": (b"a", 0o644), "e.txt": (b"b", 0o644)}
     left = "d/a.txt was changed by someone else meanwhile and is left as it is."
     assert said == ["An interrupted change was taken back: d/a.txt, e.txt.", left]

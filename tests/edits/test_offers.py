@@ -1,6 +1,6 @@
 """A refused edit comes with the places that a human may accept, each with exactly what it would do there."""
 
-from rails.edits.choices import place_choices, with_choice
+from rails.edits.offer_places import place_choices, with_choice
 from rails.edits.plan import plan
 
 from .helpers import at, edit, request, save

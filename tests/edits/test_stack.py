@@ -1,13 +1,11 @@
 """One stack over all sessions: the order is a number, modes and folders come back, old forms are read."""
 
-import hashlib
 import json
 
 import pytest
 
 from rails.core.errors import WorkspaceError
 from rails.edits import checkpoint_store
-from rails.edits.apply import recover
 from rails.edits.checkpoints import History
 
 from .helpers import change, save, step, tree
@@ -93,20 +91,3 @@ def test_steps_of_an_old_version_come_before_all_others_and_can_be_undone(tmp_pa
         assert tree(tmp_path)["a.txt"][0] == left
     with pytest.raises(WorkspaceError, match="nothing to undo in this project"):
         history.undo()
-
-
-def test_a_journal_of_version_1_is_finished_or_taken_back(tmp_path):
-    old, new = b"old", b"new"
-    hashes = [hashlib.sha256(data).hexdigest() for data in (old, new)]
-    entries = [
-        {"path": f"{name}.txt", "mode": 0o644, "before": hashes[0], "after": hashes[1], "length": 3} for name in "ab"
-    ]
-    rest = json.dumps({"entries": entries, "folders": []}).encode() + b"\n" + old + old
-    data = f"AI-RAILS-JOURNAL 1 {len(rest)} {hashlib.sha256(rest).hexdigest()}\n".encode() + rest
-    for now, left in (((new, new), new), ((new, old), old)):
-        for name, content in zip("ab", now, strict=True):
-            save(tmp_path, f"{name}.txt", content)
-        save(tmp_path, ".rails/journal/0123456789abcdef.journal", data)
-        assert len(recover(tmp_path)) == 1
-        assert {content for content, _ in tree(tmp_path).values()} == {left}
-    assert History(tmp_path).steps() == ()

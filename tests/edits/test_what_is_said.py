@@ -60,7 +60,7 @@ def test_a_disk_that_refuses_is_quoted_and_nothing_was_changed(tmp_path, error, 
 def test_a_file_that_cannot_be_put_in_place_is_named_as_a_person_knows_it(tmp_path):
     class Named(Disk):
         def create(self, name, folder):
-            if name.startswith(".ai-rails-") and name.endswith("-1"):
+            if name.startswith(".ai-rails-") and name.endswith("-1.part"):
                 raise OSError(errno.EACCES, "Permission denied", name)
             return super().create(name, folder)
 

@@ -6,7 +6,7 @@ import pytest
 
 from rails.core.errors import Refusal
 from rails.core.paths import parse_path
-from rails.edits.workflow import workflow_edit
+from rails.n8n.whole_file import workflow_edit
 
 FLOW = {
     "name": "Digest",
@@ -21,9 +21,9 @@ RENAME = [{"op": "rename_node", "name": "Start", "new_name": "Begin"}]
 
 def test_operations_become_one_exact_edit_of_the_whole_file():
     data = json.dumps(FLOW).encode()
-    edit = workflow_edit(PATH, data, RENAME)
-    assert edit.old == data.decode()
-    assert json.loads(edit.new)["nodes"][0]["name"] == "Begin"
+    old, new = workflow_edit(PATH, data, RENAME)
+    assert old == data.decode()
+    assert json.loads(new)["nodes"][0]["name"] == "Begin"
 
 
 @pytest.mark.parametrize(

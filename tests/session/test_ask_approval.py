@@ -252,9 +252,9 @@ def test_places_are_offered_until_one_is_not_taken_and_ten_times_at_most(monkeyp
     places = (SimpleNamespace(handle="h1", first_line=1, last_line=2, likeness=0.8),)
     offer = SimpleNamespace(places=places, path="a.py", request_id="t1.r1", message="not there")
     bad = Plan(ChangeSet(), refusals=("no",))
-    monkeypatch.setattr("rails.edits.choices.with_choice", lambda edits, offered, handle: [*edits, handle])
+    monkeypatch.setattr("rails.edits.offer_places.with_choice", lambda edits, offered, handle: [*edits, handle])
     for offers, takes, asked in (([offer], 99, 10), ([offer], 3, 4), ([offer], 0, 1), ([], 99, 0)):
-        monkeypatch.setattr("rails.edits.choices.place_choices", lambda *_, offers=offers: offers)
+        monkeypatch.setattr("rails.edits.offer_places.place_choices", lambda *_, offers=offers: offers)
         monkeypatch.setattr(ask_approval, "_plan", lambda *_: bad)
         context = asked_by(human := Human())
         context.project = None

@@ -72,7 +72,7 @@ def test_nothing_is_prepared_where_nobody_is_there_to_choose(work, monkeypatch):
     def offers(*_):
         raise AssertionError("nobody would see it")
 
-    monkeypatch.setattr("rails.edits.choices.place_choices", offers)
+    monkeypatch.setattr("rails.edits.offer_places.place_choices", offers)
     (work.project / "a.py").write_text("items = []\n" + FILE, "utf-8")
     done = work(block(EDIT), "I see.", approver=PolicyApprover(Policy()))
     assert done.events("CHANGE_REFUSED")[0]["refusals"][0]["code"] == "not_found"

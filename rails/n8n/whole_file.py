@@ -8,25 +8,25 @@ from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
 from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
-from rails.edits.edit_request import EditRequest
-from rails.n8n import plugin
+from rails.n8n.edit.operations import apply_operations
+from rails.n8n.formatting import complete
 
 
-def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> EditRequest | Refusal:
-    """Return the exact edit of the whole file ``data`` that the operations ``steps`` come to, or why there is none."""
+def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> tuple[str, str] | Refusal:
+    """Return the text of the file ``data``, and what the operations ``steps`` make of it; or why there is none."""
     workflow = None if data is None else _workflow(data)
     if data is None or workflow is None:
         what = "does not exist" if data is None else "is not a workflow in JSON"
         return Refusal("workflow", f"{path} {what}.", "Create the whole file with write_file.")
-    made = plugin.apply_operations(workflow, _objects(steps))
+    made = apply_operations(workflow, _objects(steps))
     if isinstance(made, Refusal):
         return made
     text = json.dumps(made, ensure_ascii=False, indent=2)
-    after, _ = plugin.complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
+    after, _ = complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
     before, new = decode_text(data), decode_text(after)
     if before is None or before.encoding != "utf-8" or new is None:
         return Refusal("workflow", f"{path} is not UTF-8 text.", "Save it as UTF-8.", path=one_line(str(path)))
-    return EditRequest(before.text, new.text)
+    return before.text, new.text
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:

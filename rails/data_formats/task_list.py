@@ -8,35 +8,40 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
-from rails.edits.edit_request import EditRequest
-from rails.edits.plan_result import EditError
 
 _TASK: Final = lazy(r"(?P<box>[ \t]*[-*+] \[)(?P<mark>[ xX])(?P<rest>\][ \t]+(?P<text>.*?)[ \t]*)")
 
+_NO_WORDS: Final = Refusal("task", "The task has no words.", "Say it in one line.")
 
-def added(text: str, task: str) -> tuple[int, str]:
-    """Return where ``task`` goes in the list ``text``: before which line, and as what. Raises EditError."""
+
+def added(text: str, task: str) -> tuple[int, str] | Refusal:
+    """Return where ``task`` goes in the list ``text``, before which line, and as what; or why it does not."""
     line = _line(task)
+    if not line:
+        return _NO_WORDS
     if any(found["text"] == line and found["mark"] == " " for _, found in _tasks(text)):
-        raise EditError("task", f"The task {line!r} is open already.", "Leave it as it is.")
+        return Refusal("task", f"The task {line!r} is open already.", "Leave it as it is.")
     before = text.rstrip().split("\n")
     gap = "" if _TASK.fullmatch(before[-1]) else "\n"
     return len(before) + 1, f"{gap}- [ ] {line}\n"
 
 
-def marked(text: str, task: str, *, done: bool) -> EditRequest:
-    """Return the edit of the list ``text`` that marks ``task`` as done, or as open again. Raises EditError."""
+def marked(text: str, task: str, *, done: bool) -> tuple[int, str, str] | Refusal:
+    """Return which line of the list ``text`` marks ``task`` as done, or as open again, as it is and as it will be."""
     line, state = _line(task), "open" if done else "done"
+    if not line:
+        return _NO_WORDS
     tasks = [(number, found) for number, found in _tasks(text) if (found["mark"] == " ") is done]
     mine = [(number, found) for number, found in tasks if found["text"] == line]
     if len(mine) != 1:
         how = f"stands there {len(mine)} times as {state}" if mine else f"is not there as {state}"
         known = "; ".join(one_line(found["text"], 80) for _, found in tasks[:10]) or "none"
-        raise EditError("task", f"The task {line!r} {how}.", f"These tasks are {state}: {known}.")
+        return Refusal("task", f"The task {line!r} {how}.", f"These tasks are {state}: {known}.")
     number, found = mine[0]
-    return EditRequest(found[0], f"{found['box']}{'x' if done else ' '}{found['rest']}", near_line=number)
+    return number, found[0], f"{found['box']}{'x' if done else ' '}{found['rest']}"
 
 
 def _tasks(text: str) -> list[tuple[int, re.Match[str]]]:
@@ -45,6 +50,4 @@ def _tasks(text: str) -> list[tuple[int, re.Match[str]]]:
 
 
 def _line(task: str) -> str:
-    if not (line := one_line(" ".join(task.split()), 300)):
-        raise EditError("task", "The task has no words.", "Say it in one line.")
-    return line
+    return one_line(" ".join(task.split()), 300)

@@ -1,0 +1,203 @@
+"""The one way in which a file of the project is replaced, made or removed, on every road.
+
+A write, one that is taken back, recovery, undo and redo all end here. A file has a slot, a name beside it that
+nobody else uses, and the two exchange what they hold in one call of the system; either may hold nothing. What came
+out of the file then waits in the slot and is looked at. If somebody saved it meanwhile, it is exchanged back. Only the
+slot is ever removed, and only when it holds bytes that the journal has; what else is in it is kept for a person.
+
+Covered: a save, in place or by rename, a link or a folder in place of the file, or its deletion, before any call.
+Not covered: a program that goes on writing into a file that it opened before. Where the system cannot exchange (macOS,
+some network disks), a file that is replaced is away for an instant. Where it can neither do that, nor rename without
+replacing, nor make a second name, a file that somebody makes at the very instant in which one is made is replaced.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.text import sha256
+from rails.edits.journal import Entry
+from rails.edits.safe_files import Snapshot, UnsafeFileError, Workspace, write_new
+
+#: What a name holds: what it held before the change or holds after it (nothing, where the file is made or deleted),
+#: what somebody else put there, nothing although both are something; a slot may also hold the very file of the name.
+BEFORE, AFTER, OTHER, GONE, TWIN = "before", "after", "other", "gone", "twin"
+EMPTY: Final = ""
+#: How the names end under which a file is written before it is in the slot, and goes where there is no exchange.
+PART: Final = ".part"
+_OUT: Final = ".out"
+_RECOVERED: Final = (".rails", "recovered")
+#: How often somebody may save one file while it is exchanged before their last save but one is kept beside.
+_TRIES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a file's name and its slot hold now, in the words above; ``folder`` is ``None`` if it is not there."""
+
+    entry: Entry
+    folder: int | None
+    now: str
+    slot: str = EMPTY
+    slot_mode: int = 0
+    is_there: bool = False
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether somebody else wrote or deleted the file."""
+        return self.now in (OTHER, GONE)
+
+    @property
+    def was_after(self) -> bool:
+        """Whether our bytes were in place before somebody else wrote others, as far as the slot shows."""
+        return self.is_foreign and self.slot in (EMPTY, TWIN, BEFORE)
+
+
+def look(workspace: Workspace, entry: Entry) -> State:
+    """Return what is there now. Raises OSError if that cannot be said: then nothing is decided."""
+    try:
+        folder = workspace.folder(entry.path.parts[:-1])
+    except UnsafeFileError:
+        folder = None
+    if folder is None:
+        return State(entry, None, _at_the_name(entry, GONE))
+    now, file = _held(workspace, entry, entry.path.name, folder)
+    slot, waiting = _held(workspace, entry, entry.slot, folder)
+    if slot == GONE:
+        slot = EMPTY
+    elif file and waiting and file.identity[:2] == waiting.identity[:2]:
+        slot = TWIN
+    mode = waiting.mode if waiting else 0
+    return State(entry, folder, _at_the_name(entry, now), slot, mode, now != GONE)
+
+
+def _at_the_name(entry: Entry, held: str) -> str:
+    return {entry.before_sha256: BEFORE, entry.after_sha256: AFTER}.get(None, GONE) if held == GONE else held
+
+
+def _held(workspace: Workspace, entry: Entry, name: str, folder: int) -> tuple[str, Snapshot | None]:
+    try:
+        found = workspace.read_name(name, folder)
+    except UnsafeFileError:
+        return OTHER, None
+    if found is None:
+        return GONE, None
+    digest = sha256(found.data)
+    if entry.same_bytes and digest == entry.after_sha256:
+        return AFTER if found.mode == entry.mode else BEFORE, found
+    known = {entry.before_sha256: BEFORE, entry.after_sha256: AFTER}
+    return known.get(digest, OTHER), found
+
+
+def put_forward(workspace: Workspace, entry: Entry) -> State:
+    """Let the file hold what it holds after the change, unless somebody else's is there. Raises OSError."""
+    return _bring(workspace, entry, AFTER)
+
+
+def put_back(workspace: Workspace, entry: Entry) -> State:
+    """Let the file hold what it held before the change, unless somebody else's is there. Raises OSError."""
+    tidy(workspace, entry)
+    return _bring(workspace, entry, BEFORE)
+
+
+def _bring(workspace: Workspace, entry: Entry, wanted: str) -> State:
+    """Exchange name and slot while what waits belongs in the file; the last look is returned."""
+    for _ in range(_TRIES):
+        state = look(workspace, entry)
+        if wanted == BEFORE:
+            state = _with_old_bytes(workspace, state)
+        if state.folder is None or not _belongs(state, wanted):
+            return state
+        with suppress(FileExistsError, FileNotFoundError):  # somebody came between: look again
+            _exchange(workspace, state, state.folder)
+    return look(workspace, entry)
+
+
+def _belongs(state: State, wanted: str) -> bool:
+    """Whether what waits in the slot belongs in the file: somebody's save over ours, and what is wanted."""
+    if state.slot == OTHER:
+        return state.now != OTHER
+    if state.is_foreign or state.now == wanted:
+        return False
+    nothing = state.entry.before is None if wanted == BEFORE else state.entry.after_sha256 is None
+    return state.slot == (EMPTY if nothing else wanted)
+
+
+def _with_old_bytes(workspace: Workspace, state: State) -> State:
+    """Fill the slot with the old bytes, from the journal, where they are needed and no longer there."""
+    entry, folder = state.entry, state.folder
+    if folder is None or state.now != AFTER or state.slot in (BEFORE, OTHER):
+        return state
+    if entry.before is not None:
+        write_slot(workspace, entry, folder, entry.before, entry.before_mode)
+    elif state.slot:
+        workspace.disk.unlink(entry.slot, folder)
+    return look(workspace, entry)
+
+
+def write_slot(
+    workspace: Workspace, entry: Entry, folder: int, data: bytes, mode: int, *, owner: tuple[int, int] | None = None
+) -> None:
+    """Write a file into the slot, whole and synced or not at all. Raises OSError."""
+    write_new(workspace.disk, entry.slot + PART, folder, data, mode, owner=owner)
+    workspace.disk.rename(entry.slot + PART, entry.slot, folder)
+
+
+def _exchange(workspace: Workspace, state: State, folder: int) -> None:
+    disk, name, slot = workspace.disk, state.entry.path.name, state.entry.slot
+    if not state.is_there:
+        disk.move(slot, name, folder)
+    elif not state.slot:
+        disk.rename(name, slot, folder)
+    elif not disk.exchange(slot, name, folder):
+        disk.rename(name, slot + _OUT, folder)
+        with suppress(FileExistsError):
+            disk.move(slot, name, folder)
+        tidy(workspace, state.entry)
+
+
+def tidy(workspace: Workspace, entry: Entry) -> None:
+    """Finish what was interrupted between two calls: a slot half written, an exchange in three steps."""
+    state, disk, out = look(workspace, entry), workspace.disk, entry.slot + _OUT
+    if state.folder is None:
+        return
+    with suppress(FileNotFoundError):
+        disk.unlink(entry.slot + PART, state.folder)
+    taken_out, _ = _held(workspace, entry, out, state.folder)
+    if taken_out == GONE:
+        return
+    if not state.is_there and _moved(workspace, out, entry.path.name, state.folder):
+        return
+    if taken_out != OTHER and state.slot:
+        disk.unlink(out, state.folder)
+    elif state.slot != OTHER:
+        disk.rename(out, entry.slot, state.folder)
+    else:
+        keep(workspace, entry, out, state.folder)
+
+
+def _moved(workspace: Workspace, old: str, new: str, folder: int) -> bool:
+    try:
+        workspace.disk.move(old, new, folder)
+    except FileExistsError:
+        return False
+    return True
+
+
+def keep(workspace: Workspace, entry: Entry, name: str, folder: int) -> str:
+    """Move what waits at ``name`` beside the file to where a person finds it. Returns the place, from the project."""
+    target = workspace.make_folder(_RECOVERED)
+    first = f"{entry.slot.removeprefix('.ai-rails-')}-{entry.path.name[-50:]}"
+    for kept in (first, *(f"{number}-{first}" for number in range(2, _TRIES))):
+        try:
+            workspace.disk.link(name, kept, folder, target)
+        except FileExistsError:
+            continue
+        except OSError:
+            break  # a folder, another disk, or one without second names
+        workspace.disk.sync(target)
+        workspace.disk.unlink(name, folder)
+        return "/".join((*_RECOVERED, kept))
+    return "/".join((*entry.path.parts[:-1], name))
