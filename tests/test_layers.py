@@ -203,6 +203,7 @@ INSIDE = {
     ],
     "n8n": [
         {"plugin"},
+        {"whole_file"},
         {"check", "summary", "formatting"},
         {"draw"},
         {"comparison"},
