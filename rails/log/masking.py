@@ -152,7 +152,7 @@ def _names_secret(name: str) -> bool:
 _HUMP: Final = lazy(r"(?<=[a-z0-9])(?=[A-Z])")
 #: A name and its value: between quotation marks, or without any up to the end of the line.
 _ASSIGNED: Final = lazy(
-    r"(?P<name>[A-Za-z_][\w.-]{2,60})[\"']?\]?[ \t]{0,9}(?:=>|:=|=|:|>)[ \t]{0,9}"
+    r"(?<![\w.-])[\d.-]*+(?P<name>[A-Za-z_][\w.-]{2,60})[\"']?\]?[ \t]{0,9}(?:=>|:=|=|:|>)[ \t]{0,9}"
     r"(?:(?P<mark>[\"'`])(?=[^\"'`\n]{12,400}(?P=mark))|(?=[^\s\"'`(){};,<>\[\]]{12,400}[ \t]*(?:$|</)))"
     r"(?P<value>(?=\D{0,99}\d)[^\s\"'`(){};,<>\[\]]{12,400})",
     re.MULTILINE,
