@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TextIO
 
 from rails.commands import common
 from rails.commands.options import above_zero, add_approval, add_description, add_project
@@ -37,14 +39,14 @@ def run(options: argparse.Namespace) -> int:
     from rails.core.events.changes import ToolExecutionResult
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
-    from rails.sandbox.places import named_on_card
+    from rails.sandbox.places import lacks_git, named_on_card
     from rails.sandbox.view import NONE
     from rails.session.job import SessionJob
     from rails.session.project import agents_of, registry_of, state_of
     from rails.session.saved_answer import DryRunApprover, Proposals
 
     project, words = common.project_of(options), one_line(" ".join(options.command), 200)
-    screen = ProgressScreen(sys.stdout, colour=common.colour_wanted(sys.stdout), plain=options.plain)
+    screen = ProgressScreen(sys.stderr, colour=common.colour_wanted(sys.stderr), plain=options.plain)
     registry, gate = registry_of(project), Gate(project)
     approver = DryRunApprover() if options.discard else common.approver_of(options, screen, project, registry, gate)
     with SessionLog.create(state_of(project)) as log:
@@ -60,11 +62,15 @@ def run(options: argparse.Namespace) -> int:
                 return _NOT_RUN
             if shown := named_on_card(project):
                 screen.line(f"         read-only: {', '.join(shown)}", "dim")
-            ran, taken = proposals.run_contained(options.command, options.timeout, _print)
+            if lacks_git(project, label.level):
+                screen.line("         git does not work in it: what it needs lies outside", "yellow")
+            ran, taken = proposals.run_contained(
+                options.command, options.timeout, _print(sys.stdout), _print(sys.stderr)
+            )
     screen.line(f"{ran.status}, {ran.seconds:.1f} s", "green" if ran.ok else "red")
-    for words in ran.left_out:
-        screen.line(f"  {words}", "yellow")
     if not ran.changes:
+        for words in ran.left_out:  # else it has stood in the question
+            screen.line(f"  {words}", "yellow")
         screen.line("It changed nothing that is kept.")
     elif taken.status != "applied" or options.discard:
         some = bool(taken.changes) and not options.discard
@@ -75,12 +81,20 @@ def run(options: argparse.Namespace) -> int:
     else:
         screen.line(f"Taken. To take it back: ai-rails undo {log.session_id}", "green")
     refused = bool(ran.changes) and taken.status != "applied" and not options.discard
+    if ran.exit_code < 0:
+        return 128 - ran.exit_code
     return ran.exit_code if ran.exit_code else _NOT_TAKEN if refused else EXIT_OK
 
 
-def _print(chunk: bytes) -> None:
-    """Show what the command prints, made visible where it would move the terminal."""
+def _print(out: TextIO) -> Callable[[bytes], object]:
+    """Return what shows what the command prints: as it is, but made visible where it would move the terminal."""
     from rails.core.text import printable
 
-    sys.stdout.write(printable(chunk.decode("utf-8", "replace"), keep="\n\t"))
-    sys.stdout.flush()
+    def show(chunk: bytes) -> None:
+        text = chunk.decode("utf-8", "surrogateescape")
+        out.write(printable(text, keep="\n\t") if out.isatty() else text)
+        out.flush()
+
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="surrogateescape")
+    return show

@@ -100,8 +100,11 @@ def ignored(project: Path, names: Collection[str]) -> set[str]:
     except UsageError:
         return set()
     code, out, complaint = run_git(
-        ["check-ignore", "--no-index", "-z", "--stdin"], project, CLEAN, "".join(f"{name}\0" for name in names).encode()
+        ["check-ignore", "--no-index", "-z", "--stdin"],
+        project,
+        CLEAN,
+        "\0".join([*names, ""]).encode("utf-8", "surrogateescape"),
     )
     if code not in (0, 1):  # 1: none of them
         raise CheckError(f"git could not say what the project ignores: {one_line(complaint, 200)}")
-    return {name for name in out.decode("utf-8", "surrogateescape").split("\0") if name}
+    return set(out.decode("utf-8", "surrogateescape").split("\0")) - {""}

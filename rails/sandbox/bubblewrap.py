@@ -29,6 +29,11 @@ from rails.sandbox.view import SandboxLimits, SandboxView
 _NEW_NAMESPACES: Final = 0x10000000 | 0x00020000  # user and mount
 _PRIVATE: Final = 0x40000 | 0x4000
 _NOSUID_NODEV: Final = 2 | 4
+#: What to do where there are no namespaces.
+_REMEDY: Final = (
+    "In Docker: --security-opt seccomp=unconfined; "
+    "on Ubuntu 24.04: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+)
 #: The user that a command is, to itself; outside it is whoever runs us, without any privilege.
 _NOBODY: Final = "65534"
 #: Bytes of the private ``/tmp`` and ``/dev/shm``.
@@ -119,7 +124,7 @@ def _prepare(limits: SandboxLimits, join: Callable[[], None], *, overlaid: bool)
     library, user, group = libc(), os.geteuid(), os.getegid()
     identity = (("setgroups", b"deny"), ("uid_map", b"0 %d 1" % user), ("gid_map", b"0 %d 1" % group))
 
-    def prepare() -> None:
+    def isolate() -> None:
         join()
         bounds.bound_process(limits)
         if library.unshare(_NEW_NAMESPACES):
@@ -134,6 +139,13 @@ def _prepare(limits: SandboxLimits, join: Callable[[], None], *, overlaid: bool)
             _fail("no private mounts")
         if overlaid and library.mount(b"overlay", b"merged", b"overlay", _NOSUID_NODEV, OverlayLayer.OPTIONS):
             _fail("no overlay")
+
+    def prepare() -> None:
+        try:
+            isolate()
+        except OSError as error:  # nothing but this text comes through: it is read where bubblewrap's would be
+            os.write(2, f"{error.strerror}. {_REMEDY}".encode())
+            os._exit(1)
 
     return prepare
 

@@ -288,10 +288,9 @@ def _remove_all(folder: Path) -> None:
     """Remove a folder, however deep a command made it and whatever of it is shut; the rest is left to the system."""
     with contextlib.suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
-    for words in (["/bin/chmod", "-R", "u+rwX"], ["/bin/rm", "-rf"]):
-        if folder.exists():
-            with contextlib.suppress(CheckError):
-                run_tool([*words, "--", str(folder)])
+    if folder.exists():
+        with contextlib.suppress(CheckError):
+            run_tool(["/bin/sh", "-c", 'chmod -R u+rwX -- "$0"; rm -rf -- "$0"', str(folder)])
 
 
 def _write_etc(folder: Path) -> None:

@@ -51,8 +51,7 @@ def roots(view: SandboxView) -> tuple[Path, ...]:
 
 def states_shown(view: SandboxView) -> list[Path]:
     """Return the folders of AI-Rails that lie in what the view names, and are hidden there."""
-    projects = [root for root in view.read_only if (root / ".rails").is_dir()]
-    return [state for root in projects for state in own_states(root)]
+    return [state for root in view.read_only if (root / ".rails").is_dir() for state in own_states(root)]
 
 
 def _may_show(path: Path, view: SandboxView) -> bool:
@@ -93,8 +92,8 @@ def _parts(prefix: Path) -> Iterator[Path]:
 
 def _node_of(project: Path) -> Iterator[Path]:
     """Yield what there is of Node.js, as the user's ``PATH`` has it outside the project."""
-    folders = [one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(one).is_absolute()]
-    outside = [one for one in folders if not Path(one).resolve().is_relative_to(project)]
+    folders = os.get_exec_path()
+    outside = [one for one in folders if one.startswith("/") and not Path(one).resolve().is_relative_to(project)]
     node = shutil.which("node", path=os.pathsep.join(outside))
     if node:
         yield from around_program(Path(node).resolve())
@@ -124,10 +123,9 @@ def _users() -> list[Path]:
 
 
 def _is_known(prefix: Path) -> bool:
-    """Whether a prefix lies in such a folder, by its name and where it really is."""
-    folders, real = [Path(one).expanduser() for one in _INTERPRETERS], prefix.resolve()
-    named = any(prefix.is_relative_to(folder) for folder in folders)
-    return named and any(real.is_relative_to(folder.resolve()) for folder in folders)
+    """Whether a prefix really lies in such a folder."""
+    real = prefix.resolve()
+    return any(real.is_relative_to(Path(one).expanduser().resolve()) for one in _INTERPRETERS)
 
 
 def _of_environments(project: Path) -> Iterator[Path]:

@@ -90,12 +90,16 @@ class Running:
             self.after.pop()()
 
 
-def start_process(launch: Launch, *, stdin: bool = True, together: bool = False, errors: bool = True) -> Running:
+def start_process(
+    launch: Launch, *, stdin: bool = True, together: bool = False, errors: bool = True, inherited: bool = False
+) -> Running:
     """Start it with pipes, in a session of its own. Raises CheckError when it cannot be started.
 
-    ``together`` puts what it prints as errors into its output; ``stdin`` false gives it an empty input.
+    ``together`` puts what it prints as errors into its output; ``stdin`` false gives it an empty input, and
+    ``inherited`` that of this process.
     """
     prepare = supervisor(launch.prepare) if launch.supervised else launch.prepare
+    given = None if inherited else subprocess.PIPE if stdin else subprocess.DEVNULL
     kinds = subprocess.STDOUT if together else subprocess.PIPE if errors else subprocess.DEVNULL
 
     def begin() -> subprocess.Popen[bytes]:
@@ -105,7 +109,7 @@ def start_process(launch: Launch, *, stdin: bool = True, together: bool = False,
             list(launch.argv),
             cwd=launch.folder,
             env=dict(launch.environment),
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdin=given,
             stdout=subprocess.PIPE,
             stderr=kinds,
             start_new_session=True,
@@ -133,15 +137,7 @@ def _starter() -> ThreadPoolExecutor:
     return _starters.get(own) or _starters.setdefault(own, ThreadPoolExecutor(1, "starts programs"))
 
 
-def converse(
-    running: Running,
-    stdin: bytes,
-    stdout: Kept,
-    stderr: Kept,
-    timeout: float | None,
-    *,
-    on_output: Callable[[bytes], object] | None = None,
-) -> bool:
+def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout: float | None) -> bool:
     """Feed and read the program until it ends; return whether the time ran out.
 
     A grandchild may hold the pipes open after the program ended, so its end decides, not the pipes'.
@@ -168,7 +164,7 @@ def converse(
                 if key.data is None:
                     rest = _feed(selector, key, rest)
                 else:
-                    _take(selector, key, on_output)
+                    _take(selector, key)
     return not ended_within(process, None if timeout is None else max(0.0, deadline - time.monotonic()))
 
 
@@ -200,14 +196,10 @@ def _feed(selector: selectors.BaseSelector, key: selectors.SelectorKey, rest: me
     return rest
 
 
-def _take(
-    selector: selectors.BaseSelector, key: selectors.SelectorKey, on_output: Callable[[bytes], object] | None
-) -> None:
+def _take(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
     chunk = os.read(key.fd, 65536)
     if chunk:
         key.data.add(chunk)
-        if on_output:
-            on_output(chunk)
     else:
         selector.unregister(key.fileobj)
 

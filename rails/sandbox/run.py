@@ -38,12 +38,14 @@ def run(
     collect: bool = True,
     keep: Path | None = None,
     on_output: Callable[[bytes], object] | None = None,
+    on_error: Callable[[bytes], object] | None = None,
+    inherited: bool = False,
 ) -> Result:
     """Run a command to its end. Raises CheckError when it cannot be contained or started, or changed too much.
 
     ``network`` are the hosts it may reach. ``label`` says how it is contained; :func:`rails.sandbox.probe.label` is the
     best that there is. ``together`` puts errors into the output; ``keep`` is a file for all of it; ``collect`` false
-    asks for no changes.
+    asks for no changes; ``inherited`` gives it the standard input of this process.
     """
     limits = limits or SandboxLimits()
     layer = view.layer
@@ -51,12 +53,12 @@ def run(
         if layer and collect:
             layer.refresh()
         began = time.monotonic()
-        out, err = Kept(limits.output, keep), Kept(limits.output)
+        out, err = Kept(limits.output, keep, on_output), Kept(limits.output, sink=on_error)
         with _launch(argv, view, network, limits, label) as (launch, report):
-            running = start_process(launch, stdin=bool(stdin), together=together)
+            running = start_process(launch, stdin=bool(stdin), together=together, inherited=inherited)
             disk = _disk_bound(layer, limits, running)
             try:
-                timed_out = converse(running, stdin, out, err, limits.seconds, on_output=on_output)
+                timed_out = converse(running, stdin, out, err, limits.seconds)
             finally:
                 running.end()
                 out.close()

@@ -7,6 +7,7 @@ path as every edit; once it is decided, the layer forgets it. What git ignores s
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -125,9 +126,17 @@ class ContainedRuns:
         return {RUN_COMMAND.name: self._command, RUN_TESTS.name: self._tests}
 
     def run(
-        self, argv: Sequence[str], seconds: float, folder: str = ".", on_output: Callable[[bytes], object] | None = None
+        self,
+        argv: Sequence[str],
+        seconds: float,
+        folder: str = ".",
+        on_output: Callable[[bytes], object] | None = None,
+        on_error: Callable[[bytes], object] | None = None,
     ) -> Result:
-        """Run a command in the session's layer. Raises CheckError when it cannot be contained, or changed too much."""
+        """Run a command in the session's layer. Raises CheckError when it cannot be contained, or changed too much.
+
+        With ``on_error`` it is a person's: errors stand apart, and it has our standard input unless that is a terminal.
+        """
         from rails.sandbox.run import run
         from rails.sandbox.view import SandboxLimits, SandboxView
 
@@ -138,9 +147,11 @@ class ContainedRuns:
             SandboxView(self.project, layer, folder=folder),
             limits=SandboxLimits(seconds=min(seconds, self.time_left())),
             label=self.label,
-            together=True,
+            together=on_error is None,
             keep=layer.output / f"{self._count}.txt",
             on_output=on_output,
+            on_error=on_error,
+            inherited=on_error is not None and not os.isatty(0),
         )
         if result.timed_out:
             self.settle()
@@ -254,7 +265,9 @@ class ContainedRuns:
 
 def ran_contained(ids: tuple[str, ...], argv: Sequence[str], result: Result) -> ToolExecutionResult:
     """Return the event of a command that a person ran by hand."""
-    text = "\n".join((f"{' '.join(argv)}: {result.status}", head_and_tail(result.out, limits.RESULT_CHARS)[0]))
+    text = "\n".join(
+        (f"{' '.join(argv)}: {result.status}", head_and_tail(result.out + result.err, limits.RESULT_CHARS)[0])
+    )
     facts: dict[str, Json] = {"exit_code": result.exit_code, "timed_out": result.timed_out}
     return ToolExecutionResult(
         ids=ids, ok=result.ok, text=text, tool=RUN_COMMAND.name, facts=facts, duration_ms=result.seconds * 1000

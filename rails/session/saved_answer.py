@@ -73,6 +73,8 @@ _ENDED: Final = {
     "denied": "what the answer asked for was denied",
     "refused": "the answer was refused",
 }
+#: Says in the words of a shell, and with its exit code 127, that there is no such program.
+_FOUND: Final = ("/bin/sh", "-c", 'exec "$0" "$@"')
 #: Why a command runs that no agent has asked for.
 _BY_HAND: Final = "You ran it by hand: ai-rails sandbox"
 #: What an answer without a request is told.
@@ -277,7 +279,11 @@ class Proposals:
         return turn, became
 
     def run_contained(
-        self, argv: Sequence[str], seconds: float, on_output: Callable[[bytes], object]
+        self,
+        argv: Sequence[str],
+        seconds: float,
+        on_output: Callable[[bytes], object],
+        on_error: Callable[[bytes], object],
     ) -> tuple[Result, AppliedAnswer]:
         """Run a command that a person gives in the sandbox, and propose what it changed. Raises RailsError."""
         collected, context = Collector(), self.session.context(self.job.tasks[0][0])
@@ -286,11 +292,12 @@ class Proposals:
         request = validate(given, context.registry, context.agent.name)
         if not isinstance(request, ToolRequest):
             raise UsageError(f"{' '.join(map(str, request))} Nothing was run.")
-        result = self.session.contained.run(argv, seconds, on_output=on_output)
+        result = self.session.contained.run((*_FOUND, *argv), seconds, on_output=on_output, on_error=on_error)
         self.session.publish(ran_contained((request.id,), argv, result))
         if not result.changes:
             return result, AppliedAnswer("applied", session_id=self.log.session_id)
-        planned = Plan(result.changes, notes=(f"Written in the sandbox by: {one_line(' '.join(argv), 200)}",))
+        notes = (f"Written in the sandbox by: {one_line(' '.join(argv), 200)}", *result.left_out)
+        planned = Plan(result.changes, notes=notes)
         outcome = carry_out_plan(context, (request,), planned, ())
         answer = ModelAnswer(Message("assistant", ()), "end_turn")
         turn = Turn(answer, (outcome,), Message("user", (TextPart(outcome.text),)))

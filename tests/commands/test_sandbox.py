@@ -2,6 +2,7 @@
 
 import io
 import subprocess
+import sys
 
 import pytest
 
@@ -28,16 +29,16 @@ def sandbox(project, *words):
 
 def test_what_it_wrote_is_discarded_when_that_is_said(project, capsys):
     assert sandbox(project, "--discard", "--", "sh", "-c", "echo two >> a.txt; echo said; exit 3") == 3
-    out = capsys.readouterr().out
-    assert f"sandbox  {probe.label()}" in out
-    assert "said" in out
-    assert "Nothing of what it changed was taken." in out
+    out, own = capsys.readouterr()
+    assert f"sandbox  {probe.label()}" in own
+    assert out == "said\n"
+    assert "Nothing of what it changed was taken." in own
     assert (project / "a.txt").read_text() == "one\n"
 
 
 def test_what_git_ignores_and_nothing_at_all_is_no_question(project, capsys):
     assert sandbox(project, "--", "sh", "-c", "echo x > build.log") == 0
-    assert "It changed nothing that is kept." in capsys.readouterr().out
+    assert "It changed nothing that is kept." in capsys.readouterr().err
     assert not (project / "build.log").exists()
 
 
@@ -52,11 +53,33 @@ def test_the_exit_code_is_the_command_s_own(project):
 
 def test_a_time_limit_ends_it(project, capsys):
     assert sandbox(project, "--timeout", "0.3", "--", "sleep", "60") != 0
-    assert "stopped after" in capsys.readouterr().out
+    assert "stopped after" in capsys.readouterr().err
 
 
 def test_where_nothing_contains_it_nothing_is_run(project, monkeypatch, capsys):
     monkeypatch.setattr(probe, "label", lambda **_: Label(NONE, why="a test says so"))
     assert sandbox(project, "--", "sh", "-c", "echo ran > ran.txt") == 125
-    assert "NOT contained" in capsys.readouterr().out
+    assert "NOT contained" in capsys.readouterr().err
     assert not (project / "ran.txt").exists()
+
+
+def test_in_a_pipe_it_is_as_the_command_itself(project):
+    def piped(*words, given=b""):
+        argv = [sys.executable, "-m", "rails", "sandbox", "--project", str(project), "--", *words]
+        return subprocess.run(argv, input=given, capture_output=True, check=False)
+
+    counted = piped("wc", "-l", given=b"a\nb\n")
+    assert (counted.stdout.split(), counted.returncode) == ([b"2"], 0)
+    apart = piped("sh", "-c", "printf '\\377out'; echo wrong >&2; exit 7")
+    assert (apart.stdout, b"wrong\n" in apart.stderr, apart.returncode) == (b"\xffout", True, 7)
+    missing = piped("nosuchprogram")
+    assert (missing.stdout, missing.returncode) == (b"", 127)
+    assert b"bwrap" not in missing.stderr
+
+
+def test_a_name_that_is_not_utf_8_is_left_out_and_nothing_else_is_lost(project, capsys):
+    line = "printf x > \"$(printf 'b\\377.txt')\"; mkdir \"$(printf 'd\\376')\"; echo two >> a.txt"
+    assert sandbox(project, "--", "sh", "-c", line) == 126
+    own = capsys.readouterr().err
+    assert "a.txt" in own
+    assert "b" in own.split("Written in the sandbox by")[1]
