@@ -289,7 +289,7 @@ def _place(text: str, refused: _Refused, pos: int = 0) -> int:
     """Return where a key of an object occurs again, or a bare word stands outside strings, from ``pos`` on."""
     if refused.code == "duplicate_key":
         return next((key.start for key in repeated_keys(text, pos) if key.path[-1] == refused.token), pos)
-    bare = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|' + re.escape(refused.token), re.S)
+    bare = re.compile(rf"{_STRING.pattern}|{re.escape(refused.token)}", re.S)
     return next((match.start() for match in bare.finditer(text, pos) if match[0] == refused.token), pos)
 
 
@@ -338,7 +338,8 @@ def _too_deep(text: str, allowed: int = limits.JSON_DEPTH) -> JsonFault:
     return JsonFault("depth", f"values are nested more than {allowed} deep")
 
 
-_STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
+#: A string, or one that is not closed up to the end of the text, so that no later mark is tried as a beginning.
+_STRING: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+("|\Z)', re.S)
 
 
 def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1, 1), whole: str = "") -> str:
@@ -354,9 +355,7 @@ def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1,
 def balance(text: str, first: tuple[int, int] = (1, 1)) -> str:
     """Return a sentence about brackets that do not pair up outside strings, or an empty string."""
     outside = _STRING.sub("", text)
-    left = outside.find('"')
-    open_string = len(text) - len(outside) + left if left >= 0 else -1
-    outside = outside[:left] if left >= 0 else outside
+    open_string = next((found.start() for found in _STRING.finditer(text) if not found[1]), -1)
     counts = {bracket: outside.count(bracket) for bracket in "{}[]"}
     parts = [_surplus(counts[a] - counts[b], a, b) for a, b in ("{}", "[]")]
     if open_string >= 0:

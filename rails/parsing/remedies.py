@@ -55,7 +55,7 @@ _WORD: Final = lazy(r"\s?\S{1,16}")
 _ENDED_EARLY: Final = 'a " inside the string is not escaped'
 #: What can stand between a string that ended too early and the place where that is seen.
 _BEHIND_TORN: Final = lazy(r"\s*,?\s*")
-_STRING: Final = lazy(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
+_STRING: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)', re.S)
 #: Faults that a form without escaping would not have.
 _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mixed_escapes", "ambiguous_escape"})
 

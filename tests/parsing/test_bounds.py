@@ -101,3 +101,19 @@ def test_a_reader_is_used_once():
         reader.feed("x")
     with pytest.raises(ValueError, match="flushed"):
         reader.flush("end_turn")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda text: balance('{"a": "' + text),
+        lambda text: balance('{"a": "' + text + "\\"),
+        lambda text: parse_strict('{"a": NaN, "b": "' + text),
+        lambda text: parse('```json\n{"tool": "run_code", "code": "' + text + "\n```\n", SHAPES),
+        lambda text: parse('```json\n{"tool": "run_code", "code": "' + text, SHAPES, finish="max_tokens"),
+    ],
+)
+def test_a_string_that_is_not_closed_with_escaped_quotation_marks_takes_linear_time(read, cpu_seconds):
+    small = cpu_seconds(lambda: read('\\"x' * 10_000), enough=0.01)
+    bound = 8 * 3 * max(small, 0.01)
+    assert cpu_seconds(lambda: read('\\"x' * 80_000), enough=bound) < bound
