@@ -16,7 +16,6 @@ from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import read_container
 from rails.parsing import classify
 from rails.parsing.classify import JsonBlock
-from rails.parsing.json_progress import JsonProgress
 from rails.parsing.results import ToolSchemas
 
 _OPENING: Final = lazy(
@@ -63,6 +62,6 @@ def _ends(text: str, start: int) -> Iterator[int]:
 def _read(text: str, start: int, end: int, tools: ToolSchemas) -> list[RawRequest]:
     body = text[start:end]
     block = JsonBlock(body, body, start, end, start, closed=True, whole=True)
-    outcomes = classify.judge_block(block, tools, JsonProgress())
+    outcomes = classify.judge_block(block, tools)
     requests = [one for one in outcomes if isinstance(one, RawRequest) and one.dialect in _FORMS]
     return requests if len(requests) == len(outcomes) else []

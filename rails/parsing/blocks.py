@@ -1,70 +1,91 @@
-"""The kinds of stretches that an answer is made of beside prose, each knowing where it ends.
+"""Find blocks in a text: which stretches could be requests, and where exactly they are.
 
-``take`` is given one complete line and says how many of its characters still belong to the stretch, or -1 when
-all do and it goes on. What comes after an end is judged by itself.
+Rules that are choices:
+    fences      three or more back-ticks or tildes at a line's start, after list markers or blanks (four of them
+                below a paragraph make it code that is shown); closed by a line of at least as many of the same
+    JSON        json, jsonc and json5 in any letter case. Such a fence ends at the first closing fence behind which its
+                body reads, as it is or repaired; where none does, at the first; where a later one reads as well, its
+                end is not certain. The opening of another JSON fence ends it, too
+    XML calls   ``<tool name="…">`` or an element named like a tool, at a line's start, ``<action>`` allowed before
+    quoting     fences in other languages hide what is in them, inner fences counted; so do the containers of
+                ``rails.parsing.quoted``. A quoting stretch that never ends hides nothing: its requests are refused
+    block quotes, inline code and raw braces are prose
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import cache
+from itertools import islice
 from typing import Final, Literal
 
 from rails.core.dataclass import dataclass, field
 from rails.core.lazy_pattern import lazy
-from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
+from rails.data_formats.strict_json import ParsedJson, parse_strict, read_prefix
+from rails.parsing import quoted
+from rails.parsing.call_formats import optional, xml_calls
 from rails.parsing.call_formats.xml_calls import XmlFollower
-from rails.parsing.json_progress import JsonProgress
-from rails.parsing.quoted import Container, ContainerKind
+from rails.parsing.quoted import Closed, Container, ContainerKind
+from rails.parsing.results import ToolSchemas
 
 FENCE: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
-JSON_INFO: Final = lazy(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
+_JSON_INFO: Final = lazy(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
 #: JSON on the line of its fence, not to be taken for attributes such as {1,3} or {.numbered}.
-INLINE: Final = lazy(r"[{\[]\s*(?:[\"'“{\[\]}/#]|\Z|[A-Za-z_$][\w$-]*\s*:)")
+_INLINE: Final = lazy(r"[{\[]\s*(?:[\"'“{\[\]}/#]|\Z|[A-Za-z_$][\w$-]*\s*:)")
 #: Tokens with which a chat template ends a call or a turn; those that end a thought are no part of a fence.
 _ENDING: Final = (
     r"(?:<[|｜](?![^<>\n]{0,40}(?:think|thought|reason))(?:[^<>\n|｜]{0,40}[_▁])?(?:end|eo[tms])(?:[_▁][^<>\n|｜]{0,40}"
     r"|oftext)?[|｜]>|</s>|<end_of_turn>|\[/TOOL_CALLS\])"
 )
-BARE: Final = lazy(rf"[ \t]*(`{{3,}}|~{{3,}})[ \t\r]*(?:{_ENDING}[ \t\r]*){{0,4}}\n?\Z")
-_BARE_LINE: Final = lazy(rf"[ \t]*(`{{3,}}|~{{3,}})[ \t\r]*(?:{_ENDING}[ \t\r]*){{0,4}}(?:\n|\Z)")
+_BARE: Final = lazy(rf"^[ \t]*(`{{3,}}|~{{3,}})[ \t\r]*(?:{_ENDING}[ \t\r]*){{0,4}}(?:\n|\Z)", re.M)
 #: A line that would close a fence without what stands behind it.
 CLOSED_BEFORE: Final = lazy(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*([^\w\s`~{][^\n]*)", re.M)
-#: What may stand before a fence on its line (``FENCE``).
-_BEFORE_FENCE: Final = " \t\ufeff-*+.)0123456789"
-#: How far a fence may be indented for the shortcut to see it.
-INDENT: Final = 100
+_FENCE_LINE: Final = lazy(
+    r"^[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*([^\n]*)(?:\n|\Z)", re.M
+)
+#: What can end the body of a JSON fence: a line that begins with a fence, or a fence behind the value, on its line.
+_JSON_END: Final = lazy(
+    r"^[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:`{3,}|~{3,})[ \t]*(?P<info>[^\n]*)(?:\n|\Z)"
+    r"|[}\]][ \t]*(?P<behind>`{3,}|~{3,})[ \t\r]*(?:\n|\Z)",
+    re.M,
+)
+#: A fence with nothing but the name of a file in it, which another fence ends: that one begins the block.
+_NAME_IN_FENCE: Final = lazy(r"[`~]{3,}[^\n`]*\n[ \t]*[^\s`~<>]+[/.\\][^\s`~<>]+[ \t\r]*\n(?=[`~]{3,}[ \t]*\w)")
+#: The start of every line that is worth a look.
+_NOTABLE: Final = (
+    rf"(?:[ \t\ufeff]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+){{0,4}}(?=[^\w\s])(?:```|~~~|<)|{quoted.PATCH_START})"
+)
+_MARKED: Final = rf"(?:{_NOTABLE}|[ \t]*(?:\[TOOL_CALLS\]|Action))"
+#: How much of the prose before a line is looked at, in characters.
+_BEFORE: Final = 400
+#: How many closing fences are tried, and how long a body may be.
+_TRIES: Final = 8
+_TRIED_CHARS: Final = 400_000
+_ALL_TRIES: Final = 400
+#: How often an element may turn out to have no end, and how many containers are told apart on one line.
+_OPEN_ENDED: Final = 8
+_PIECES: Final = 100
+_SPACE: Final = lazy(r"\s*")
+_PARAGRAPH: Final = lazy(r"\n(?=[ \t]*\r?\n)|\Z")
+_OPENED: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z_][\w.:-]{0,60})")
+_CLOSER_NAME: Final = lazy(r"</[ \t]{0,8}(?:[A-Za-z][\w-]{0,20}:)?([A-Za-z_][\w.:-]{0,60})")
 
-
-def closing_line(text: str, pos: int, end: int, mark: str) -> re.Match[str] | None:
-    """Return the first line in ``text[pos:end]`` that can close a fence that ``mark`` opened."""
-    found = max(text.find(mark[0], pos, end), pos)  # one character is found much sooner than three
-    while (found := text.find(mark, found, end)) >= 0:
-        start = text.rfind("\n", max(pos - 1, found - INDENT), found) + 1 or pos
-        line = _BARE_LINE.match(text, start, end)
-        if line and line.end(1) - line.start(1) >= len(mark):
-            return line
-        found += len(mark)
-    return None
-
-
+#: Where the body of a JSON fence can end, where the fence ends, and whether another one opens there.
+_End = tuple[int, int, bool]
 BlockKind = Literal["json", "xml", "quote"]
-
-#: How often, and up to what size, a doubtful end is tested by reading the body so far.
-_TRIES: Final = 3
-_TRIED_CHARS: Final = 40_000
+#: Tells whether a text reads as JSON calls: not at all, with its strings' line ends written out, or in any other way.
+Reads = Callable[[str], Literal["", "raw", "read"]]
 
 
 @dataclass(slots=True)
 class BlockSpan:
-    """A finished stretch. ``start``/``end`` include fences or tags; the body is what is inside.
+    """A stretch that is more than prose. ``start``/``end`` include fences or tags; the body is what is inside.
 
-    ``closed`` says whether its end was seen; ``ambiguous`` that it could end in two places and be read both
-    ways. ``progress`` and ``follower`` are what was learnt on the way; ``stray`` says that an XML call is
-    followed by a second closing tag of its own. ``cut_short`` says that another JSON fence opened before this one
-    was closed; ``unsure`` that its end is the first possible one and nothing speaks for it, in the text
-    ``context``. ``first`` is a body that was read strictly, and the result.
-    ``container`` is the kind of a quoting stretch that is no fence.
+    ``closed`` says whether its end was seen; ``ambiguous`` that it could end in two places and be read both ways;
+    ``cut_short`` that another JSON fence opened before this one was closed; ``stray`` that an XML call is followed by a
+    second closing tag of its own. ``container`` is the kind of a quoting stretch that is no fence, ``label`` its name,
+    the words behind a fence, or the tool of a dialect's marker.
     """
 
     kind: BlockKind
@@ -75,14 +96,10 @@ class BlockSpan:
     body_end: int
     closed: bool
     label: str = ""
-    progress: JsonProgress | None = None
     follower: XmlFollower | None = None
     ambiguous: bool = False
     stray: bool = False
     cut_short: bool = False
-    unsure: bool = False
-    context: str = ""
-    first: tuple[str, ParsedJson | JsonFault] | None = None
     dialect: str = ""
     container: ContainerKind | None = None
 
@@ -93,263 +110,272 @@ class BlockSpan:
 
 
 @dataclass(slots=True)
-class TextBlock:
-    """What all stretches have: where they and their bodies start, and the text so far."""
+class Blocks:
+    """A text in order: pieces of prose and blocks. ``strays`` are its closing marks without opening ones."""
 
-    start: int
-    body_start: int
-    label: str = ""
-    lines: list[str] = field(default_factory=list)
-    size: int = 0
-    retreats: bool = False
-
-    kind: BlockKind = "quote"
-
-    def take(self, line: str) -> int:
-        """Judge one complete line, of which ``peek`` may have been given a part."""
-        raise NotImplementedError(line)
-
-    @property
-    def mark(self) -> str:
-        """What every line holds that can end the stretch or matter otherwise; empty where there is no such text."""
-        return ""
-
-    def pass_over(self, text: str) -> None:
-        """Take complete lines without the mark."""
-        self.add(text)
-
-    def peek(self, text: str) -> None:
-        """Look at a piece of an unfinished line."""
-
-    def add(self, text: str) -> None:
-        """Append text to the stretch."""
-        self.lines.append(text)
-        self.size += len(text)
-
-    def span(self, *, closed: bool) -> BlockSpan:
-        """Return the finished stretch."""
-        raw = "".join(self.lines)
-        end = self.start + len(raw)
-        return BlockSpan(self.kind, self.start, end, raw, self.body_start, end, closed, self.label)
-
-    def retreat(self) -> tuple[int, int] | None:
-        """Return where its body and the stretch may have ended after all, counted from its start."""
-        return None
+    items: list[BlockSpan | str] = field(default_factory=list)
+    strays: quoted.Strays = field(default_factory=quoted.Strays)
 
 
-@dataclass(slots=True)
-class QuoteBlock(TextBlock):
-    """A fence in another language, with inner fences counted."""
-
-    char: str = ""
-    length: int = 0
-    nested: list[int] = field(default_factory=list)
-
-    @property
-    def mark(self) -> str:
-        """The fence characters."""
-        return self.char * 3
-
-    def take(self, line: str) -> int:
-        """End at the fence that closes this one."""
-        fence = FENCE.match(line) if self.char * 3 in line else None
-        if not fence or fence[1][0] != self.char:
-            return -1
-        if not (bare := BARE.match(line)):
-            if len(fence[1]) <= self.length and "`" not in fence[2] and len(self.nested) < 1_000:
-                self.nested.append(len(fence[1]))
-        elif len(bare[1]) >= (self.nested[-1] if self.nested else self.length):
-            if not self.nested:
-                return len(line)
-            self.nested.pop()
-        return -1
+def find_blocks(
+    text: str, tools: ToolSchemas, dialects: Set[str] = frozenset(), reads: Reads = lambda _body: ""
+) -> Blocks:
+    """Return the blocks of a whole text. ``tools`` are the tools that exist."""
+    return _Finder(text, tools, dialects, reads).found()
 
 
-@dataclass(slots=True)
-class QuotedRegion(TextBlock):
-    """A container that is no fence, up to its closing mark, or as long as its lines look alike."""
+@cache
+def _notable(*, marked: bool) -> re.Pattern[str]:
+    return re.compile(f"^{_MARKED if marked else _NOTABLE}", re.M)
 
-    container: Container = field(default_factory=lambda: Container("quote", "", 0, 0))
-    depth: int = 1
 
-    @property
-    def mark(self) -> str:
-        """What every closing mark holds."""
-        return self.container.literal
+class _Finder:
+    def __init__(self, text: str, tools: ToolSchemas, dialects: Set[str], reads: Reads) -> None:
+        self._text, self._tools, self._dialects, self._reads = text, tools, dialects, reads
+        self._notable = _notable(marked=bool(dialects))
+        self._ours = {name.lower() for name in tools} | (optional.HERMES_TAGS if "hermes" in dialects else set())
+        self._closers: dict[str, int] | None = None
+        self._open_ended = self._tries = 0
+        self._blocks = Blocks()
+        self._prose = 0  # where the prose begins that is not kept yet
 
-    def take(self, line: str) -> int:
-        """End behind the closing mark, or before the first line that is none of this container."""
-        if self.container.lines is not None:
-            return -1 if self.container.lines.match(line) else 0
-        for found in self.container.closing.finditer(line) if self.container.closing else ():
-            if found.re.groups and not found[1]:
-                self.depth += self.container.nests and not found[0].endswith("/>")
+    def found(self) -> Blocks:
+        """Go through the text once."""
+        pos, end, pieces = 0, len(self._text), 0
+        while pos < end:
+            begin = self._text.rfind("\n", 0, pos) + 1
+            if pos == begin:
+                pieces = 0
+                pos = self._next(pos)
+                if pos >= end:
+                    break
+            pieces += 1
+            stop = self._text.find("\n", pos) + 1 or end
+            crowded = Container("quote", f"a line with more than {_PIECES} marks", 0, 0)
+            block = self._region(crowded, pos) if pieces > _PIECES else self._opener(pos, stop)
+            if block is None:
+                pos = self._mark(pos, stop)
                 continue
-            self.depth -= 1
-            if not self.depth:
+            self._keep(block)
+            pos = block.end
+        self._keep(None)
+        return self._blocks
+
+    def _next(self, pos: int) -> int:
+        """Return where the next line begins that is worth a look."""
+        notable = self._notable.search(self._text, pos)
+        stop = notable.start() if notable else len(self._text)
+        mark = quoted.has_mark(self._text, pos, stop)
+        return stop if mark < 0 else max(self._text.rfind("\n", pos, mark) + 1, pos)
+
+    def _keep(self, block: BlockSpan | None) -> None:
+        stop = block.start if block else len(self._text)
+        items = self._blocks.items
+        if stop > self._prose:
+            piece = self._text[self._prose : stop]
+            if items and isinstance(last := items[-1], BlockSpan) and last.follower and last.closed:
+                last.stray = last.follower.closer in piece
+            items.append(piece)
+        if block is not None:
+            items.append(block)
+            self._prose = block.end
+
+    def _paragraphs(self, pos: int) -> str:
+        """Return the prose before ``pos``, without a first line that may be the end of one."""
+        before = self._text[max(self._prose, pos - _BEFORE) : pos]
+        return before if len(before) < _BEFORE else before.partition("\n")[2]
+
+    def _span(self, kind: BlockKind, start: int, inside: tuple[int, int], end: int, *, closed: bool) -> BlockSpan:
+        return BlockSpan(kind, start, end, self._text[start:end], *inside, closed)
+
+    # -- does something begin here? ------------------------------------------------------------------
+
+    def _opener(self, pos: int, stop: int) -> BlockSpan | None:
+        """Return the block that begins on the line ``text[pos:stop]``."""
+        line = self._text[pos:stop]
+        fence = FENCE.match(line) if "```" in line or "~~~" in line else None
+        call = xml_calls.opener(line, self._tools) if "<" in line else None
+        code = quoted.find_indented(line, self._paragraphs(pos)) if line[0] in " \t" and line.strip() else None
+        if code is not None and (call or self._dialects or (fence and _JSON_INFO.match(fence[2]))):
+            return self._region(code, pos)
+        if fence:
+            return self._fence(pos, stop, fence)
+        if self._dialects and (marked := optional.marker(line, self._text[self._prose : pos], self._dialects)):
+            return self._marked(pos, marked)
+        if (patch := quoted.find_patch(line)) is not None:
+            return self._region(patch, pos)
+        if call is not None and (block := self._xml(pos, *call)) is not None:
+            return block
+        named = _OPENED.match(line) if call is None else None
+        element = quoted.find_element(line, self._ours) if named and self._may_close(named[1], pos) else None
+        return self._region(element, pos) if element is not None else None
+
+    def _mark(self, pos: int, stop: int) -> int:
+        """Take the first mark of a container in ``text[pos:stop]``; return where to go on."""
+        line = self._text[pos:stop]
+        mark = quoted.find_mark(line, self._ours) if quoted.has_mark(line) >= 0 else None
+        if mark is None:
+            return stop
+        if isinstance(mark, Closed):
+            self._blocks.strays.closed(mark, pos + mark.end)
+            return pos + mark.end
+        block = self._region(mark, pos)
+        if block is None:
+            return stop
+        self._keep(block)
+        return block.end
+
+    def _region(self, container: Container, pos: int) -> BlockSpan | None:
+        """Return the container whose opening mark stands on the line at ``pos``; None for an element without an end."""
+        start, body = pos + container.start, pos + container.end
+        end = self._region_end(container, start, body)
+        if end < 0 and container.kind == "element":
+            self._open_ended += 1
+            if self._open_ended <= _OPEN_ENDED:
+                return None
+        if end == start:
+            return None
+        self._blocks.strays.opened(container, start)
+        end, closed = (end, True) if end >= 0 else (len(self._text), container.lines is not None)
+        block = self._span("quote", start, (body, end), end, closed=closed)
+        block.label, block.container = container.label, container.kind
+        return block
+
+    def _may_close(self, name: str, pos: int) -> bool:
+        """Return whether the closing mark of an element of this name stands anywhere behind ``pos``."""
+        if self._closers is None:
+            self._closers = {found[1].lower(): found.start() for found in _CLOSER_NAME.finditer(self._text)}
+        return self._closers.get(name.lower().rpartition(":")[2], -1) >= pos
+
+    def _region_end(self, container: Container, start: int, pos: int) -> int:
+        """Return where a container ends, -1 if it does not."""
+        if container.lines is not None:
+            pos = start
+            while pos < len(self._text):
+                stop = self._text.find("\n", pos) + 1 or len(self._text)
+                if not container.lines.match(self._text, pos, stop):
+                    return pos
+                pos = stop
+            return -1
+        if container.closing is None:
+            return -1
+        depth = 1
+        for found in container.closing.finditer(self._text, pos):
+            if found.re.groups and not found[1]:
+                depth += container.nests and not found[0].endswith("/>")
+                continue
+            depth -= 1
+            if not depth:
                 return found.end()
         return -1
 
-    def retreat(self) -> tuple[int, int] | None:
-        """Return the end of the opening tag of an element that was never closed: it is prose."""
-        end = self.body_start - self.start
-        return (end, end) if self.container.kind == "element" else None
-
-    def span(self, *, closed: bool) -> BlockSpan:
-        """Return the finished container."""
-        done = TextBlock.span(self, closed=closed or self.container.lines is not None)
-        done.container = self.container.kind
-        return done
-
-
-@dataclass(slots=True)
-class JsonFence(TextBlock):
-    """A JSON fence. A fence line inside a string is content.
-
-    Where the strings do not tell (a quotation mark stood where none belongs), an end is only believed
-    if the body so far can be read as a call: ``reads`` tells. Ends not believed are kept as candidates.
-    """
-
-    char: str = "`"
-    length: int = 3
-    reads: Callable[[str], bool] = bool
-    progress: JsonProgress = field(default_factory=JsonProgress)
-    candidates: list[tuple[int, int]] = field(default_factory=list)
-    believed: tuple[int, int] | None = None
-    tries: int = 0
-    body_end: int = -1
-    cut_short: bool = False
-    first: tuple[str, ParsedJson | JsonFault] | None = None
-    ambiguous: bool = False
-    held: str = ""
-    fed: int = 0
-    flows: bool = False
-
-    kind: BlockKind = "json"
-
-    @property
-    def mark(self) -> str:
-        """The fence characters."""
-        return self.char * 3
-
-    def pass_over(self, text: str) -> None:
-        """Follow lines that hold no fence."""
-        self._follow(text)
-        self.add(text)
-
-    def whole(self, text: str, pos: int, end: int) -> BlockSpan | None:
-        """Return the finished block if its strict JSON and closing fence stand in ``text[pos:end]``.
-
-        A shortcut: strict JSON has no line ends in strings, so its first fence line is its end.
-        """
-        fence = closing_line(text, pos, end, self.char * self.length)
-        if fence is None:
+    def _xml(self, pos: int, tool: str, element: str, used: int) -> BlockSpan | None:
+        """Return the XML call whose opening tag ends ``used`` characters behind ``pos``; None where it is a mention."""
+        follower = XmlFollower(tool, element, self._tools.get(tool, {}))
+        follower.follow(self._text, pos, pos + used)
+        if follower.prose:
             return None
-        body = text[pos : fence.start()]
-        self.first = (body, parse_strict(body))
-        if isinstance(self.first[1], JsonFault):
+        end = pos + follower.end if follower.end >= 0 else len(self._text)
+        line_end = self._text.find("\n", end) + 1 or len(self._text)
+        end = line_end if follower.end >= 0 and not self._text[end:line_end].strip() else end
+        block = self._span("xml", pos, (pos + used, end), end, closed=follower.end >= 0)
+        block.label, block.follower = tool, follower
+        return block
+
+    # -- fences --------------------------------------------------------------------------------------
+
+    def _fence(self, pos: int, stop: int, fence: re.Match[str]) -> BlockSpan | None:
+        mark, info = fence[1], fence[2]
+        language = _JSON_INFO.match(info)
+        rest = info[language.end() :] if language else ""
+        inline = _INLINE.match(rest) is not None
+        if language and (inline or mark[0] != "`" or "`" not in rest):
+            return self._json(pos, stop - len(rest) if inline else stop, mark)
+        if mark[0] == "`" and "`" in info:
             return None
-        self.add(text[pos : fence.end()])
-        span = TextBlock.span(self, closed=True)
-        span.body_end, span.first = span.body_start + len(body), self.first
-        return span
+        if _NAME_IN_FENCE.match(self._text, pos + fence.start(1)):
+            return None
+        end, closed = self._quote_end(stop, mark)
+        block = self._span("quote", pos, (stop, end), end, closed=closed)
+        block.label = info.strip()
+        return block
 
-    def peek(self, text: str) -> None:
-        """Follow the JSON text, but not a line that may turn out to be a fence."""
-        if not self.flows:
-            self.held += text if len(self.held) < INDENT else ""
-            start = self.held.lstrip(_BEFORE_FENCE)
-            if not start or start[0] in "`~":
-                return
-            self.flows, text = True, self.held
-        self.fed += len(text)
-        self.progress.feed(text)
+    def _quote_end(self, pos: int, mark: str) -> tuple[int, bool]:
+        """Return where a fence ends that is none of ours, and whether it does; inner fences are counted."""
+        nested = list[int]()
+        for line in _FENCE_LINE.finditer(self._text, pos):
+            if line[1][0] != mark[0]:
+                continue
+            bare = _BARE.match(self._text, line.start())
+            if not bare:
+                if len(line[1]) <= len(mark) and "`" not in line[2] and len(nested) < 1_000:
+                    nested.append(len(line[1]))
+            elif len(bare[1]) >= (nested[-1] if nested else len(mark)):
+                if not nested:
+                    return line.end(), True
+                nested.pop()
+        return len(self._text), False
 
-    def _follow(self, line: str) -> None:
-        """Follow what ``peek`` did not of a line that is complete."""
-        self.progress.feed(line[self.fed :] if self.fed else line)
-        self.fed, self.held, self.flows = 0, "", False
+    def _json(self, pos: int, body: int, mark: str) -> BlockSpan:
+        """Return the JSON fence whose body begins at ``body``."""
+        found = self._json_ends(body, mark)
+        first = next(found, None)
+        chosen, ambiguous = first, False
+        if first is not None and not isinstance(parse_strict(self._text[body : first[0]]), ParsedJson):
+            others = list(islice(found, _TRIES - 1))
+            chosen, ambiguous = self._end_that_reads(body, [first, *others]) if others else (first, False)
+        body_end, end, cut = chosen or (len(self._text), len(self._text), False)
+        block = self._span("json", pos, (body, body_end), end, closed=chosen is not None and not cut)
+        block.cut_short, block.ambiguous = cut, ambiguous
+        return block
 
-    def take(self, line: str) -> int:
-        """End at a fence line outside strings, or directly behind the value on its line."""
-        progress = self.progress
-        if self.char * 3 not in line:
-            self._follow(line)
-            return -1
-        bare = BARE.match(line)
-        if bare and bare[1][0] == self.char and len(bare[1]) >= self.length:
-            if not progress.quote:
-                return self._end(line)
-            self._consider(self.size, self.size + len(line))
-        elif not progress.quote and self._opens_another(line):
-            self.body_end, self.cut_short = self.start + self.size, True
-            return 0
-        self._follow(line)
-        stripped = line.rstrip()
-        if not bare and stripped.endswith(self.char * self.length) and not progress.quote and progress.done:
-            self.body_end = self.start + self.size + len(stripped.rstrip(self.char))
-            return len(line)
-        return -1
+    def _end_that_reads(self, body: int, ends: Sequence[_End]) -> tuple[_End, bool]:
+        """Return the first end behind which the body reads, else the first, and whether behind another, too."""
+        taken: _End | None = None
+        for one in ends:
+            text = self._text[body : one[0]]
+            if taken is None and isinstance(parse_strict(text), ParsedJson):
+                return one, False
+            if len(text) > _TRIED_CHARS or self._tries == _ALL_TRIES:
+                break
+            self._tries += 1
+            how = self._reads(text)
+            if taken is not None and how == "raw":
+                return one, True
+            if taken is None and how:
+                taken = one
+                if how == "read":
+                    break
+        return taken or ends[0], False
 
-    def _end(self, line: str) -> int:
-        self.body_end = self.start + self.size
-        if self.believed:
-            self.ambiguous = self.reads("".join(self.lines)[self.body_start - self.start :])
-            self.retreats = not self.ambiguous
-        return len(line)
+    def _json_ends(self, pos: int, mark: str) -> Iterator[_End]:
+        """Yield where the body of a JSON fence can end, where the fence ends, and whether another one opens there."""
+        for found in _JSON_END.finditer(self._text, pos):
+            if found["behind"]:
+                if found["behind"][0] == mark[0] and len(found["behind"]) >= len(mark):
+                    yield found.start("behind"), found.end(), False
+                continue
+            bare = _BARE.match(self._text, found.start())
+            if bare and bare[1][0] == mark[0] and len(bare[1]) >= len(mark):
+                yield found.start(), found.end(), False
+            elif _JSON_INFO.match(found["info"]) and self._text[pos : found.start()].strip():
+                yield found.start(), found.start(), True
 
-    def _opens_another(self, line: str) -> bool:
-        fence = FENCE.match(line)
-        return bool(fence and JSON_INFO.match(fence[2]) and self.size > 0 and self.progress.started)
-
-    def _consider(self, body_end: int, end: int) -> None:
-        """A fence line stands in what looks like a string: keep it as a possible end."""
-        if not self.candidates:
-            self.candidates.append((body_end, end))
-        if self.progress.suspicious and not self.believed and self.tries < _TRIES and body_end <= _TRIED_CHARS:
-            self.tries += 1
-            if self.reads("".join(self.lines)[self.body_start - self.start :]):
-                self.believed = (body_end, end)
-
-    def retreat(self) -> tuple[int, int] | None:
-        """Return the end that was believed, else the first possible one."""
-        return self.believed or (self.candidates[0] if self.candidates else None)
-
-    def span(self, *, closed: bool) -> BlockSpan:
-        """Return the finished block with its tracker."""
-        done = TextBlock.span(self, closed=closed and not self.cut_short)
-        done.progress, done.ambiguous, done.first = self.progress, self.ambiguous, self.first
-        done.cut_short = self.cut_short
-        done.body_end = self.body_end if self.body_end >= 0 else done.end
-        return done
-
-
-@dataclass(slots=True)
-class XmlCall(TextBlock):
-    """An XML tool element; its follower knows the parameters."""
-
-    follower: XmlFollower = field(default_factory=lambda: XmlFollower("", "tool", {}))
-
-    kind: BlockKind = "xml"
-
-    def take(self, line: str) -> int:
-        """End behind the closing tag of the tool."""
-        self.follower.feed(line, self.size)
-        self.retreats = self.follower.prose
-        if self.retreats:
-            return len(line)
-        if self.follower.end < 0:
-            return -1
-        used = self.follower.end - self.size
-        return used if line[used:].strip() else len(line)
-
-    def retreat(self) -> tuple[int, int] | None:
-        """Return the end of the only complete reading, or of the opening tag that turned out to be prose."""
-        end = self.body_start - self.start if self.follower.prose else self.follower.fall_back()
-        return (end, end) if end >= 0 else None
-
-    def span(self, *, closed: bool) -> BlockSpan:
-        """Return the finished call with its follower."""
-        done = TextBlock.span(self, closed=closed or self.follower.end >= 0)
-        done.follower = self.follower
-        return done
+    def _marked(self, pos: int, found: optional.Marker) -> BlockSpan:
+        """Return the JSON value behind the marker of a dialect, up to its closing tag or its own end."""
+        body, closed = pos + found.used, True
+        value = read_prefix(self._text, _SPACE.match(self._text, body).end())  # type: ignore[union-attr]
+        start = value[1] if isinstance(value, tuple) else body
+        end = body_end = self._text.find("\n", start) + 1 or len(self._text)
+        if found.closing:
+            at = self._text.find(found.closing, start)
+            closed = at >= 0
+            body_end = at if closed else len(self._text)
+            end = body_end + len(found.closing) * closed
+            rest = self._text.find("\n", end) + 1 or len(self._text)
+            end = rest if not self._text[end:rest].strip() else end
+        elif not isinstance(value, tuple):
+            end = body_end = _PARAGRAPH.search(self._text, body).end()  # type: ignore[union-attr]
+        block = self._span("json", pos, (body, body_end), end, closed=closed)
+        block.dialect, block.label = found.dialect, found.tool
+        return block

@@ -30,7 +30,7 @@ from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_
 from rails.parsing.call_formats.form import FormReader, NotInForm
 from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import XmlFollower, read_call
-from rails.parsing.json_progress import JsonProgress
+from rails.parsing.head import Head, head_of
 from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.text_values import coerced
 
@@ -131,21 +131,19 @@ def _unclosed_call(span: BlockSpan, follower: XmlFollower) -> Refusal:
     return Refusal("unterminated", message, hint, at, span.end)
 
 
-def judge_block(
-    block: JsonBlock, tools: ToolSchemas, progress: JsonProgress, first: ParsedJson | JsonFault | None = None
-) -> list[BlockResult]:
-    """Decide what a JSON block is. ``first`` is what strict reading said, if it was done."""
-    parsed = first or parse_strict(block.body)
+def judge_block(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+    """Decide what a JSON block is."""
+    parsed = parse_strict(block.body)
     if isinstance(parsed, ParsedJson):
         if not block.whole:
             return _cut(block, parsed.value, tools)
         if isinstance(parsed.value, str) and parsed.value.lstrip()[:1] in ("{", "["):
-            return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools, progress)
+            return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools)
         return _from_value(parsed, block, tools)
     if not block.body.strip():
         return [Ignored(block.start, block.end, "the block is empty")]
     several = _several(block, tools) if parsed.message.startswith("Extra data") else None
-    return several or _from_broken(parsed, block, tools, progress)
+    return several or _from_broken(parsed, block, tools)
 
 
 def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
@@ -291,10 +289,12 @@ def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:
     return f": it has no {one_line(others[0], 60)!r}" if others else ""
 
 
-def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progress: JsonProgress) -> list[BlockResult]:
+def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+    head = head_of(block.body)
+
     def known() -> frozenset[str]:
-        named = _NAMED_TOOL.search(block.body) if progress.tool not in tools else None
-        return frozenset(_KEYS) | quick_check.names(tools.get(named[1] if named else progress.tool, {}))
+        named = _NAMED_TOOL.search(block.body) if head.tool not in tools else None
+        return frozenset(_KEYS) | quick_check.names(tools.get(named[1] if named else head.tool, {}))
 
     from rails.parsing.added_closers import only_reading
     from rails.parsing.readings import read_repaired
@@ -314,16 +314,14 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
             return _from_value(settled, block, tools)
         if settled.code == "ambiguous" and repaired.code == "inner_quotes":
             repaired = JsonFault("ambiguous", repaired.message, repaired.offset)
-    if not block.dialect and not is_call(block.body, progress, tools):
+    if not block.dialect and not is_call(block.body, head, tools):
         return [Ignored(block.start, block.end, BROKEN)]
     if not block.closed:
         return [_unterminated(block, f" ({block.explain(fault)})")]
-    return [_refused(fault, repaired, block, progress, tools)]
+    return [_refused(fault, repaired, block, head, tools)]
 
 
-def _refused(
-    fault: JsonFault, repaired: JsonFault, block: JsonBlock, progress: JsonProgress, tools: ToolSchemas
-) -> Refusal:
+def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head, tools: ToolSchemas) -> Refusal:
     from rails.parsing.remedies import cause_of, fault_in_words, remedy
 
     repaired = cause_of(block.body, repaired)
@@ -332,33 +330,18 @@ def _refused(
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
-    tool = first[1] if (first := _FIRST_CALL.match(block.body)) else progress.tool
-    hint = remedy(block.body, repaired, tool, progress, tools)
+    tool = first[1] if (first := _FIRST_CALL.match(block.body)) else head.tool
+    hint = remedy(block.body, repaired, tool, head, tools)
     return Refusal(code, told + second, hint, at, min(at + 1, block.end))
 
 
-def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> Refusal:
-    """Return the refusal of a block whose strings do not tell where it ends."""
-    from rails.parsing.remedies import fault_in_words, remedy
-    from rails.parsing.repairs import repair
-
-    fault, repaired = parse_strict(block.body), repair(block.body, closers=True)
-    assert isinstance(fault, JsonFault), "a string in it is open where it ends"
-    message = f"Tool call JSON is malformed, so that its end is not certain: {block.explain(fault)}."
-    if isinstance(repaired, JsonFault):
-        message += f" L{fault_in_words(block.body, repaired, block.first)[1:]}."
-    hint = remedy(block.body, JsonFault("unclosed_string", fault.message), progress.tool, progress, tools)
-    return Refusal("unclosed_string", message, hint, block.offset + fault.offset, block.end)
-
-
-def is_call(body: str, progress: JsonProgress, tools: ToolSchemas) -> bool:
+def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
-    if "tool" in progress.keys or progress.found.get("type") == "tool_request" or _S4_MARK.search(body):
+    if "tool" in head.keys or head.kind == "tool_request" or _S4_MARK.search(body):
         return True
     if names_tool(body, tools) or names_arguments(body, tools) or "tool&quot;" in body or "tool_name&quot;" in body:
         return True
-    found = _TOOL_KEY.search(body)
-    return bool(found) and (progress.suspicious or not progress.keys or bool(progress.quote))
+    return (head.odd or not head.keys) and _TOOL_KEY.search(body) is not None
 
 
 def names_arguments(text: str, tools: ToolSchemas) -> bool:

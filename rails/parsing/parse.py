@@ -1,455 +1,53 @@
-"""The incremental reader: text in, signals out, and at the end everything that the answer held."""
+"""Read an answer: its requests, what is refused and why, what is left alone, and the prose around it.
+
+``parse`` is a function of the whole text. While an answer streams in, it is called again at each line that can end a
+block (``AnswerParser``).
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
-from typing import Final
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, Literal
 
 from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
-from rails.core.text import line_column
 from rails.core.tool_request import PATH_KEYS, RawRequest
 from rails.data_formats.file_names import Exists, nothing_exists
-from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing import classify, uncertain_blocks
 from rails.parsing.bare_calls import bare_calls
-from rails.parsing.blocks import BlockSpan, JsonFence, XmlCall
+from rails.parsing.blocks import Blocks, BlockSpan, find_blocks
 from rails.parsing.call_formats import forms, optional
 from rails.parsing.call_formats.form import FormReader
 from rails.parsing.call_formats.native import judge_native
-from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
-from rails.parsing.json_progress import JsonProgress, from_value
+from rails.parsing.head import head_of
 from rails.parsing.results import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
-from rails.parsing.scanner import Scanner
-from rails.parsing.uncertain_blocks import TornBlockDetector
+from rails.parsing.uncertain_blocks import Doubts
 
 _ACTION: Final = lazy(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
-
 #: One of these is in every block and call that stands beside a request, unless the name of a tool is.
 _MORE: Final = lazy(r"`{3}|~{3}|[<{\[@✿]|\*{3}|Action|assistant|to=|diff --git")
-#: An offset beyond every answer.
-_NOWHERE: Final = limits.ANSWER_CHARS * 2
-
-
-class AnswerParser:
-    """Reads one answer as it streams in. Same results for any chunking, also inside a character.
-
-    ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session; ``dialects``
-    names further wire formats to read (``parsing.call_formats.optional``; UsageError for one that does not exist).
-    ``report_unread_calls``: in a whole answer in which nothing was refused, refuse calls that stand where none is read
-    (``rails.parsing.unread_calls``), so that their author hears of it. Patches and named blocks of an answer without
-    requests are requests of the tools ``proposed_to`` (``rails.parsing.proposals``), by default all: those that the
-    author may use. ``exists`` tells whether the project has a file of a path, which settles what may be a name.
-    """
-
-    def __init__(
-        self,
-        tools: ToolSchemas,
-        *,
-        id_prefix: str = "r",
-        dialects: Collection[str] = (),
-        report_unread_calls: bool = False,
-        proposed_to: ToolSchemas | None = None,
-        exists: Exists = nothing_exists,
-    ) -> None:
-        self._exists = exists
-        self._proposed_to = tools if proposed_to is None else proposed_to
-        self._tools, self._prefix, self._reports_unread_calls = tools, id_prefix, report_unread_calls
-        self._decoder: codecs.IncrementalDecoder | None = None
-        self._dialects = optional.check_dialects(frozenset(dialects))
-        self._torn_detector = TornBlockDetector(tools)
-        self._scanner = Scanner(tools, self._reads, self._dialects, self._torn_detector.fence)
-        self._announced: JsonProgress | XmlFollower | None = None
-        self._doubt = _NOWHERE  # from this offset on, blocks may be quoted by a broken one
-        self._count = 0
-        self._size = 0
-        self._waiting: list[list[RawRequest | Refusal]] = []
-        self._started: set[str] = set()
-        self._requests: list[RawRequest] = []
-        self._refusals: list[Refusal] = []
-        self._ignored: list[Ignored] = []
-        self._prose: list[str] = []
-        self._native: dict[str, str] = {}
-        self._blocks: dict[str, tuple[int, int]] = {}
-        self._hidden: list[tuple[int, int]] = []  # fences and containers that are no calls
-        self._places: dict[str, tuple[int, str]] = {}  # where in the prose a block was left out, and its text
-        self._doubted = False  # the block before that offset was refused
-        self._orphaned = False  # behind that offset there is prose with a tool key
-        self._remnant = False  # behind that offset there is text that looks like the rest of a JSON block
-        self._actions = False
-        self._lines: list[tuple[int, int, int]] = [(0, 1, 1)]  # where blocks begin and end: offset, line and column
-        self._bare = 0  # how many pieces of prose stand before the end of the last thought
-        self._lead = ""  # the prose before this place on its line, where dialects are read
-        self._done = False
-
-    def feed(self, chunk: str | bytes) -> list[ParseEvent]:
-        """Take the next piece of the answer. Returns what became known by it, in order.
-
-        Raises ValueError after ``flush``.
-        """
-        if self._done:
-            raise ValueError("the reader was flushed")
-        return self._feed(chunk, whole=False)
-
-    def _feed(self, chunk: str | bytes, *, whole: bool) -> list[ParseEvent]:
-        """Feed a chunk; ``whole`` says that nothing follows it, so its last line is complete."""
-        text = self._decoded(chunk, whole) if isinstance(chunk, bytes) else chunk
-        before, self._size = self._size, self._size + len(text)
-        if self._size > limits.ANSWER_CHARS:
-            text = text[: max(limits.ANSWER_CHARS - before, 0)]
-        signals: list[ParseEvent] = []
-        for item in self._scanner.feed(text, whole=whole):
-            self._take(item, signals)
-        if self._scanner.current is not None:  # every chunk of a stream comes here
-            self._peek(signals)
-        return signals
-
-    def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
-        """Take the end of the answer, why it ended, and the provider's own calls. Call it once."""
-        if self._done:
-            raise ValueError("the reader was flushed")
-        return self._flush(finish, calls, [])
-
-    def _flush(self, finish: StopReason, calls: Sequence[NativeCall], late: list[ParseEvent]) -> ParsedAnswer:
-        """Take the end; ``late`` are signals that were not passed on yet."""
-        whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
-        rest = self._decoded(b"", True) if self._decoder is not None else ""
-        for item in (*self._scanner.feed(rest), *self._scanner.flush()):
-            self._take(item, late, whole=whole)
-        self._withdraw(late)
-        remnant = self._remnant or self._scanner.orphan >= self._doubt
-        quoted = min(self._doubt if not whole or remnant else _NOWHERE, self._torn_from(whole))
-        for outcomes in self._waiting:
-            last = outcomes[0].end >= self._scanner.offset
-            settled = (uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes)
-            self._complete([self._placed(one) if isinstance(one, Refusal) else one for one in settled], late)
-        self._done = True
-        if self._orphaned and self._remnant and not self._doubted:
-            self._complete([self._numbered(uncertain_blocks.torn(self._doubt))], late)
-        elif self._torn_detector.lost() >= 0:
-            self._complete([self._numbered(uncertain_blocks.torn(self._torn_detector.lost()))], late)
-        for call in dict.fromkeys(calls):  # a call that came twice, its id included, is one
-            outcome = self._numbered(judge_native(call, finish))
-            self._native[_id(outcome)] = call.id
-            self._complete([outcome], late)
-        if whole and not (self._requests or self._refusals):
-            self._read_bare(late)
-        if self._reports_unread_calls and whole and not self._refusals:
-            self._look_again(late)
-        if self._size > limits.ANSWER_CHARS:
-            self._refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
-        found = tuple(self._requests), tuple(self._refusals), tuple(self._ignored)
-        return ParsedAnswer(*found, self._text(), dict(self._native), dict(self._blocks), tuple(late))
-
-    def _look_again(self, late: list[ParseEvent]) -> None:
-        """Take patches and named blocks of an answer in which nothing was read, and refuse all other calls."""
-        if self._requests and not _may_hold_more("".join(self._prose), self._tools):
-            return  # as beside nearly every request
-        from rails.parsing.proposals import second_look
-        from rails.parsing.unread_calls import without_blocks
-
-        pieces = list(self._prose)
-        for place, raw in self._places.values():
-            pieces[place] = without_blocks(raw, [(0, len(raw))])
-        others = self._proposed_to, self._ignored, tuple(self._requests)
-        found = second_look("".join(pieces), self._tools, *others, exists=self._exists)
-        for one in found:
-            outcome = self._numbered(one)
-            self._blocks[_id(outcome)] = (one.start, one.end)
-            self._complete([outcome], late)
-
-    def _withdraw(self, late: list[ParseEvent]) -> None:
-        """Take back what a closing mark, seen later, made part of a thought or of another container."""
-        strays = self._scanner.strays
-        if not strays.withdrawn:  # as at the end of nearly every answer
-            return
-        found = [*self._requests, *self._refusals, *(one for outcomes in self._waiting for one in outcomes)]
-        for outcome in sorted(found, key=lambda one: self._blocks[_id(one)]):
-            name = _id(outcome)
-            start, end = self._blocks[name]
-            around = strays.around(start)
-            if around is None or (around.kind == "call" and isinstance(outcome, Refusal)):
-                continue
-            self._remove(outcome)
-            if around.kind == "call":
-                self._complete([self._placed(uncertain_blocks.inside_foreign(outcome, around.label))], late)
-                continue
-            late.append(CallWithdrawn(name))
-            del self._blocks[name]
-            if name in self._places:
-                place, raw = self._places[name]
-                self._prose[place] = raw
-                del self._places[name]
-                self._ignored.append(Ignored(start, end, uncertain_blocks.quoted_inside(around.label)))
-        self._ignored.sort(key=lambda one: one.start)
-
-    def _remove(self, outcome: RawRequest | Refusal) -> None:
-        """Forget an outcome, wherever it waits."""
-        kept = ([one for one in outcomes if one is not outcome] for outcomes in self._waiting)
-        self._waiting = [outcomes for outcomes in kept if outcomes]
-        if isinstance(outcome, RawRequest):
-            self._requests = [one for one in self._requests if one.id != outcome.id]
-        else:
-            self._refusals = [one for one in self._refusals if one.request_id != outcome.request_id]
-
-    def _torn_from(self, whole: bool) -> int:
-        """Return the offset from which blocks are torn, or quoted by a torn one."""
-        watch = self._torn_detector
-        return watch.since if watch.seen else _NOWHERE if whole else watch.unfinished
-
-    def _decoded(self, chunk: bytes, final: bool) -> str:
-        """Decode UTF-8 whose characters may be split between chunks; bad bytes become U+FFFD."""
-        if self._decoder is None:
-            self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        return self._decoder.decode(chunk, final)
-
-    def _text(self) -> str:
-        """Return the prose, without the <action> lines around XML calls."""
-        prose = "".join(self._prose)
-        return _ACTION.sub("", prose) if self._actions else prose
-
-    def _reads(self, body: str) -> bool:
-        """Return whether a body can be read as calls, repairs included."""
-        block = JsonBlock(body, body, 0, len(body), 0, True, True)
-        progress = JsonProgress()
-        progress.feed(body)
-        outcomes = classify.judge_block(block, self._tools, progress)
-        return all(isinstance(one, RawRequest) for one in outcomes)
-
-    def _take(self, item: BlockSpan | str, signals: list[ParseEvent], *, whole: bool = True) -> None:
-        offset, line, column = self._lines[-1]
-        text = item if isinstance(item, str) else item.raw
-        after = (offset + len(text), *line_column(text, len(text), (line, column)))
-        if isinstance(item, str):
-            self._lines[-1] = after
-        else:
-            self._lines += [after, after]  # the last of which goes on with the prose
-        if self._dialects and isinstance(item, str):
-            self._lead = (self._lead + item).rpartition("\n")[2]
-        if isinstance(item, str):
-            self._prose.append(item)
-            self._torn_detector.text(item)
-            self._suspect(item)
-            if self._doubt == _NOWHERE and (found := uncertain_blocks.open_string(item, len(item))):
-                self._doubt, self._remnant = offset + found.start(), True
-                self._suspect(item[found.end() :])
-            return
-        if not item.closed and item.start >= self._doubt:
-            self._remnant = True
-        self._take_span(item, signals, whole)
-        self._lead = ""
-
-    def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
-        whole = whole or item.closed
-        form = forms.reader_of(item.label, self._dialects) if self._dialects else None
-        if form is not None and whole:  # a stop sequence may have taken the last closing mark
-            shown = uncertain_blocks.led(item, self._lead)
-            self._settle(item, shown or self._in_form(item, *form), signals)
-        elif item.kind == "quote":
-            self._torn_detector.quote(item)
-            if not item.label:  # a fence line of ours may have been taken for its opening
-                self._suspect(item.raw)
-            self._settle(item, uncertain_blocks.judge_quote(item, self._tools), signals)
-            self._bare = len(self._prose) if item.container == "thought" else self._bare
-        else:
-            if item.progress is None and item.first is not None:
-                item.progress = from_value(item.first[1], item.body)
-            outcomes = self._judged(item, whole)
-            what = item.progress or item.follower
-            if what is not self._announced:
-                self._announce(what, item.start, signals, ended=True)
-            if what is self._announced:
-                outcomes = uncertain_blocks.never_ignored(outcomes, item.start, item.end)
-            if item.kind == "json" and uncertain_blocks.holds_raw_lines(outcomes):
-                self._doubt = min(self._doubt, item.start)
-            if item.kind == "json":
-                self._torn_detector.block(item, outcomes)
-            self._settle(item, outcomes, signals)
-            if item.kind == "json" and not _certain_end(item, outcomes):
-                self._doubt = min(self._doubt, item.end)
-                self._doubted = self._doubted or isinstance(outcomes[0], Refusal)
-
-    def _in_form(self, item: BlockSpan, dialect: str, read: FormReader) -> Sequence[BlockResult]:
-        """Read a container in the form of another model. Behind one that cannot be read, nothing is believed."""
-        fence = item.container is None
-        body = item.body.rstrip().rstrip("`~") if fence else item.raw
-        start = item.body_start if fence else item.start
-        first = self._place_of(start, item)
-        block = JsonBlock(body, item.raw, item.start, item.end, start, True, True, dialect, first=first)
-        outcomes = classify.form_calls(block, read, self._tools)
-        if any(isinstance(one, Refusal) for one in outcomes):
-            self._doubt, self._remnant = min(self._doubt, item.end), True
-        return outcomes
-
-    def _read_bare(self, late: list[ParseEvent]) -> None:
-        """Read an answer that is nothing but calls, behind its thoughts, where the dialect says so."""
-        text = "".join(self._prose[self._bare :])
-        reader = forms.read_bare(text) if "llama" in self._dialects else None
-        if reader is None:
-            self._read_bare_json(late)
-            return
-        end = sum(map(len, self._prose))
-        start = end - len(text)
-        block = JsonBlock(text, text, start, end, start, True, True, "llama", first=self._place_of(start))
-        outcomes = classify.form_calls(block, reader, self._tools)
-        found = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
-        self._blocks.update({_id(one): (block.start, end) for one in found})
-        del self._prose[self._bare :]
-        self._complete(found, late)
-
-    def _read_bare_json(self, late: list[ParseEvent]) -> None:
-        """Read calls in a provider's form that stand in no fence."""
-        text = "".join(self._prose)
-        kept, pos = list[str](), 0
-        for start, end, requests in bare_calls(text, self._tools):
-            if any(begin < end and start < stop for begin, stop in self._hidden) or self._scanner.strays.around(start):
-                continue
-            found = [self._numbered(one) for one in requests]
-            self._blocks.update({_id(one): (start, end) for one in found})
-            kept.append(text[pos:start])
-            pos = end
-            self._complete(found, late)
-        if pos:
-            self._prose, self._places = [*kept, text[pos:]], {}
-
-    def _suspect(self, text: str) -> None:
-        """Look for the rest of a doubtful block in what seems to be prose or another block."""
-        if self._doubt < _NOWHERE:
-            self._remnant = self._remnant or uncertain_blocks.REMNANT.search(text) is not None
-            self._orphaned = self._orphaned or classify.names_tool(text, self._tools)
-
-    def _judged(self, span: BlockSpan, whole: bool) -> Sequence[BlockResult]:
-        raw = span.raw.rstrip("\r\n") if span.closed else span.raw
-        if span.progress is None:
-            self._actions = True
-            return [classify.xml_call(span, raw, self._tools)]
-        end, first = span.start + len(raw), self._place_of(span.body_start, span)
-        told = whole, span.dialect, span.label, self._dialects, span.cut_short, "", first
-        block = JsonBlock(span.body, raw, span.start, end, span.body_start, span.closed, *told)
-        if span.ambiguous:
-            return [uncertain_blocks.ends_twice(block)]
-        if span.context and classify.is_call(span.context, span.progress, self._tools):
-            outcomes = self._sure(span, block)
-            return outcomes or [classify.unsure_end(block, span.progress, self._tools)]
-        if span.first is None or span.first[0] != block.body:
-            span.first = (block.body, parse_strict(block.body))
-        return classify.judge_block(block, self._tools, span.progress, span.first[1])
-
-    def _sure(self, span: BlockSpan, block: JsonBlock) -> Sequence[BlockResult]:
-        """Return what a block is whose strings do not tell its end, where nothing that follows could be part of it."""
-        rest = span.context[span.end - span.start :]
-        if span.progress is None or any(mark in rest for mark in ('"', "'", "”", "```", "~~~", "<tool", "}")):
-            return ()
-        return classify.judge_block(block, self._tools, span.progress, parse_strict(block.body))
-
-    def _settle(self, span: BlockSpan, outcomes: Sequence[BlockResult], signals: list[ParseEvent]) -> None:
-        """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""
-        if not outcomes or isinstance(outcomes[0], Ignored):
-            self._prose.append(span.raw)
-            self._hidden.append((span.start, span.end))
-            self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
-            return
-        numbered = [self._numbered(one, span) for one in outcomes if not isinstance(one, Ignored)]
-        self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
-        self._places[_id(numbered[0])] = len(self._prose), span.raw
-        self._prose.append("")
-        at_end = not span.raw.endswith("\n") and uncertain_blocks.was_repaired(numbered)
-        if (
-            self._waiting
-            or span.start >= min(self._doubt, self._torn_detector.since)
-            or at_end
-            or uncertain_blocks.used_closers(numbered)
-        ):
-            self._waiting.append(numbered)
-        else:
-            self._complete(numbered, signals)
-
-    def _numbered(self, outcome: RawRequest | Refusal, span: BlockSpan | None = None) -> RawRequest | Refusal:
-        self._count += 1
-        name = f"{self._prefix}{self._count}"
-        if isinstance(outcome, RawRequest) and self._count > limits.REQUESTS_PER_ANSWER:
-            outcome = uncertain_blocks.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
-        if isinstance(outcome, RawRequest):
-            return replace(outcome, id=name)
-        return replace(self._placed(outcome, span), request_id=name)
-
-    def _placed(self, refusal: Refusal, span: BlockSpan | None = None) -> Refusal:
-        """Return a refusal that names its line; where its block is not given as ``span``, that on which it begins."""
-        return uncertain_blocks.placed(refusal, *self._place_of(refusal.start, span))
-
-    def _place_of(self, offset: int, span: BlockSpan | None = None) -> tuple[int, int]:
-        """Return line and column of an offset in ``span``, or of where the block begins that it is in."""
-        begin, line, column = self._lines[bisect_right(self._lines, (span.start if span else offset, _NOWHERE)) - 1]
-        return line_column(span.raw, offset - begin, (line, column)) if span else (line, column)
-
-    def _peek(self, signals: list[ParseEvent]) -> None:
-        """Announce the request that is being written, if enough of it is known."""
-        stretch = self._scanner.current
-        if isinstance(stretch, JsonFence):
-            if stretch.progress is not self._announced and stretch.progress.found:
-                self._announce(stretch.progress, stretch.start, signals)
-        elif isinstance(stretch, XmlCall) and stretch.follower is not self._announced:
-            self._announce(stretch.follower, stretch.start, signals)
-
-    def _announce(
-        self, what: JsonProgress | XmlFollower | None, start: int, signals: list[ParseEvent], *, ended: bool = False
-    ) -> None:
-        """Say that a request has begun, if its tool is known and its path is known or not to come."""
-        name = what.tool if what is not None else ""
-        if what is None or name not in self._tools:
-            return
-        has_path = quick_check.takes_path(self._tools[name])
-        path = what.path if has_path else ""
-        if (has_path and not path and not ended) or not what.is_call:
-            return
-        self._announced = what
-        signals.append(CallStarted(f"{self._prefix}{self._count + 1}", name, path, start))
-        self._started.add(signals[-1].id)
-
-    def _complete(self, outcomes: Sequence[RawRequest | Refusal], signals: list[ParseEvent]) -> None:
-        for outcome in outcomes:
-            if isinstance(outcome, RawRequest):
-                self._requests.append(outcome)
-                if outcome.id not in self._started:
-                    signals.append(CallStarted(outcome.id, outcome.tool_name, _path(outcome), outcome.start))
-            else:
-                self._refusals.append(outcome)
-            signals.append(CallFound(_id(outcome), outcome))
-
-
-def _certain_end(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether a JSON block surely ended where it did: it was read, or its brackets close outside strings."""
-    if span.cut_short or span.unsure:
-        return False
-    if span.first is not None and isinstance(span.first[1], ParsedJson):
-        return True
-    if any(isinstance(one, RawRequest) for one in outcomes):
-        return True
-    progress = span.progress
-    if all(isinstance(one, Ignored) for one in outcomes):
-        return False
-    return progress is not None and progress.done and not (progress.suspicious or progress.quote or progress.trailing)
-
-
-def _may_hold_more(words: str, tools: ToolSchemas) -> bool:
-    """Whether there may be calls that were not read in what stands beside requests."""
-    return bool(_MORE.search(words)) or any(name in words for name in tools)
-
-
-def _id(outcome: RawRequest | Refusal) -> str:
-    return outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
-
-
-def _path(request: RawRequest) -> str:
-    return next((value for key in PATH_KEYS if isinstance(value := request.parameters.get(key), str)), "")
+#: What the last line of a block holds, and the first line of one that is announced, with its tool.
+_ENDS_BLOCK: Final = lazy(r"`{3}|~{3}|</|[|｜]>|/>|^\*{3} End|^>{5}", re.M)
+_BEGINS_BLOCK: Final = lazy(
+    r"^[ \t]*(?:(?:`{3,}|~{3,})[ \t]*json[^\n{\[]*|<(?:tool[^<>\n]*?name=[\"']?)?(?P<tool>[\w.-]+)[\"']?[^<>\n]*>)",
+    re.M | re.I,
+)
+#: The closing tag of a call whose opening one was lost, right behind what it holds.
+_CLOSES_CALL: Final = lazy(r"\s*</(?:[\w-]+:)?(?:tool_calls?|function_calls?)>", re.I)
+_ELEMENT_PATH: Final = lazy(rf"<(?:{'|'.join(PATH_KEYS)})>\s*([^<>]+?)\s*</")
+#: Characters of an open block in which its tool and path are looked for.
+_ANNOUNCED: Final = 1_200
+#: How often an answer that streams in is read at once at the end of a block; then it has to grow by a share before.
+_READ_AT_ONCE: Final = 16
+_GROWTH: Final = 4
 
 
 def parse(
@@ -466,19 +64,350 @@ def parse(
 ) -> ParsedAnswer:
     """Read a whole answer. ``None`` and empty text give an empty result.
 
-    ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the
-    JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls;
-    the others are those of :class:`AnswerParser`. Raises TypeError for what is not text.
+    ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the JSON Schema of
+    its parameters; ``finish`` is why the model stopped; ``calls`` are the provider's own calls. ``id_prefix`` makes
+    request ids unique in a session; ``dialects`` names further wire formats to read (``parsing.call_formats.optional``;
+    UsageError for one that does not exist). ``report_unread_calls``: in a whole answer in which nothing was refused,
+    refuse calls that stand where none is read (``rails.parsing.unread_calls``), so that their author hears of it.
+    Patches and named blocks are requests of the tools ``proposed_to`` then (``rails.parsing.proposals``), by default
+    all: those that the author may use. ``exists`` tells whether the project has a file of a path, which settles what
+    may be a name. Raises TypeError for what is not text.
     """
     if text is not None and not isinstance(text, str | bytes):
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
-    reader = AnswerParser(
-        tools,
-        id_prefix=id_prefix,
-        dialects=dialects,
-        report_unread_calls=report_unread_calls,
-        proposed_to=proposed_to,
-        exists=exists,
-    )
-    signals = reader._feed(text, whole=True) if text else []
-    return reader._flush(finish, calls, signals)
+    known = optional.check_dialects(frozenset(dialects))
+    plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else text or ""
+    answer = _Answer(plain, tools, known, id_prefix, finish)
+    answer.read_blocks()
+    answer.read_native(calls, finish)
+    if answer.whole and not (answer.requests or answer.refusals):
+        answer.read_bare()
+    if report_unread_calls and answer.whole and not answer.refusals:
+        answer.look_again(tools if proposed_to is None else proposed_to, exists)
+    return answer.parsed()
+
+
+class _Answer:
+    """One answer while it is read: everything that was found in it."""
+
+    def __init__(
+        self, text: str, tools: ToolSchemas, dialects: frozenset[str], prefix: str, finish: StopReason
+    ) -> None:
+        self.whole = finish in NORMAL_STOPS and len(text) <= limits.ANSWER_CHARS
+        self.requests: list[RawRequest] = []
+        self.refusals: list[Refusal] = []
+        self._too_long = len(text) > limits.ANSWER_CHARS
+        self._text = text[: limits.ANSWER_CHARS]
+        self._tools, self._dialects, self._prefix = tools, dialects, prefix
+        self._blocks: Blocks = Blocks()
+        self._ignored: list[Ignored] = []
+        self._found: list[RawRequest | Refusal] = []  # in order
+        self._places: dict[str, tuple[int, int]] = {}
+        self._native: dict[str, str] = {}
+        self._withdrawn: set[str] = set()
+        self._actions = False
+        self._count = 0
+        self._lines: list[int] = []
+        self._thought = 0  # where the last thought ends
+
+    # -- blocks --------------------------------------------------------------------------------------
+
+    def read_blocks(self) -> None:
+        """Judge every block by itself, then by what stands around it."""
+        self._blocks = find_blocks(self._text, self._tools, self._dialects, self._reads)
+        doubts, pos, lead = Doubts(self._tools), 0, ""
+        found: list[tuple[BlockSpan, list[RawRequest | Refusal]]] = []
+        for item in self._blocks.items:
+            if isinstance(item, str):
+                doubts.text(item, pos)
+                pos += len(item)
+                lead = item.rpartition("\n")[2]
+                continue
+            pos = item.end
+            outcomes = self._judged(item, lead)
+            doubts.block(item, outcomes)
+            lead = ""
+            kept = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
+            if kept:
+                self._places.update({_id(one): (item.start, item.end) for one in kept})
+                found.append((item, kept))
+            else:
+                self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
+        quoted_from = doubts.since(whole=self.whole)
+        for item, kept in found:
+            last = item.end >= len(self._text.rstrip())
+            for one in kept:
+                settled = uncertain_blocks.settled_call(one, self.whole, quoted_from, at_the_end=last)
+                settled = self._placed(settled) if isinstance(settled, Refusal) else settled
+                self._take(self._unless_around(settled, item))
+        if (torn := doubts.torn()) is not None:
+            self._take(self._numbered(torn))
+        self._ignored.sort(key=lambda one: one.start)
+
+    def _judged(self, span: BlockSpan, lead: str) -> Sequence[BlockResult]:
+        """Decide what a block is by itself; ``lead`` is the prose before it on its line."""
+        whole = self.whole or span.closed
+        form = forms.reader_of(span.label, self._dialects) if self._dialects else None
+        if form is not None and span.kind == "quote" and whole:  # a stop sequence may have taken the last closing mark
+            return uncertain_blocks.led(span, lead) or self._in_form(span, *form)
+        if span.kind == "quote":
+            self._thought = span.end if span.container == "thought" else self._thought
+            return uncertain_blocks.judge_quote(span, self._tools)
+        raw = span.raw.rstrip("\r\n") if span.closed else span.raw
+        if span.kind == "xml":
+            self._actions = True
+            return [classify.xml_call(span, raw, self._tools)]
+        block = JsonBlock(
+            *(span.body, raw, span.start, span.start + len(raw), span.body_start, span.closed, whole),
+            *(span.dialect, span.label, self._dialects, span.cut_short, "", self._place_of(span.body_start)),
+        )
+        return [uncertain_blocks.ends_twice(block)] if span.ambiguous else classify.judge_block(block, self._tools)
+
+    def _reads(self, body: str) -> Literal["", "raw", "read"]:
+        """Return whether a body reads as calls, and with the line ends in its strings as they stand."""
+        block = JsonBlock(body, body, 0, len(body), 0, True, True)
+        outcomes = classify.judge_block(block, self._tools)
+        if not all(isinstance(one, RawRequest) for one in outcomes) or uncertain_blocks.leaves_text(outcomes):
+            return ""
+        return "raw" if uncertain_blocks.holds_raw_lines(outcomes) else "read"
+
+    def _in_form(self, span: BlockSpan, dialect: str, read: FormReader) -> Sequence[BlockResult]:
+        """Read a container in the form of another model."""
+        fence = span.container is None
+        body = span.body.rstrip().rstrip("`~") if fence else span.raw
+        start = span.body_start if fence else span.start
+        first = self._place_of(start)
+        block = JsonBlock(body, span.raw, span.start, span.end, start, True, True, dialect, first=first)
+        return classify.form_calls(block, read, self._tools)
+
+    def _unless_around(self, outcome: RawRequest | Refusal, span: BlockSpan) -> RawRequest | Refusal | None:
+        """Return an outcome, or what it is where a closing mark that came later made it part of a container."""
+        around = self._blocks.strays.around(span.start)
+        if around is None or (around.kind == "call" and isinstance(outcome, Refusal)):
+            return outcome
+        if around.kind == "call":
+            own = span.container == "call" and _CLOSES_CALL.match(self._text, span.end)
+            return outcome if own else self._placed(uncertain_blocks.inside_foreign(outcome, around.label))
+        self._withdrawn.add(_id(outcome))
+        del self._places[_id(outcome)]
+        ignored = Ignored(span.start, span.end, uncertain_blocks.quoted_inside(around.label))
+        self._ignored += [] if ignored in self._ignored[-1:] else [ignored]
+        return None
+
+    # -- what is no block ----------------------------------------------------------------------------
+
+    def read_native(self, calls: Sequence[NativeCall], finish: StopReason) -> None:
+        """Take the provider's own calls; one that came twice, its id included, is one."""
+        for call in dict.fromkeys(calls):
+            outcome = self._numbered(judge_native(call, finish))
+            self._native[_id(outcome)] = call.id
+            self._take(outcome)
+
+    def read_bare(self) -> None:
+        """Read an answer that is nothing but calls behind its thoughts, or calls in a provider's form in no fence."""
+        reader = forms.read_bare(self._text[self._thought :]) if "llama" in self._dialects else None
+        if reader is not None:
+            text, start = self._text[self._thought :], self._thought
+            place = self._place_of(start)
+            block = JsonBlock(text, text, start, len(self._text), start, True, True, "llama", first=place)
+            outcomes = classify.form_calls(block, reader, self._tools)
+            self._take_at(start, len(self._text), outcomes)
+            return
+        hidden = [one for one in self._blocks.items if isinstance(one, BlockSpan)]
+        for start, end, requests in list(bare_calls(self._text, self._tools)):
+            inside = any(one.start < end and start < one.end for one in hidden)
+            if not inside and not self._blocks.strays.around(start):
+                self._take_at(start, end, requests)
+
+    def _take_at(self, start: int, end: int, outcomes: Sequence[BlockResult]) -> None:
+        for one in outcomes:
+            if not isinstance(one, Ignored):
+                numbered = self._numbered(one)
+                self._places[_id(numbered)] = start, end
+                self._take(numbered)
+
+    def look_again(self, proposed_to: ToolSchemas, exists: Exists) -> None:
+        """Take patches and named blocks of an answer in which nothing was read, and refuse all other calls."""
+        if self.requests and not _may_hold_more(self._prose(), self._tools):
+            return  # as beside nearly every request
+        from rails.parsing.proposals import second_look
+        from rails.parsing.unread_calls import without_blocks
+
+        rest = without_blocks(self._text, sorted(set(self._places.values())))
+        others = proposed_to, self._ignored, tuple(self.requests)
+        for one in second_look(rest, self._tools, *others, exists=exists):
+            self._take_at(one.start, one.end, [one])
+
+    # -- outcomes ------------------------------------------------------------------------------------
+
+    def _take(self, outcome: RawRequest | Refusal | None) -> None:
+        if isinstance(outcome, RawRequest):
+            self.requests.append(outcome)
+        elif outcome is not None:
+            self.refusals.append(outcome)
+        self._found += [outcome] if outcome is not None else []
+
+    def _numbered(self, outcome: RawRequest | Refusal) -> RawRequest | Refusal:
+        self._count += 1
+        name = f"{self._prefix}{self._count}"
+        if isinstance(outcome, RawRequest) and self._count > limits.REQUESTS_PER_ANSWER:
+            outcome = uncertain_blocks.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
+        if isinstance(outcome, RawRequest):
+            return replace(outcome, id=name)
+        return replace(self._placed(outcome), request_id=name)
+
+    def _placed(self, refusal: Refusal) -> Refusal:
+        """Return a refusal that names its line."""
+        return uncertain_blocks.placed(refusal, *self._place_of(max(refusal.start, 0)))
+
+    def _place_of(self, offset: int) -> tuple[int, int]:
+        """Return line and column of an offset, from 1."""
+        if not self._lines:
+            self._lines = [0, *(at + 1 for at, char in enumerate(self._text) if char == "\n")]
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    def _prose(self) -> str:
+        """Return the text without the blocks of outcomes, and without the <action> lines around XML calls."""
+        pieces, pos = list[str](), 0
+        for start, end in sorted(set(self._places.values())):
+            pieces.append(self._text[pos:start])
+            pos = max(pos, end)
+        prose = "".join([*pieces, self._text[pos:]])
+        return _ACTION.sub("", prose) if self._actions else prose
+
+    def parsed(self) -> ParsedAnswer:
+        """Return everything that was found."""
+        if self._too_long:
+            self.refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
+        found = tuple(self.requests), tuple(self.refusals), tuple(self._ignored)
+        late = tuple(_events(self._found))
+        return ParsedAnswer(*found, self._prose(), dict(self._native), dict(self._places), late)
+
+
+def _events(found: Sequence[RawRequest | Refusal]) -> Iterator[ParseEvent]:
+    for one in found:
+        if isinstance(one, RawRequest):
+            yield CallStarted(one.id, one.tool_name, _path(one), one.start)
+        yield CallFound(_id(one), one)
+
+
+class AnswerParser:
+    """Reads one answer as it streams in. The parameters are those of ``parse``, and so is what ``flush`` returns."""
+
+    def __init__(
+        self,
+        tools: ToolSchemas,
+        *,
+        id_prefix: str = "r",
+        dialects: Collection[str] = (),
+        report_unread_calls: bool = False,
+        proposed_to: ToolSchemas | None = None,
+        exists: Exists = nothing_exists,
+    ) -> None:
+        optional.check_dialects(frozenset(dialects))
+        self._tools, self._prefix, self._dialects = tools, id_prefix, dialects
+        self._further = report_unread_calls, proposed_to, exists
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._pieces: list[str] = []
+        self._line: list[str] = []  # of the line that is not complete yet
+        self._size = 0
+        self._begun: tuple[int, str] | None = None  # the open block: where it begins, and its tool, if its tag names it
+        self._head = ""  # the first characters of it, of which so many were looked at
+        self._looked = 0
+        self._started: dict[str, CallStarted] = {}
+        self._told: dict[str, RawRequest | Refusal] = {}
+        self._reads = self._next = 0
+        self._done = False
+
+    def feed(self, chunk: str | bytes) -> list[ParseEvent]:
+        """Take the next piece of the answer. Returns what became known by it, in order.
+
+        Raises ValueError after ``flush``.
+        """
+        if self._done:
+            raise ValueError("the reader was flushed")
+        text = self._decoder.decode(chunk) if isinstance(chunk, bytes) else chunk
+        self._pieces.append(text)
+        self._head += text[:_ANNOUNCED] if self._begun and self._looked < _ANNOUNCED else ""
+        last = text.rfind("\n") + 1
+        if not last:
+            self._line.append(text)
+            return self._announced()
+        fresh = "".join([*self._line, text[:last]])
+        self._line = [text[last:]]
+        self._size += len(fresh)
+        begun = _BEGINS_BLOCK.search(fresh) if self._begun is None else None
+        if begun is not None:
+            self._begun = self._size - len(fresh) + begun.start(), begun["tool"] or ""
+            self._head, self._looked = (fresh[begun.end() :] + text[last:])[:_ANNOUNCED], 0
+        events = self._announced()
+        if self._size >= self._next and _ENDS_BLOCK.search(fresh):
+            self._reads += 1
+            self._next = self._size + (self._size // _GROWTH if self._reads > _READ_AT_ONCE else 0)
+            whole = "".join(self._pieces)[: self._size]
+            found = parse(whole, self._tools, finish="cut", id_prefix=self._prefix, dialects=self._dialects)
+            news = self._news(found.requests)
+            self._begun = None if news else self._begun
+            events += news
+        return events
+
+    def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
+        """Take the end of the answer, why it ended, and the provider's own calls. Call it once."""
+        if self._done:
+            raise ValueError("the reader was flushed")
+        self._done = True
+        self._pieces.append(self._decoder.decode(b"", True))
+        reports, proposed_to, exists = self._further
+        found = parse(
+            "".join(self._pieces),
+            self._tools,
+            finish=finish,
+            calls=calls,
+            id_prefix=self._prefix,
+            dialects=self._dialects,
+            report_unread_calls=reports,
+            proposed_to=proposed_to,
+            exists=exists,
+        )
+        known = [event.outcome for event in found.late if isinstance(event, CallFound)]
+        kept = {_id(one) for one in known}
+        gone = [CallWithdrawn(name) for name in {**self._started, **self._told} if name not in kept]
+        return replace(found, late=(*gone, *self._news(known)))
+
+    def _news(self, found: Sequence[RawRequest | Refusal]) -> list[ParseEvent]:
+        """Return what was not told before."""
+        fresh = [one for one in found if self._told.get(_id(one)) != one]
+        self._told.update({_id(one): one for one in fresh})
+        return [
+            event for event in _events(fresh) if not isinstance(event, CallStarted) or event.id not in self._started
+        ]
+
+    def _announced(self) -> list[ParseEvent]:
+        """Return the announcement of the request that is being written, if its tool and its path are known."""
+        name = f"{self._prefix}{len(self._told) + 1}"
+        if self._begun is None or name in self._started or self._looked >= _ANNOUNCED:
+            return []
+        start, tool = self._begun
+        self._looked = len(self._head)
+        head = head_of(self._head)
+        element = _ELEMENT_PATH.search(self._head) if tool else None
+        path = head.path if not tool else element[1] if element else ""
+        tool = tool or head.tool
+        if tool not in self._tools or (not path and quick_check.takes_path(self._tools[tool])):
+            return []
+        self._started[name] = CallStarted(name, tool, path, start)
+        return [self._started[name]]
+
+
+def _may_hold_more(words: str, tools: ToolSchemas) -> bool:
+    """Whether there may be calls that were not read in what stands beside requests."""
+    return bool(_MORE.search(words)) or any(name in words for name in tools)
+
+
+def _id(outcome: RawRequest | Refusal) -> str:
+    return outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
+
+
+def _path(request: RawRequest) -> str:
+    return next((value for key in PATH_KEYS if isinstance(value := request.parameters.get(key), str)), "")

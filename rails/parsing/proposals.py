@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Final
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
@@ -26,13 +25,12 @@ from rails.data_formats.proposed import NAMED, NotRead, Outcome, Proposed, new_f
 from rails.data_formats.search_replace import OPENING, block_changes
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.data_formats.unified_diff import diff_changes
-from rails.parsing.blocks import FENCE, BlockSpan
+from rails.parsing.blocks import FENCE, BlockSpan, find_blocks
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.call_formats.provider_json import provider_calls
 from rails.parsing.quoted import SHOWN
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas, own_names
-from rails.parsing.scanner import Scanner
 from rails.parsing.unread_calls import find_unread_calls, without_blocks
 
 #: Longer answers, and more pieces of one, are not looked through.
@@ -178,8 +176,8 @@ def _blocks(text: str, tools: ToolSchemas, exists: Exists) -> Iterator[_Block]:
     if text.lstrip()[:1] in ("{", "[") and isinstance(parsed := parse_strict(text.strip()), ParsedJson):
         yield _Block(0, len(text), "provider JSON", text, list(provider_calls(parsed.value, text)))
         return
-    scanner = Scanner(tools)
-    items = list(islice([*scanner.feed(text, whole=True), *scanner.flush()], _PIECES))
+    found = find_blocks(text, tools)
+    items = found.items[:_PIECES]
     prose = ""
     for n, item in enumerate(items):
         if isinstance(item, str):
@@ -189,7 +187,7 @@ def _blocks(text: str, tools: ToolSchemas, exists: Exists) -> Iterator[_Block]:
         block = _of_span(item, prose, behind.partition("\n")[0] if isinstance(behind, str) else "", exists)
         if block.form == NAMED and isinstance(behind, str) and _may_go_on(block, behind, items[n + 2 :]):
             block = block._replace(outcomes=[NotRead(item.raw.rstrip("\n").count("\n") - 1, _GOES_ON, _LONGER)])
-        if scanner.strays.around(item.start) is None:
+        if found.strays.around(item.start) is None:
             yield block
         # Blocks that follow each other may share the name above the first.
         prose = f"{prose[-400:].rstrip()}\n\n" if item.container == "patch" else ""
@@ -203,8 +201,10 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
     if span.container is not None:
-        if span.container == "patch" or (span.label == "a here-document" and _APPLIES.search(prose[-_NAME:])):
-            return _patch(block, span.raw + behind, above, _header(prose))
+        header = _header(prose)
+        before = prose.removesuffix(header).rstrip().rpartition("\n")[2]
+        if span.container == "patch" and not _writes(before):
+            return _patch(block, span.raw + behind, above, header)
         is_fence = span.container == "element" or span.label in SHOWN
         return _patch(block, span.raw, above, "") if is_fence and _SEARCH.search(span.raw) else block
     if span.kind == "xml":
@@ -241,7 +241,7 @@ def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> b
 
 def what_is_read(text: str) -> str:
     """Return what to tell whose answer holds nothing: which fences were passed over, and which forms are read."""
-    spans = [item for item in Scanner({}).feed(text[:_CHARS], whole=True) if not isinstance(item, str)]
+    spans = [item for item in find_blocks(text[:_CHARS], {}).items if not isinstance(item, str)]
     fences = [one for one in spans if one.container is None and one.kind != "xml" and not is_talk(_info(one))]
     lines = [str(line_column(text, one.start)[0]) for one in fences[:_TOLD]]
     seen = "" if text.strip() else "The answer is empty. "
@@ -275,16 +275,20 @@ def _is_patch_fence(info: str) -> bool:
 
 
 def _header(prose: str) -> str:
-    """Return the lines of a diff that stand above its first hunk, which are prose to the scanner."""
+    """Return the lines of a diff that stand above its first hunk, which are prose by themselves."""
     found = _DIFF_HEAD.search(prose)
     return found[1] if found else ""
 
 
 def _shows(line: str) -> bool:
     """Return whether what stands below a line of a fence is only shown or written to a file there."""
+    return _writes(line) or (line.rstrip().endswith(":") and " " in line.strip())
+
+
+def _writes(line: str) -> bool:
+    """Return whether a line begins a here-document that is written to a file."""
     command, here, _ = line.partition("<<")
-    written = here and ">" in command and not _APPLIES.search(command.partition(">")[0].rstrip())
-    return bool(written) or (line.rstrip().endswith(":") and " " in line.strip())
+    return bool(here) and ">" in command and not _APPLIES.search(command.partition(">")[0].rstrip())
 
 
 def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:

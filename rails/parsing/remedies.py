@@ -12,7 +12,7 @@ from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import PATH_KEYS
 from rails.data_formats.strict_json import JsonFault
 from rails.json_schema import quick_check
-from rails.parsing.json_progress import JsonProgress
+from rails.parsing.head import Head
 from rails.parsing.results import ToolSchemas
 
 _AGAIN: Final = "Correct the JSON and send the whole block again."
@@ -99,7 +99,7 @@ def _string_before(body: str, fault: JsonFault) -> int:
     return last.start() if last and _BEHIND_TORN.fullmatch(body, last.end(), fault.offset) else -1
 
 
-def remedy(body: str, fault: JsonFault, tool: str, progress: JsonProgress, tools: ToolSchemas) -> str:
+def remedy(body: str, fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
     """Return what to do about a fault, with the block's own tool and keys in a form that needs no escaping."""
     own = (said for words, said in _BY_WORDS.items() if re.search(words, f"{fault.code}: {fault.message}"))
     words = next(own, _REMEDIES.get(fault.code, ""))
@@ -108,8 +108,8 @@ def remedy(body: str, fault: JsonFault, tool: str, progress: JsonProgress, tools
         words += ' Write \\" for every quotation mark inside a string.'
     hint = f"{words} {_AGAIN}" if words else _AGAIN
     of_text = torn or "a string between" in fault.message
-    keys = (*progress.keys, *progress.found)
-    form = _plain_form(tool, keys, tools, progress.path) if of_text and "brackets" not in fault.message else ""
+    keys = head.keys
+    form = _plain_form(tool, keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
     return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
 
 

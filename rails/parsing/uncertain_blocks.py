@@ -16,10 +16,10 @@ from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.tool_request import PATH_KEYS, Json, RawRequest
-from rails.data_formats.strict_json import ParsedJson
+from rails.data_formats.strict_json import ParsedJson, balance, parse_strict
 from rails.parsing import classify
 from rails.parsing.blocks import BlockSpan
-from rails.parsing.classify import HINT, BlockResult, JsonBlock
+from rails.parsing.classify import BlockResult, JsonBlock
 from rails.parsing.results import Ignored, ToolSchemas
 
 #: Repairs that are believed only if the answer was not cut off.
@@ -100,18 +100,15 @@ def holds_raw_lines(outcomes: Sequence[BlockResult]) -> bool:
     return bool(_repairs(outcomes) & {"raw_control", "inner_quotes"})
 
 
+def leaves_text(outcomes: Sequence[BlockResult]) -> bool:
+    """Return whether text behind the value of any outcome was left out."""
+    return "trailing_text" in _repairs(outcomes)
+
+
 def ends_twice(block: JsonBlock) -> Refusal:
     """Return the refusal of a block that could end in two places."""
     message = "The JSON block holds a fence line where a string seems to be open, and it can be read in two ways."
     return Refusal("ambiguous", message, "Escape quotation marks and line ends inside strings.", block.start, block.end)
-
-
-def never_ignored(outcomes: Sequence[BlockResult], start: int, end: int) -> Sequence[BlockResult]:
-    """Return a refusal where a block that was announced as a request turned out to hold none."""
-    if not all(isinstance(one, Ignored) for one in outcomes):
-        return outcomes
-    reason = next((one.reason for one in outcomes if isinstance(one, Ignored)), "the block is empty")
-    return [Refusal("syntax", f"The block names a tool but cannot be read as a call: {reason}.", HINT, start, end)]
 
 
 def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
@@ -207,7 +204,7 @@ _ODD_QUOTES: Final = lazy(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
 _NAMES: Final = frozenset({*PATH_KEYS, "tool", "tool_name", "type"})
 
 
-class TornBlockDetector:
+class _TornBlocks:
     """Follows an answer: which blocks could have been torn, and does anything say that one was?
 
     ``since`` is the offset from which blocks are in question, ``unfinished`` the same for blocks whose last string
@@ -224,7 +221,7 @@ class TornBlockDetector:
     def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         """Take note of a JSON block and its result."""
         data = isinstance(outcomes[0], Ignored) if outcomes else True
-        strict = span.first is not None and isinstance(span.first[1], ParsedJson)
+        strict = isinstance(parse_strict(span.body), ParsedJson)
         if strict or any(isinstance(one, RawRequest) for one in outcomes):
             last = last_text(_value(span, outcomes), names=data)
             if strict and (last is None or "\n" in last):
@@ -277,8 +274,9 @@ class TornBlockDetector:
 
 
 def _value(span: BlockSpan, outcomes: Sequence[BlockResult]) -> Json:
-    if span.first is not None and isinstance(span.first[1], ParsedJson):
-        return span.first[1].value
+    parsed = parse_strict(span.body)
+    if isinstance(parsed, ParsedJson):
+        return parsed.value
     last = outcomes[-1] if outcomes else None
     return dict(last.parameters) if isinstance(last, RawRequest) else None
 
@@ -308,3 +306,81 @@ def looks_cut(text: str) -> bool:
 def surplus(text: str) -> int:
     """Return how many closing brackets ``text`` has more than opening ones."""
     return text.count("}") + text.count("]") - text.count("{") - text.count("[")
+
+
+#: The end of prose that looks like the end of a JSON block.
+_REST: Final = lazy(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
+_TAIL: Final = 400
+
+
+class Doubts:
+    """From where on blocks may be what an earlier block, that was torn or cannot be read, quotes."""
+
+    def __init__(self, tools: ToolSchemas) -> None:
+        self._tools = tools
+        self._torn = _TornBlocks(tools)
+        self._from = _NOWHERE
+        self._refused = False  # the block before that place was refused
+        self._orphaned = False  # behind it there is prose with a tool key
+        self._remnant = False  # behind it there is text that looks like the rest of a JSON block
+        self._before = ""
+
+    def text(self, text: str, offset: int) -> None:
+        """Take note of prose that begins at ``offset``."""
+        self._torn.text(text)
+        self._suspect(text)
+        self._before = text[-_TAIL:]
+        if self._from == _NOWHERE and (found := open_string(text, len(text))):
+            self._from, self._remnant = offset + found.start(), True
+            self._suspect(text[found.end() :])
+
+    def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
+        """Take note of a block and of what it is by itself."""
+        if not span.closed and span.start >= self._from:
+            self._remnant = True
+        refused = any(isinstance(one, Refusal) for one in outcomes)
+        if span.kind == "json":
+            if holds_raw_lines(outcomes):
+                self._from = min(self._from, span.start)
+            self._torn.block(span, outcomes)
+            if not _surely_ends(span, outcomes):
+                self._from = min(self._from, span.end)
+                self._refused = self._refused or refused
+        elif span.kind == "quote":
+            self._torn.quote(span)
+            if span.container is None and not span.label:  # a fence line of ours may have been taken for its opening
+                self._torn.fence(self._before)
+                self._remnant = self._remnant or (span.start >= self._from and _REST.search(self._before) is not None)
+                self._suspect(span.raw)
+            if refused and not only_led(outcomes):
+                self._from, self._remnant = min(self._from, span.end), True
+        self._before = ""
+
+    def _suspect(self, text: str) -> None:
+        """Look for the rest of a doubtful block in what seems to be prose or another block."""
+        if self._from < _NOWHERE:
+            self._remnant = self._remnant or REMNANT.search(text) is not None
+            self._orphaned = self._orphaned or classify.names_tool(text, self._tools)
+
+    def since(self, *, whole: bool) -> int:
+        """Return the offset from which blocks are in doubt; ``whole``: the answer was not cut off."""
+        torn = self._torn.since if self._torn.seen else _NOWHERE if whole else self._torn.unfinished
+        return min(self._from if not whole or self._remnant else _NOWHERE, torn)
+
+    def torn(self) -> Refusal | None:
+        """Return the refusal of a block whose tool key stands outside of it."""
+        if self._orphaned and self._remnant and not self._refused:
+            return torn(self._from)
+        return torn(self._torn.lost()) if self._torn.lost() >= 0 else None
+
+
+def only_led(outcomes: Sequence[BlockResult]) -> bool:
+    """Return whether the outcomes are those of a block that was not looked into."""
+    return all(isinstance(one, Refusal) and one.code in ("unread", "unterminated") for one in outcomes)
+
+
+def _surely_ends(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
+    """Return whether a JSON block surely ended where it did: it was read, or its brackets close outside strings."""
+    if span.cut_short or all(isinstance(one, Ignored) for one in outcomes):
+        return isinstance(parse_strict(span.body), ParsedJson) and not span.cut_short
+    return any(isinstance(one, RawRequest) for one in outcomes) or not balance(span.body)

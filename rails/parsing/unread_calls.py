@@ -21,10 +21,9 @@ from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
 from rails.json_schema import quick_check
 from rails.parsing import quoted
-from rails.parsing.blocks import BlockSpan
+from rails.parsing.blocks import BlockSpan, find_blocks
 from rails.parsing.classify import BROKEN
 from rails.parsing.results import Ignored, ToolSchemas, own_names
-from rails.parsing.scanner import Scanner
 
 #: Longer texts are not looked through, nor are more names.
 _CHARS: Final = 1_000_000
@@ -106,8 +105,8 @@ def find_unread_calls(
     """
     if len(text) > _CHARS:
         return
-    scanner = Scanner(tools)
-    spans = [one for one in (*scanner.feed(text, whole=True), *scanner.flush()) if isinstance(one, BlockSpan)]
+    blocks = find_blocks(text, tools)
+    spans = [one for one in blocks.items if isinstance(one, BlockSpan)]
     broken = [block.start for block in ignored if block.reason == BROKEN]
     names = re.compile("|".join(map(re.escape, tools)) or "(?!)")
     foreign = [_of_form(one, names) for one in spans if one.container == "call" and _HOLDS.search(one.body)]
@@ -118,7 +117,7 @@ def find_unread_calls(
             continue
         if broken and not any(start <= call.start < start + _REACH for start in broken):
             continue
-        stray = scanner.strays.around(call.start)
+        stray = blocks.strays.around(call.start)
         where = f"inside a thought, {quoted.LEFT_OPEN}" if stray is not None else _place(text, call, around)
         if where and not (stray is not None and text[stray.end :].strip()):
             end = around.end if around is not None else call.end

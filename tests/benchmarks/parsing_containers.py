@@ -170,60 +170,12 @@ OTHERS = {
         "xmp": "",
     }.items()
 }
-#: Blocks of other markup languages: their opening and closing lines.
-MARKUP = {
-    f"{opening.splitlines()[0]} …": (f"{opening}\n", f"{closing}\n")
-    for opening, closing in (
-        (":::note", ":::"),
-        ("::: {.tip}\n\n::: inner\na\n:::", ":::"),
-        (r"\begin{verbatim}", r"\end{verbatim}"),
-        (r"\[", r"\]"),
-        ("$$", "$$"),
-        ("[quote=Ann]", "[/quote]"),
-        ("`<think>`", "`</think>`"),
-        ("{% raw %}", "{% endraw %}"),
-        ("{{#if old}}", "{{/if}}"),
-        ("{{< note >}}", "{{< /note >}}"),
-        ("/* before:", "*/"),
-        ("{# was", "#}"),
-        ("<%-- was", "--%>"),
-        ("--[[ was", "]]"),
-        ("=begin", "=end"),
-        ('"""', '"""'),
-        ("text = r'''", "'''"),
-        ("--8<--", "-->8--"),
-        ("--- BEGIN EXAMPLE ---", "--- END EXAMPLE ---"),
-        ("# start of transcript", "# end of transcript"),
-        ("=== Old answer ===", "=== End of old answer ==="),
-        ("#+begin_src json", "#+end_src"),
-        ("cat > notes.md <<'EOF'", "EOF"),
-        ("- note <<~EOT", "EOT"),
-        ("- <<<<<<< HEAD\n  a\n  =======", "  >>>>>>> main"),
-        ("{code:json}", "{code}"),
-        ("<!-- BEGIN example -->", "<!-- END example -->"),
-        ("<!-- example:start -->", "<!-- example:end -->"),
-        ("<!-- example -->", "<!-- /example -->"),
-        ("[[EXAMPLE]]", "[[/EXAMPLE]]"),
-        ("«example»", "«/example»"),
-        ("<|example_start|>", "<|example_end|>"),
-        ("<example_start>", "<example_end>"),
-        ("[Start of log]", "[End of log]"),
-        (">>>", ">>>"),
-        ("%%", "%%"),
-        ("#if 0", "#endif"),
-        ("// #region old", "// #endregion"),
-        ("@startuml", "@enduml"),
-        ("{{Quote|", "}}"),
-        ("{/* was", "*/}"),
-        ("&lt;email&gt;\n<email>", "</email>\n&lt;/email&gt;"),
-    )
-}
 ESCAPED = {
     f"{left}{name}{right}": (f"{left}{name}{right}\n", f"{left}/{name}{right}\n")
     for left, right in (("&lt;", "&gt;"), ("\\<", "\\>"), ("&#60;", "&#62;"), ("\\u003c", "\\u003e"), ("＜", "＞"))
     for name in ("think", "example")
 }
-OTHERS |= MARKUP | ESCAPED
+OTHERS |= ESCAPED
 #: Turns of others, which a model makes up.
 OTHERS |= {
     "<|im_start|>user": ("<|im_start|>user\n", "<|im_end|>\n"),
@@ -232,7 +184,7 @@ OTHERS |= {
     "<|observation|>": ("<|observation|>\n", "<|assistant|>\n"),
 }
 #: What begins its line, and is no container where it is not closed.
-ALONE = (*ELEMENTS, "write_to_file", "lov-write", "action", *(one for one in MARKUP if "<<<" not in one))
+ALONE = (*ELEMENTS, "write_to_file", "lov-write", "action")
 #: Containers whose calls are told where nothing else was asked for.
 TOLD = (*SHOWN, *(one for one in ALONE if one != "`<think>` …"), "comment")
 #: Calls that were meant, in forms that are not read.
@@ -384,7 +336,6 @@ def rows() -> Iterator[dict[str, Any]]:
             yield _row("wanted", form, f"{F}{fence}\n{json.dumps(value, indent=1)}\n{F}\n", [], told=True)
         yield _row("wanted", form, f"Now:\n{json.dumps(value)}\n", [], told=True)
     yield from _indented()
-    yield from _titled()
     yield from _unframed()
     for form, text in PROSE.items():
         yield _row("data", form, text, [], told=False)
@@ -412,7 +363,6 @@ def _quoted() -> Iterator[dict[str, Any]]:
                 "unified diff",
                 "patch",
                 "SEARCH/REPLACE",
-                *MARKUP,
                 *ESCAPED,
                 *ALONE,
             ):
@@ -462,25 +412,6 @@ def _indented() -> Iterator[dict[str, Any]]:
         ):
             runs = ["read_file", "read_file"] if REAL in behind else ["read_file"]
             yield _row("indented, wanted", f"{name}, behind {behind[:9]!r}", behind + wanted, runs, told=None)
-
-
-def _titled() -> Iterator[dict[str, Any]]:
-    """Blocks whose content is indented below their title."""
-    for title in (
-        '!!! note "Old"',
-        "??? tip",
-        "???+ tip",
-        ".. note::",
-        ".. code-block:: json",
-        "- !!! info",
-        "  .. tip::",
-    ):
-        for step in ("  ", "    ", "\t"):
-            for name, payload in PAYLOADS.items():
-                shown = "".join(f"  {step}{line}" for line in payload.splitlines(True))
-                yield _row(
-                    "title", f"{title}, {name}", f"Look:\n\n{title}\n\n{shown}\nNow:\n{REAL}", ["read_file"], told=None
-                )
 
 
 #: Lines around a call that show nothing: rules, headings, tables, emphasis, tokens of one's own turn.

@@ -4,7 +4,6 @@ import pytest
 
 from rails.core import limits
 from rails.core.conversation import NativeCall
-from rails.parsing.markup_blocks import find_markup, find_open_end
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.proposals import with_proposals
 from rails.parsing.quoted import Closed, Container, Strays, find_element, find_indented, find_mark, has_mark
@@ -286,50 +285,6 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("opening", "label", "other", "closing"), FORMS, ids=[one for one, *_ in FORMS])
-def test_each_block_of_a_markup_language_has_its_own_end_and_counts_only_with_it(opening, label, other, closing):
-    for lead in ("", "- ", "  12. * "):
-        found = find_markup(f"{lead}{opening}\n", ())
-        assert (found.kind, found.label, found.start, found.end) == ("element", label, 0, len(f"{lead}{opening}\n"))
-    marks = [found.closing.search(text) for text in (closing, other)]
-    assert [mark is not None and bool(mark[mark.re.groups and 1]) for mark in marks] == [True, False]
-    wanted = f"{opening}\n{block(READ)}"
-    assert [len(parse(f"{wanted}{end}\n", SHAPES).requests) for end in (closing, "x")] == [0, 1]
-    after = parse(f"{wanted}{closing}\n{block(READ)}", SHAPES)
-    assert [one.start for one in after.requests] == [len(f"{wanted}{closing}\n")]
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["x /* a", "$$ a $$", r"\[ a \]", "/* a */", "{{! a }}", "{{#if a}} {{/if}}", "[final]", "[ours]", "{{Quote|a}}"],
-)
-def test_what_ends_on_its_line_stands_behind_text_or_frames_an_answer_opens_no_block(line):
-    assert find_markup(f"{line}\n", ("ours",)) is None
-
-
-@pytest.mark.parametrize(
-    ("line", "label", "start", "ends"),
-    [
-        ("cat > a <<'EOF'", "a here-document", 8, "EOF\n"),
-        ('cat <<"EOF" | b', "a here-document", 4, "  EOF\n"),
-        ("cat <<EOF", "a here-document", 4, "EOF)\n"),
-        ("- note <<~EOT", "a here-document", 7, "EOT\n"),
-        ('text = """a', "a string", 7, 'a"""'),
-        ("text = '''a", "a string", 7, "'''"),
-        ("cat << eof", "", 0, ""),
-        ("cat <<'EOF' b", "", 0, ""),
-        ('text = """a"""', "", 0, ""),
-    ],
-)
-def test_what_goes_on_behind_a_line_begins_at_its_mark_and_ends_at_its_own(line, label, start, ends):
-    found = find_open_end(f"{line}\n")
-    assert (found is None) is (label == "")
-    if found is not None:
-        assert (found.label, found.start) == (label, start)
-        assert found.closing.search(ends)
-        assert not found.closing.search("EOFX\nxEOF\nEOF x\nxEOT\n''\n\"\"\n")
-
-
 def test_a_stretch_that_was_closed_ends_before_what_follows_it():
     strays = Strays()
     strays.opened(Container("quote", "example", 0, 9), 10)
@@ -343,9 +298,9 @@ def test_a_stretch_that_was_closed_ends_before_what_follows_it():
 @pytest.mark.parametrize(
     ("pieces", "when", "started"),
     [
-        (["Hm.\n<write_file>\n", "<path>a</path>\n", "<content>\n", "x\n"], 2, ("write_file", "a", 4)),
+        (["Hm.\n<write_file>\n", "<path>a</path>\n", "<content>\n", "x\n"], 1, ("write_file", "a", 4)),
         (['<tool name="run_code">\n', "<code>\n", "1\n"], 0, ("run_code", "", 0)),
-        (["<run_code>\n", "<code>\n", "1\n"], 1, ("run_code", "", 0)),
+        (["<run_code>\n", "<code>\n", "1\n"], 0, ("run_code", "", 0)),
         ([f'{F}json\n{{"tool": "run_code", ', '"path": "x", ', '"code": "'], 0, ("run_code", "", 0)),
         ([f'{F}json\n{{"tool": "write_file", ', '"path": "x", ', '"content": "'], 1, ("write_file", "x", 0)),
         ([f'{F}json\n{{"tool": "nope", ', '"path": "x", ', '"content": "'], None, None),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rails.core import limits
+from rails.data_formats.strict_json import balance, parse_strict
 from rails.parsing.parse import AnswerParser, parse
 
 from .conftest import SHAPES

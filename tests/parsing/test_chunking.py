@@ -103,7 +103,10 @@ def test_c1_06_any_chunking_gives_the_same_result_and_signals(pieces, sizes, fin
         intake, signals = stream(chunked, sizes, finish)
         assert (intake.requests, intake.refusals, intake.ignored) == (whole.requests, whole.refusals, whole.ignored)
         assert intake.prose == whole.prose
-        assert tuple(signals) == whole.late
+        told = {signal.id: signal.outcome for signal in signals if isinstance(signal, CallFound)}
+        gone = {signal.id for signal in signals if isinstance(signal, CallWithdrawn)}
+        known = {one.id: one for one in whole.requests} | {one.request_id: one for one in whole.refusals}
+        assert {name: one for name, one in told.items() if name not in gone or name in known} == known
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14), FINISHES)
@@ -133,14 +136,6 @@ def test_c5_01_a_request_is_announced_before_its_content_is_there():
     assert reader.feed(', "content": "long') == []
     (completed,) = reader.feed(' text\\n"}\n```\n')
     assert completed.outcome.parameters == {"path": "src/a.py", "content": "long text\n"}
-
-
-def test_c5_01_a_block_that_could_be_torn_is_complete_when_the_answer_is():
-    reader = AnswerParser(SHAPES)
-    signals = reader.feed(f'{F}json\n{{"tool": "write_file", "path": "a", "content": "x"}}\n{F}\n')
-    assert signals == [CallStarted("r1", "write_file", "a", 0)]
-    (completed,) = reader.flush("end_turn").late
-    assert completed.outcome.parameters == {"path": "a", "content": "x"}
 
 
 def test_c5_06_two_calls_on_one_path_have_their_own_ids():

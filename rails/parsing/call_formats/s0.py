@@ -12,8 +12,7 @@ from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, WRITE_FILE
 from rails.core.text import line_column
 from rails.core.tool_request import Json
 from rails.data_formats.strict_json import JsonFault, parse_strict
-from rails.parsing.blocks import BlockSpan
-from rails.parsing.scanner import Scanner
+from rails.parsing.blocks import BlockSpan, find_blocks
 
 
 class Validation(TypedDict):
@@ -26,8 +25,7 @@ class Validation(TypedDict):
 
 def validate_json_tool_block(text: str) -> Validation:
     """Validate the first ``json`` fence of ``text`` as a write, delete or edit; all errors at once."""
-    scanner = Scanner({})
-    items = [*scanner.feed(text), *scanner.flush()]
+    items = find_blocks(text, {}).items
     block = next((item for item in items if isinstance(item, BlockSpan) and item.kind == "json" and item.closed), None)
     if block is None:
         return Validation(isValid=False, errors=["No valid JSON code block found"], parsedJson=None)

@@ -20,14 +20,14 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from rails.core import limits
 from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.entities import entities
-from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_container
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call
-from rails.parsing.json_progress import JsonProgress
 from rails.parsing.results import ToolSchemas
 from rails.parsing.text_values import coerced, json_text
 
@@ -40,6 +40,7 @@ _OPENER: Final = lazy(
     r"[ \t]*(/(?=>[ \t]*(?:</action>)?\s*\Z))?>"
 )
 ELEMENT: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})>")
+_SPACE: Final = lazy(r"\s*")
 _EMPTY: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
 
 
@@ -64,7 +65,7 @@ def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
 
 
 class XmlFollower:
-    """Follows an XML call line by line, each character once, and knows when it has ended.
+    """Follows an XML call, each character once, to where it ends.
 
     ``end`` is the offset behind the closing tag (-1: not yet). ``prose`` is set when it turns out that
     this was a mention of the tag in a sentence and no call.
@@ -79,18 +80,29 @@ class XmlFollower:
         self.junk = ""
         self.stranger = ""  # the first element behind a value that is no parameter
         self.beside = -1  # offset of the first text behind a value
-        self.path = ""
         self._fallback: tuple[XmlValue, int] | None = None
         self._fallbacks = 0
         self.closer = f"</{element}>"
         self._open: XmlValue | None = None
-        self._json: JsonProgress | None = None
-        self._json_from = -1
+        self._text, self._start = "", 0
+        self._content_to = -1  # where the strict JSON of a value ends; its strings may hold closing tags
         self._inner = 0
         self._waiting = -1  # offset behind a closing tag whose continuation is not seen yet
-        self._text: list[str] = []
 
-    def feed(self, line: str, offset: int) -> None:
+    def follow(self, text: str, start: int, pos: int) -> None:
+        """Follow the call that begins at ``start`` of ``text``, from ``pos``, behind its opening tag."""
+        self._text, self._start = text, start
+        if text.startswith("/>", pos - 2):
+            self.end = pos - start
+        while pos < len(text) and self.end < 0 and not self.prose:
+            stop = text.find("\n", pos) + 1 or len(text)
+            self._feed(text[pos:stop], pos - start)
+            pos = stop
+        if self.end < 0 and not self.prose and self._fallback is not None:
+            value, self.end = self._fallback
+            self.values.append(value)
+
+    def _feed(self, line: str, offset: int) -> None:
         """Follow one more piece of text, which starts at ``offset`` in the block and ends at a line end."""
         pos = 0
         while pos < len(line) and self.end < 0 and not self.prose:
@@ -129,46 +141,23 @@ class XmlFollower:
     def _begin(self, name: str, start: int) -> None:
         self._open = XmlValue(name, start)
         types = quick_check.types_of(self.names.get(name))
-        self._json = JsonProgress() if types and "string" not in types and types & {"array", "object"} else None
-        self._json_from = -1
-        self._inner = 0
-        self._text = []
+        self._inner, self._content_to = 0, -1
+        if types and "string" not in types and types & {"array", "object"}:
+            begin = _SPACE.match(self._text, self._start + start).end()  # type: ignore[union-attr]
+            value = read_container(self._text, begin, limits.JSON_DEPTH)
+            self._content_to = value[1] - self._start if value is not None else -1
 
     def _in_value(self, value: XmlValue, line: str, pos: int, offset: int) -> int:
         closer, again = f"</{value.name}>", f"<{value.name}>"
-        found = line.find(closer, pos)
+        found = line.find(closer, max(pos, self._content_to - offset))
         stop = len(line) if found < 0 else found
-        piece = line[pos:stop]
-        if self._json is not None:
-            self._follow_json(piece)
-        elif again in piece:
-            self._inner += piece.count(again)
-        self._keep(value, piece)
+        if self._content_to < 0:
+            self._inner += line.count(again, pos, stop)
         if found < 0:
             return stop
-        if self._json is not None and self._json.quote and not self._json.suspicious:
-            self._json.feed(closer)
-            return stop + len(closer)
         value.end = offset + stop
         self._waiting = offset + stop + len(closer)
         return stop + len(closer)
-
-    def _follow_json(self, piece: str) -> None:
-        if self._json is None:
-            return
-        if self._json_from < 0:
-            stripped = piece.lstrip()
-            if not stripped:
-                return
-            self._json_from = 0
-            if stripped[0] not in "[{":
-                self._json = None
-                return
-        self._json.feed(piece)
-
-    def _keep(self, value: XmlValue, piece: str) -> None:
-        if value.name in PATH_KEYS and not self.path and len(self._text) < 20:
-            self._text.append(piece)
 
     def _continue(self, line: str, pos: int, offset: int) -> int:
         """A closing tag was seen: does what follows make it the end of the value?"""
@@ -186,7 +175,7 @@ class XmlFollower:
         empty = _EMPTY.match(line, pos)
         begins_next = element is not None and (element[1] in known or element[1] == "explanation")
         begins_next = begins_next or (empty is not None and empty[1] in known)
-        surely = self._json is not None and not self._json.quote and not self._json.suspicious and element is not None
+        surely = self._content_to >= 0 and element is not None
         if not closes_tool and not surely and (not begins_next or (element and element[1] == value.name)):
             self._inner = max(self._inner - 1, 0)
             self.stranger = self.stranger or (element[1] if element and not begins_next else "")
@@ -199,29 +188,11 @@ class XmlFollower:
             self._fallbacks += 1
             return pos
         self.values.append(value)
-        if value.name in PATH_KEYS and not self.path:
-            self.path = without_line_ends("".join(self._text))
-        self._open = self._json = None
+        self._open = None
         return pos
 
     def _known(self) -> frozenset[str] | _Anything:
         return frozenset(self.names) if self.names else _ANYTHING
-
-    def fall_back(self) -> int:
-        """End the call at the only place where it can have ended, though an inner opening tag spoke against it.
-
-        Returns the offset behind the closing tag, or -1 if there is no such place or more than one.
-        """
-        if self._fallback is None:
-            return -1
-        value, end = self._fallback
-        self.values.append(value)
-        return end
-
-    @property
-    def is_call(self) -> bool:
-        """Whether this is surely a call: a first parameter has begun, or the named form is used."""
-        return self.element == "tool" or bool(self.values) or self._open is not None
 
 
 class _Anything:
