@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -56,6 +57,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stdin-filename", type=given, metavar="FILE", help=words)
     words = 'one {"id", "path", "before", "after"} per line in, one verdict per line out, warm'
     parser.add_argument("--jsonl", action="store_true", help=words)
+    parser.add_argument("--here", action="store_true", help="only what lies below the current folder")
+    words = "fail, with exit code 3, where no check looked at anything"
+    parser.add_argument("--require", action="store_true", help=words)
     add_project(parser)
 
 
@@ -77,16 +81,18 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--unsafe-fixes goes with --fix. Nothing was changed.")
     if options.format != "text":
         _require_format(options.format)
-    project = common.project_of(options)
+    project = _project(options)
     if options.jsonl or options.stdin_filename:
         return _from_input(options, project)
     if options.trust:
         _trust(project)
+    named = _named(project, options)
+    _as_pre_commit_asks(project, options, named)
     base, compared = _base(project, options)
-    ledger = read_ledger(project, _named(project, options), base=base, staged=options.staged)
+    ledger = read_ledger(project, named, base=base, staged=options.staged)
     if not ledger.chosen and not ledger.deleted and not ledger.missed:
         print("gate: there is no file to check", file=sys.stderr)
-        return EXIT_OK if base else EXIT_BROKEN
+        return EXIT_OK if base and not options.require else EXIT_BROKEN
     chosen = list(ledger.chosen)
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
@@ -111,7 +117,35 @@ def run(options: argparse.Namespace) -> int:
                 _write(project, verdict.proposal, fix_run())
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"))
+    if options.require and not any(one.checks for one in verdict.evidence) and not verdict.checks:
+        return EXIT_BROKEN
     return _EXIT[verdict.status]
+
+
+def _project(options: argparse.Namespace) -> Path:
+    """Return the project: the one that is named, or the nearest folder above that is one."""
+    folder = common.project_of(options)
+    if options.project != ".":
+        return folder
+    signs = (".rails.toml", ".agent-restrictions", ".git")
+    above = (one for one in (folder, *folder.parents) if any((one / sign).exists() for sign in signs))
+    found = next(above, folder)
+    return folder if found == Path.home() else found
+
+
+def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[str]) -> None:
+    """Judge what pre-commit names: since its --from-ref, or as it is where not all of it is staged."""
+    if not (options.staged and options.paths and not options.diff):
+        return
+    since = os.environ.get("PRE_COMMIT_FROM_REF")
+    if since:
+        options.diff, options.staged = since, False
+        return
+    base, _ = _base(project, options)
+    staged = read_ledger(project, named, base=base, staged=True)
+    there = {str(path) for path in staged.chosen} | {miss.path for miss in staged.missed}
+    if any(name not in there and (project / name).is_file() for name in named):
+        options.staged = False
 
 
 def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str | None]:
@@ -155,7 +189,7 @@ def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int
     if isinstance(path, Refusal):
         raise UsageError(f"{path} Nothing was checked.")
     data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
-    verdict = gate.judge(ChangeSet((FileChange(path, None, data),)))
+    verdict = gate.judge(ChangeSet((FileChange(path, None, data),)), fix=options.fix)
     if options.fix:
         kept = verdict.proposal.get(path)
         sys.stdout.buffer.write(kept.after if kept and kept.after is not None else data)
@@ -289,8 +323,16 @@ def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
 
 
 def _named(project: Path, options: argparse.Namespace) -> list[str]:
-    """Return the files and folders of the command line, from the project; links stay what they are."""
+    """Return the files and folders of the command line, from the project; links stay what they are.
+
+    Without any, all that is staged or differs counts, else the current folder.
+    """
     names = []
+    inside = Path.cwd() != project and Path.cwd().is_relative_to(project)
+    if not options.paths and inside and options.project == "." and not options.all:
+        if options.here or not (options.staged or options.diff):
+            return [Path.cwd().relative_to(project).as_posix()]
+        print(f"gate: all of {project.name} is judged; --here is only this folder", file=sys.stderr)
     for name in options.paths:
         place = Path.cwd() / name
         target = place.parent.resolve() / place.name if place.name not in ("", "..") else place.resolve()

@@ -295,6 +295,17 @@ def _parser(language: str) -> Parser:
     return TreeParser(Language(getattr(importlib.import_module(package), grammar)()))
 
 
+def first_error(text: str, language: str) -> tuple[int, int] | None:
+    """Return the line and column, from 1, of the first thing that tree-sitter cannot read, or None."""
+    waiting = [_parser(language).parse(text.encode(errors="replace")).root_node]
+    while waiting:
+        node = waiting.pop()
+        if node.is_error or node.is_missing:
+            return node.start_point.row + 1, node.start_point.column + 1
+        waiting += [child for child in reversed(node.children) if child.has_error or child.is_missing]
+    return None
+
+
 def _tree(language: str) -> Callable[[str], bool | None]:
     def read(text: str) -> bool | None:
         root = _parser(language).parse(text.encode(errors="replace")).root_node

@@ -25,6 +25,11 @@ _SOURCE: Final = 1_000
 _COUNTED: Final = lazy(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|more-findings|noExcessive")
 
 
+#: How a pointer of Git LFS begins (its specification, version 1), and the most that it may hold.
+_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+_POINTER_BYTES: Final = 1024
+
+
 @dataclass(slots=True)
 class File:
     """One file and everything the checks said about it."""
@@ -45,6 +50,14 @@ class File:
     def job(self) -> CheckJob:
         """The file as a check receives it."""
         return CheckJob(self.path, self.before, self.after)
+
+    def is_pointer(self) -> bool:
+        """Whether the file is a pointer of Git LFS, whose content is elsewhere; then that is noted."""
+        if not self.after.startswith(_POINTER) or len(self.after) > _POINTER_BYTES:
+            return False
+        words = "it is a pointer of Git LFS: its content is not here"
+        self.not_checked.append(NotChecked(self.path, "read", words, required=False))
+        return True
 
     def take(self, outcome: CheckResult, ran: Iterable[str] = ()) -> None:
         """Keep what a check said, by which tools; the next one sees the text as this one left it."""

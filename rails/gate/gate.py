@@ -26,6 +26,7 @@ from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
+from rails.gate.support.advice import UNFINISHED
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.read_file import Overlay, read_from_disk
 from rails.gate.verdicts import CONFIGURES, cut_short, importance, rank, status_of
@@ -88,13 +89,15 @@ class Gate:
         author: Author | None = None,
         base: str | None = None,
         fix: bool = True,
+        final: bool = True,
     ) -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting; not with ``fix=False``,
         for what is written already: then they are findings.
 
         ``agent`` is the role that proposes them: how much a finding counts may depend on it. ``author`` says more of
         whom the change is by: what it was asked for, and what it was shown. ``base`` is the revision whose
-        configuration counts, for changes that are on disk; else it is what is there.
+        configuration counts, for changes that are on disk; else it is what is there. ``final`` is whether no further
+        edit of the same task is to come: else what is unused is left in and only noted.
         """
         files = [
             File(str(change.path), change, before, change.after, change.mode)
@@ -103,7 +106,7 @@ class Gate:
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
-            self._context.fix, self._context.unsafe_fixes = fix, False
+            self._context.fix, self._context.unsafe_fixes, self._context.final = fix, False, final
             self._context.exclusions_stand = True
             with self._as_approved(base, [file.path for file in files]) as gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
@@ -166,7 +169,9 @@ class Gate:
             if (content := index.get(str(path))) is not None:
                 read = content, 0o644 if isinstance(read, str) else read[1]
             if isinstance(read, str):
-                not_checked.append(NotChecked(str(path), "read", read))
+                # What has no check at any size need not be read.
+                required = "larger than" not in read or checks_for(str(path)) != [FALLBACK]
+                not_checked.append(NotChecked(str(path), "read", read, required))
             else:
                 data, mode = read
                 change = FileChange(path, data, data, mode)
@@ -174,6 +179,7 @@ class Gate:
                 files.append(File(str(path), change, before, data, mode, compared=base is not None))
         with self._turn:
             self._context.fix, self._context.unsafe_fixes = fix or unsafe_fixes, unsafe_fixes
+            self._context.final = True
             self._context.exclusions_stand = True
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             with self._as_approved(base, names) as gate:
@@ -223,7 +229,7 @@ class Gate:
             mine.trusted,
             self._trusted,
         )
-        theirs.fix, theirs.unsafe_fixes = mine.fix, mine.unsafe_fixes
+        theirs.fix, theirs.unsafe_fixes, theirs.final = mine.fix, mine.unsafe_fixes, mine.final
         gate._approved = state.changed
         try:
             with gate:
@@ -298,8 +304,9 @@ class Gate:
         self._context.modules = self._overlay.show(self._context.created)
         self._context.overlay = self._overlay.folder
         by_path = {file.path: file for file in files}
+        here = [file for file in files if not file.is_pointer()]
         for name in (*CHECKS, FALLBACK):
-            jobs = [file.job for file in files if name in checks_for(file.path, file.after)]
+            jobs = [file.job for file in here if name in checks_for(file.path, file.after)]
             if jobs:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files, gone)
@@ -308,8 +315,9 @@ class Gate:
             *of_the_change(self.project, self._context.home or self.project, files, gone, author),
             *self._newly_hidden(files),
         ]
-        if self._settings_agreed:
-            findings = [replace(f, severity="warning") if f.rule == CONFIGURES else f for f in findings]
+        told_only = {CONFIGURES} if self._settings_agreed else set[str]()
+        told_only |= set[str]() if self._context.final else UNFINISHED
+        findings = [replace(f, severity="warning") if f.rule in told_only else f for f in findings]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         if executing:
             held = _UNPARSED if any(found.new and rank(found) == 0 for found in findings) else ""

@@ -4,11 +4,6 @@
 ``look`` after one and at the end. All of it stands in one session log, and each change that was found on the disk is a
 step that can be undone.
 
-What a session says of itself is written by :mod:`~rails.session.hosted_log`, which takes as long to import as all that
-a verdict needs. So a session may be made to answer first: until :meth:`HostedSession.settle`, which comes right after
-the answer, its notes wait, and so does the knowledge that a content has passed. If the process dies between, nothing
-counts as judged.
-
 Covered: verdicts on the proposed bytes, policy rules that deny, what was written past the gate, what was never judged.
 Not covered: asking a human; the host has a question of its own.
 """
@@ -88,8 +83,8 @@ class _State:
 class HostedSession(Closing):
     """One session of a host, open: its log, its state and what is compared with. Use it in ``with``.
 
-    ``host`` is the agent's name in the log; ``status`` is what git was asked just before; ``later``: what happened is
-    written down by :meth:`settle`. Raises RailsError when the log cannot be opened or written.
+    ``host`` is the agent's name in the log; ``status`` is what git was asked just before. Raises RailsError when the
+    log cannot be opened or written.
     """
 
     def __init__(
@@ -101,7 +96,6 @@ class HostedSession(Closing):
         *,
         model: str = "",
         status: GitStatus | None = None,
-        later: bool = False,
     ) -> None:
         self.project, self.gate, self.host, self.model = project, gate, host, model
         name = f"{host}-{session}"
@@ -110,7 +104,6 @@ class HostedSession(Closing):
         self._folder = state_of(project) / FOLDER / self.name
         self._disk = ProjectChanges(project, self._folder / "contents")
         self._log: HostedLog | None = None
-        self._waiting: list[Callable[[HostedLog], object]] | None = [] if later else None
         self._judged_last: tuple[str, Verdict] | None = None
         self._state = _read_state(self._folder / "state.json") or self._begun(status)
 
@@ -128,7 +121,9 @@ class HostedSession(Closing):
         if verdict.status == "pass" and not denied:
             # What came counts, too, if it lacks formatting at most; what was fixed in it is told once it is written.
             fixed = any(one.rule != "format" for one in verdict.fixed)
-            self._passed((*verdict.proposal.changes, *(() if fixed else changes.changes)))
+            passed = (*verdict.proposal.changes, *(() if fixed else changes.changes))
+            noted = {found.path for found in verdict.findings}  # what is unused now is judged again at the end
+            self._passed([change for change in passed if str(change.path) not in noted])
         self._note(lambda _: self._save())
         return Judged(verdict, denied)
 
@@ -167,7 +162,6 @@ class HostedSession(Closing):
         ``call`` is what was run just before, if anything; where it wrote what nobody had proposed, it is a turn.
         Files whose present content has passed already are not judged again.
         """
-        self.settle()
         found = self._without_others(self._disk.since(self._state.start))
         self._record(found, call)
         waiting = [change for change in found.changes if change.after is None or not self._has_passed(change)]
@@ -201,29 +195,17 @@ class HostedSession(Closing):
         """End the session: its contents are forgotten, its log stays."""
         self._note(lambda log: log.ended(why))
 
-    def settle(self) -> None:
-        """Write down what has waited for the answer; from now on nothing waits. Raises RailsError."""
-        waiting, self._waiting = self._waiting, None
-        for one in waiting or ():
-            self._note(one)
-
     def close(self) -> None:
         """Close the log, so that another process may write it; what comes next opens it again."""
-        try:
-            self.settle()
-        finally:
-            log, self._log = self._log, None
-            if log is not None:
-                log.close()
+        log, self._log = self._log, None
+        if log is not None:
+            log.close()
 
     # -- the log ---------------------------------------------------------------------------------
 
     def _note(self, write: Callable[[HostedLog], object]) -> None:
-        """Write something into the log, or have it wait for the answer."""
-        if self._waiting is None:
-            write(self._opened())
-        else:
-            self._waiting.append(write)
+        """Write something into the log."""
+        write(self._opened())
 
     def _opened(self) -> HostedLog:
         from rails.session.hosted_log import HostedLog
@@ -247,7 +229,7 @@ class HostedSession(Closing):
         self, ids: tuple[str, ...], changes: ChangeSet, *, base: str | None = None, fix: bool = True
     ) -> Verdict:
         started = time.monotonic()
-        verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix)
+        verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix, final=not fix)
         spent = round((time.monotonic() - started) * 1000, 3)
         self._note(lambda log: log.judged(ids, spent, verdict))
         return verdict

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from rails.core.changes import ChangeSet, FileChange
 from rails.core.events.reading import read_verdict
 from rails.core.events.values import verdict_to_json
+from rails.core.paths import WorkspacePath
 from rails.core.verdict import Finding, Weight
 from rails.gate.gate import Gate
 from rails.gate.verdicts import with_weight
@@ -55,3 +57,16 @@ def test_a_project_may_weigh_otherwise(tmp_path: Path, mode: str, weight: str) -
     with Gate(tmp_path) as gate:
         verdict = gate.check_contents({"a.py": f"x = '{'a' * 100}'\n"})
     assert [finding.weight for finding in verdict.findings] == [weight]
+
+
+def test_what_the_next_edit_may_use_stays_until_the_end(tmp_path: Path) -> None:
+    """An unused import is noted and left in while a task goes on; at its end it is removed, or a finding."""
+    (tmp_path / "ruff.toml").write_text('lint.select = ["E", "F"]\n')
+    (tmp_path / "ruff.toml").write_text('lint.select = ["E", "F"]\n[format]\nquote-style = "double"\n')
+    change = FileChange(WorkspacePath("a.py"), b"x = 1\n", b"import os\n\nx = 1\n")
+    with Gate(tmp_path) as gate:
+        during = gate.judge(ChangeSet((change,)), final=False)
+        end = gate.judge(ChangeSet((change,)))
+    assert (during.status, [(one.rule, one.weight) for one in during.findings]) == ("pass", [("F401", "note")])
+    assert during.proposal.changes[0].after == change.after
+    assert "F401" in [fixed.rule for fixed in end.fixed]

@@ -30,7 +30,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     outcomes = tuple(FixAndLint(job, tools, context, clocks).outcome() for job in jobs)
     own = context.trusted and tools.config.eslint_code
     rules = {
-        "eslint": own or "ESLint's recommended rules",
+        "eslint": own or "no configuration that may run: errors only",
         "prettier": "the project's options",
         "biome": "the project's Biome configuration",
         "biome format": "the project's Biome configuration",

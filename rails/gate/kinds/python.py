@@ -31,9 +31,18 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     from rails.gate.support.fix_and_lint import FixAndLint, taking_turns
     from rails.gate.support.warm_processes import side_by_side
 
-    tools = PythonTools(context, settings.read_python_settings(context.project))
+    whole = settings.read_python_settings(context.project)
+    groups: dict[str, list[CheckJob]] = {}
+    for job in jobs:
+        near = settings.formatted_by_the_nearest(context.project, job.path, whole)
+        groups.setdefault(f"{near.formatter} {near.black_origin}", []).append(job)
+    if len(groups) > 1:
+        reports = [run_check(some, context) for some in groups.values()]
+        outcomes_of_all = tuple(outcome for report in reports for outcome in report.outcomes)
+        return CheckReport(outcomes_of_all, tuple(run for report in reports for run in report.runs))
     clocks: dict[str, list[float]] = {}
     outcomes: list[CheckResult] = []
+    tools = PythonTools(context, settings.formatted_by_the_nearest(context.project, jobs[0].path, whole))
     tools.expect(jobs[:_AHEAD])
     many = CompileAhead(jobs, context, _known_to_compile) if len(jobs) >= _MANY else None
     try:

@@ -194,6 +194,8 @@ def _summary(verdict: Verdict) -> str:
         return f"Fail: {counted(blocking, 'finding')} in {counted(files, 'file')}{worse}.{hint}"
     if verdict.status == "error":
         return "Error: something required could not be checked. This is not a pass."
+    if verdict.evidence and not any(one.checks for one in verdict.evidence):
+        return "Nothing was checked."
     return "Pass: every required check ran and found nothing new."
 
 

@@ -64,3 +64,10 @@ REMEDIES: Final[dict[str, str]] = {
     "W293": "Remove the spaces of the blank line.",
     "W605": "Use a raw string or double the backslash.",
 }
+#: What may be wanted by the next edit of the same task: unused imports and variables.
+UNFINISHED: Final = frozenset(
+    (
+        *("F401", "F841", "F842", "RUF059", "no-unused-vars", "@typescript-eslint/no-unused-vars"),
+        *("unused-imports/no-unused-imports", "correctness/noUnusedImports", "correctness/noUnusedVariables"),
+    )
+)

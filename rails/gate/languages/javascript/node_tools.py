@@ -1,8 +1,8 @@
 """ESLint and Prettier of the project, or of the user's own tool folder, kept warm in one Node process.
 
 Configuration that is a program (``eslint.config.js``, ``prettier.config.js``, plugins) is not executed
-unless the person who runs AI-Rails says that the project may run code. Without it ESLint runs with its
-recommended rules, and the verdict says so.
+unless the person who runs AI-Rails says that the project may run code. Without it ESLint looks for errors only,
+and the verdict says so.
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ class NodeTools:
 
     def version(self, tool: str) -> str:
         """Return the version of "node", "eslint" or "prettier" ("" when it isn't there)."""
-        about = self.worker.about.get(tool)
+        try:
+            about = self.worker.about.get(tool)
+        except CheckError:
+            return ""
         return str(about.get("version")) if isinstance(about, dict) else str(about or "")
 
     def syntax(self, path: str, data: bytes) -> Finding | None:
@@ -107,9 +110,12 @@ class NodeTools:
 
     def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
         """Return what the parser stops at."""
-        answer = self.worker.ask({"op": "syntax", "path": self._place(path), "text": text})
+        try:
+            answer = self.worker.ask({"op": "syntax", "path": self._place(path), "text": text})
+        except CheckError:
+            answer = {"error": "NO_PARSER"}
         if answer.get("error") == "NO_PARSER":
-            raise CheckError(f"there is no parser for this file; Prettier brings one: {_INSTALL}")
+            return _parsed_by_tree_sitter(path, text)
         found = self._ok(answer, "syntax").get("error")
         if not isinstance(found, dict):
             return None
@@ -132,15 +138,16 @@ class NodeTools:
         # What found something looks; only silence needs proof. Our own rules go by the ending alone.
         place = path if self._own(path) else f"canary{PurePosixPath(path).suffix}"
         if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
-            raise NotCheckedError("ESLint's configuration selects no rule for this file")
+            raise NotNeededError("ESLint's configuration selects no rule for this file")
         return Findings(tuple(_finding(path, diagnostic) for diagnostic in found), tuple(found))
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
         how = self._prettier_settings(path)
+        if not self.config.prettier and not how.found:
+            raise NotNeededError("the project names no formatter that AI-Rails runs")
         if not self.version("prettier"):
-            wanted_here = self.config.prettier or how.found
-            raise (CheckError if wanted_here else NotNeededError)(self.missing("Prettier"))
+            raise CheckError(self.missing("Prettier"))
         if how.code:
             raise NotNeededError(f"{how.code} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, data)
@@ -177,7 +184,7 @@ class NodeTools:
         if not config or own:
             return ()
         words = (
-            f"{config} is a program and was not executed, ESLint's recommended rules ran instead; "
+            f"{config} is a program and was not executed, only errors were looked for; "
             "to let it run, read it, then: ai-rails gate --trust"
         )
         return (("eslint", words),)
@@ -236,7 +243,7 @@ class NodeTools:
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")
         if answer.get("ignored"):
-            raise NotCheckedError(f"ESLint did not look at it: {one_line(str(answer['ignored']), 160)}")
+            raise ExcludedError
         messages = answer.get("messages")
         if not isinstance(messages, list):
             raise CheckError("The Node worker answered something unknown.")
@@ -273,6 +280,19 @@ class NodeTools:
         if not answer.get("ok"):
             raise CheckError(f"{tool} failed: {one_line(str(answer.get('error')), 200)}")
         return answer
+
+
+def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
+    """Return the first place that the grammar which is installed with us cannot read."""
+    from rails.data_formats.source import first_error
+
+    place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")
+    if place is None:
+        return None
+    line, column = place
+    why, remedy = cause(text, line, "")
+    words = f"The syntax is invalid. {why}".strip()
+    return Finding(path, line, column, RULE, words, "tree-sitter", end_line=line, end_column=column, remedy=remedy)
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:

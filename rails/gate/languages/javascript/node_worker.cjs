@@ -150,37 +150,41 @@ async function prettier({ text, path: file, options, ignorePath }) {
   return { text: await engine.format(text, { ...options, filepath: file, plugins: [] }) };
 }
 
-// Rules that are right in every project; pinned, because ESLint's recommended set changes between releases.
-// Without no-undef: which names exist depends on where the code runs, and nobody said.
-const RULES = `constructor-super for-direction getter-return no-async-promise-executor no-case-declarations no-class-assign
-  no-compare-neg-zero no-cond-assign no-const-assign no-constant-binary-expression no-constant-condition no-control-regex
-  no-debugger no-delete-var no-dupe-args no-dupe-class-members no-dupe-else-if no-dupe-keys no-duplicate-case no-empty
-  no-empty-character-class no-empty-pattern no-empty-static-block no-ex-assign no-extra-boolean-cast no-fallthrough
-  no-func-assign no-global-assign no-import-assign no-invalid-regexp no-irregular-whitespace no-loss-of-precision
-  no-misleading-character-class no-new-native-nonconstructor no-nonoctal-decimal-escape no-obj-calls no-octal
-  no-prototype-builtins no-redeclare no-regex-spaces no-self-assign no-setter-return no-shadow-restricted-names
-  no-sparse-arrays no-this-before-super no-unexpected-multiline no-unreachable no-unsafe-finally no-unsafe-negation
-  no-unsafe-optional-chaining no-unused-labels no-unused-private-class-members no-useless-backreference no-useless-catch
-  no-useless-escape no-with require-yield use-isnan valid-typeof`.split(/\s+/);
+// What is an error in every project, for those that configure no linter; pinned, because ESLint's own sets change.
+const RULES = `constructor-super for-direction getter-return no-class-assign no-compare-neg-zero no-const-assign no-debugger
+  no-dupe-args no-dupe-class-members no-dupe-else-if no-dupe-keys no-duplicate-case no-ex-assign no-func-assign
+  no-global-assign no-import-assign no-invalid-regexp no-new-native-nonconstructor no-obj-calls no-redeclare no-self-assign
+  no-setter-return no-this-before-super no-undef no-unreachable no-unsafe-finally no-unsafe-negation
+  no-unsafe-optional-chaining require-yield use-isnan valid-typeof`.split(/\s+/);
+const PLACES = ["browser", "node", "worker", "serviceworker", "jest", "mocha", "jasmine", "vitest"];
+
+// The names that code may find, wherever it runs.
+function globals() {
+  try {
+    const known = createRequire(path.join(state.eslint.folder, "package.json"))("globals");
+    return Object.assign({}, ...PLACES.map((place) => known[place] ?? {}));
+  } catch {
+    return null;
+  }
+}
 
 // -- linting ------------------------------------------------------------------------------------------
 
 function preset(typescript) {
   const { builtinRules } = state.eslint.require("eslint/use-at-your-own-risk");
   const rules = Object.fromEntries(RULES.filter((rule) => builtinRules.has(rule)).map((rule) => [rule, "error"]));
-  rules["no-unused-vars"] = ["error", { args: "none", caughtErrors: "none", vars: "local" }];
-  // Prettier writes the parentheses that would excuse an assignment in a condition.
-  rules["no-cond-assign"] = ["error", "always"];
+  const names = globals();
+  if (!names) delete rules["no-undef"];
   const jsx = { parserOptions: { ecmaFeatures: { jsx: true } } };
   const javascript = [
-    { files: ["**/*.{js,mjs,jsx}"], languageOptions: { ecmaVersion: "latest", sourceType: "module", ...jsx }, rules },
-    { files: ["**/*.cjs"], languageOptions: { ecmaVersion: "latest", sourceType: "commonjs" }, rules },
+    { files: ["**/*.{js,mjs,jsx}"], languageOptions: { ecmaVersion: "latest", sourceType: "module", globals: names ?? {}, ...jsx }, rules },
+    { files: ["**/*.cjs"], languageOptions: { ecmaVersion: "latest", sourceType: "commonjs", globals: names ?? {} }, rules },
   ];
   if (!typescript) return javascript;
   const found = find("typescript-eslint");
   if (!found) return [];
   const { parser } = found.require("typescript-eslint");
-  return [{ files: ["**/*.{ts,tsx,mts,cts}"], languageOptions: { parser }, rules: { ...rules, "no-redeclare": "off" } }];
+  return [{ files: ["**/*.{ts,tsx,mts,cts}"], languageOptions: { parser }, rules: { ...rules, "no-redeclare": "off", "no-undef": "off" } }];
 }
 
 // One for JavaScript and one for TypeScript, whose compiler nobody should load for a project without it.

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import CheckError
 from rails.gate.support.config_files import parse_toml, read_config_file, table
 
@@ -118,6 +118,30 @@ class PythonSettings:
 def read_python_settings(project: Path) -> PythonSettings:
     """Read the project's configuration. Raises CheckError when a file cannot be understood."""
     return _Reader(project).settings()
+
+
+def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings) -> PythonSettings:
+    """Return the settings for a file: the nearest folder that names a formatter decides, below the project's own."""
+    folder = project.joinpath(path).parent
+    while folder != project and project in folder.parents:
+        tool = table(_toml_file(folder / "pyproject.toml"), "tool")
+        own = next((name for name in (".ruff.toml", "ruff.toml") if (folder / name).is_file()), "")
+        formatter = _formatter(_toml_file(folder / own) if own else table(tool, "ruff"), tool, set())
+        if formatter and formatter != "undecided":
+            place = f"{folder.relative_to(project).as_posix()}/pyproject.toml"
+            black = _black(table(tool, "black"), place)
+            return replace(settings, default=False, formatter=formatter, **black)
+        folder = folder.parent
+    return settings
+
+
+def _black(table_of_black: Mapping[str, Json], origin: str) -> dict[str, Any]:
+    excluded = (table_of_black.get(key) for key in ("exclude", "extend-exclude", "force-exclude"))
+    return {
+        "black": {key: table_of_black[key] for key in _BLACK_KEYS if key in table_of_black},
+        "black_exclude": tuple(value for value in excluded if isinstance(value, str)),
+        "black_origin": origin if table_of_black else "black's own defaults",
+    }
 
 
 def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str = "") -> RuffSettings:
@@ -251,23 +275,16 @@ class _Reader:
                 flake8_origin="AI-Rails' default profile",
                 **common,  # type: ignore[arg-type]
             )
-        black = table(tool, "black")
         arguments, notes = _flake8_arguments(section or {})
         return PythonSettings(
             False,
             _formatter(ruff_table, tool, hooks),
-            black={key: black[key] for key in _BLACK_KEYS if key in black},
-            black_exclude=tuple(
-                value
-                for key in ("exclude", "extend-exclude", "force-exclude")
-                if isinstance(value := black.get(key), str)
-            ),
             flake8=arguments if section is not None else None,
             flake8_exclude=_patterns(section or {}),
             flake8_notes=notes,
             origin="the project's configuration",
-            black_origin="pyproject.toml" if black else "black's own defaults",
             flake8_origin=flake8_file,
+            **_black(table(tool, "black"), "pyproject.toml"),
             **common,  # type: ignore[arg-type]
         )
 
