@@ -106,7 +106,7 @@ def test_a_projects_own_template_is_refused_headless_before_anything_is_started(
     assert "The shipped coder is not used in its place" in done.stderr
     assert not (project / ".rails" / "sessions").exists()
     assert "agents trust coder" in rails("apply", "-", code=2).stderr
-    rails("run", "x", "--agent", "refactor", "--model", recorded(("refactor", "Done.")), code=0)
+    rails("run", "x", "--agent", "refactor", "--model", recorded(("refactor", "Nothing to do.")), code=0)
 
 
 def test_agents_shows_where_each_comes_from_and_whether_it_is_trusted(rails, project, environment):
@@ -139,7 +139,7 @@ def test_trust_is_a_typed_word_and_holds_until_the_file_changes(rails, project, 
     assert code == 0, shown
     assert "It takes the place of the shipped coder." in shown
     assert "First text." in shown
-    model = recorded(("coder", "Done."))
+    model = recorded(("coder", "Nothing to do."))
     rails("run", "x", "--model", model, code=0)
     assert "project, trusted" in rails("agents", code=0).stdout
     own_coder(project, "Second text.")
@@ -152,7 +152,7 @@ def test_trust_is_a_typed_word_and_holds_until_the_file_changes(rails, project, 
 
 def test_a_run_at_a_terminal_shows_the_template_and_asks(project, recorded, at_terminal):
     own_coder(project, "Read me.")
-    words = ("run", "x", "--model", recorded(("coder", "Done.")))
+    words = ("run", "x", "--model", recorded(("coder", "Nothing to do.")))
     code, shown = at_terminal(*words, prompts=("Type the whole word",), typed=("trust\n",))
     assert code == 0, shown
     assert "Read me." in shown
@@ -220,7 +220,7 @@ def test_from_the_page_to_the_plan_to_the_code_in_three_commands(rails, project,
 
 
 def test_a_chain_is_checked_before_it_is_started(rails, project, recorded):
-    model = recorded(("coder", "Done."))
+    model = recorded(("coder", "Nothing to do."))
     assert "There is no agent 'nobody'" in rails("run", "x", "--then", "nobody", "--model", model, code=2).stderr
     assert "--then takes agents" in rails("run", "x", "--then", "coder,planning=x", "--model", model, code=2).stderr
     assert "There is no plan 'none'" in rails("run", "--plan", "none", "--model", model, code=2).stderr

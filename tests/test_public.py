@@ -28,7 +28,7 @@ SIGNATURES = {
     "Gate": (
         "(project: 'Path | str', *, strict: 'bool' = False, keep_old: 'bool' = False, trusted: 'bool' = False, "
         "profile: 'str' = 'import', commands: 'Sequence[CheckCommand]' = (), pool: 'PythonPool | None' = None, "
-        "ruff: 'Ruff | None' = None, wait: 'bool' = False) -> 'None'"
+        "wait: 'bool' = False, settings_agreed: 'bool' = False) -> 'None'"
     ),
     "Gate.check_contents": "(self, contents: 'Mapping[str, str | bytes | None]') -> 'Verdict'",
     "Gate.check_files": (

@@ -270,7 +270,7 @@ def _job(
     asks = before.handoffs == "ask" if before else options.approve == "ask"
     before = before or SessionLimits(None, None)
     seconds = options.max_minutes * 60 if options.max_minutes is not None else before.max_seconds
-    escalate = options.escalate or before.escalate or ("model" if attended else "squash")
+    escalate = options.escalate or before.escalate or ("model" if attended else "off")
     return SessionJob(
         project,
         tasks,

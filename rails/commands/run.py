@@ -41,7 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--escalate",
         choices=("off", "squash", "model"),
         help="when attempts run out: stop, begin afresh in another protocol, then a stronger model "
-        "(default: model; unattended squash)",
+        "(default: model; unattended off)",
     )
     parser.add_argument(
         "--max-attempts", type=from_one, metavar="N", help="failed attempts in a row (default: the agent's, 3)"

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from rails.session.deeds import Deeds
 
 _FENCED: Final = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1", re.MULTILINE | re.DOTALL)
+#: A block of code, as its label says or leaves open; data and what a command printed are none.
+_DATA: Final = "json|ya?ml|toml|xml|csv|te?xt|console|(?:ba)?sh|shell|output|log|diff"
+_CODE: Final = re.compile(rf"[`~ ]++(?!(?:{_DATA})\b)[^\n]*\n", re.IGNORECASE)
 _VERBS: Final = (
     "added|changed|corrected|created|deleted|fixed|implemented|modified|refactored|removed|renamed|updated|written"
 )
@@ -36,7 +39,7 @@ _ENDED: Final = "done|finished|completed?"
 _CHANGE: Final = re.compile(
     rf"\b(?:{_BY}) (?:now |successfully )*(?:{_VERBS})\b"
     rf"|^[ \t*#-]*(?:changes made|(?:successfully )?(?:{_VERBS})\b)"
-    rf"|^[ \t*#]*(?:{_ENDED})\b|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b",
+    rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _WELL: Final = r"pass(?:es|ed|ing)?|succeed(?:s|ed)?|are green"
@@ -55,16 +58,18 @@ class EndJudgement:
 def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: bool) -> EndJudgement:
     """Judge the last answer ``text`` of an agent by its ``deeds``; ``talks`` is whether a person converses with it."""
     plain = _FENCED.sub("", text)
+    if agent.headings or agent.schema:
+        return EndJudgement("changed" if deeds.wrote else "answered")
     if missing := next(_unshown(plain, deeds), ""):
         return EndJudgement("claimed", missing)
     if deeds.wrote:
         return EndJudgement("changed")
     edits = any(tool.effect == "edit" for tool in registry.for_role(agent.name))
-    if agent.headings or agent.schema or not edits or deeds.ran_something(registry):
+    if not edits or deeds.ran_something(registry):
         return EndJudgement("answered")
     if plain.rstrip().endswith("?"):
         return EndJudgement("asked")
-    if not talks and plain != text:
+    if not talks and any(_CODE.match(block[0]) for block in _FENCED.finditer(text)):
         return EndJudgement("unchanged", _LOOSE_CODE)
     return EndJudgement("answered" if talks else "unchanged")
 
