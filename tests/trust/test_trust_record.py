@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rails.core.errors import UsageError
-from rails.trust.gate import agreed_digest, give_consent
+from rails.trust.consent import agreed_digest, give_consent
 from rails.trust.record import TrustRecord, file_for_review
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from rails.core.errors import CheckError, UsageError
 from rails.gate.support import config_files
 from rails.sandbox.functions import module_file
-from rails.trust import gate as consent
+from rails.trust import consent
 
 #: Configuration of JavaScript tools that is executed when it is used.
 _PROGRAMS: Final = tuple(
