@@ -50,7 +50,8 @@ demo: $(BASE) ## the shipped example, end to end; INTERACTIVE=1 to answer yourse
 
 # Four on two cores: much of what the tests wait for is not a processor.
 test: $(READY) $(JS) $(BWRAP) $(CHROME) ## the whole suite
-	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -n 4 --dist loadgroup -q $(ARGS)
+	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) AI_RAILS_SANDBOX_READ=$(abspath $(VENV)/javascript) \
+	  $(BIN)/python -m pytest -n 4 --dist loadgroup -q $(ARGS)
 
 # Ray, Dask and Inspect (700 MB) stay out of the environment that the suite runs in.
 $(PROVE)/.ready: $(READY)
@@ -60,7 +61,8 @@ $(PROVE)/.ready: $(READY)
 	@touch $@
 
 prove: $(PROVE)/.ready $(JS) $(BWRAP) ## the slow proofs: fuzzing, kills, mutants, Ray; minutes to an hour
-	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(PROVE)/bin/python -m pytest -q tests/prove $(ARGS)
+	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) AI_RAILS_SANDBOX_READ=$(abspath $(VENV)/javascript) \
+	  $(PROVE)/bin/python -m pytest -q tests/prove $(ARGS)
 
 hosts: $(READY) ## the hooks in the real Claude Code and Codex, from npm, with a scripted model on loopback
 	@$(BIN)/python -m pytest -q tests/prove/test_hosts.py $(ARGS)

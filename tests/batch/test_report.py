@@ -143,7 +143,7 @@ def test_a_set_is_run_reported_compared_reviewed_and_exported(batch, model, tmp_
     assert "<svg" in page
     assert not re.search(r"<script|src=|href=.http", page)
     assert main(["batch", "report", "runs", "--compare", "model=a,b"]) == 2  # there is one model only
-    assert main(["review", "--library", "runs", "--plain"]) == 0
+    assert main(["review", "--library", "runs"]) == 0
     assert len(sessions(tmp_path / "runs")) == 4
 
 

@@ -26,7 +26,7 @@ def test_a_job_returns_what_was_done_and_what_scored_it(job, model, repository, 
         spec = job(server, id="sum", prices={"m": (1_000_000.0, 2_000_000.0, 0.0)})
         result = run_job(spec)
     assert (result.error, result.ending, result.passed, result.first_try) == ("", "changed", True, True)
-    assert (result.task, result.verdict, result.licence, result.turns) == ("sum", "pass", "MIT", 2)
+    assert (result.task, result.verdict, result.licence, result.turns) == ("sum", "pass", "MIT", 1)
     assert [(check.name, check.passed) for check in result.checks] == [("python test_sums.py", True)]
     assert "-    return a - b\n+    return a + b\n" in result.diff
     assert result.cost == result.input_tokens + 2 * result.output_tokens > 0
@@ -61,7 +61,7 @@ def test_nothing_is_approved_without_a_rule_that_allows_it(job, model):
             result = run_job(job(server, policy=policy))
             assert (result.error, result.diff, result.passed) == ("", "", False)
         wrong = run_job(job(server, policy='[[rule]]\ndecision = "allow"\n'))
-    assert "has to name a tool or a path" in wrong.error
+    assert "has to name a tool, a command or a path" in wrong.error
 
 
 def test_hidden_files_are_seen_by_the_scoring_only(job, model):
@@ -161,7 +161,7 @@ def test_a_key_is_looked_up_by_its_name_and_stands_nowhere(job, model, monkeypat
         named = msgspec.structs.replace(without, env=("OPENAI_API_KEY",), seed=7)
         result = run_job(named)
         sent = [request.headers.get("authorization", "") for request in server.requests]
-        assert [request.body.get("seed") for request in server.requests] == [None, None, 7, 7]
+        assert [request.body.get("seed") for request in server.requests] == [None, 7]
     assert "sk-live" not in f"{sent[0]}{sent[1]}"
     assert "sk-live" in sent[2]
     assert named.name != without.name

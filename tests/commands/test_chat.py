@@ -123,7 +123,7 @@ def test_a_step_that_was_done_again_is_in_effect_in_every_report(chat, project, 
 
 def review(capsys, *words):
     capsys.readouterr()
-    main(["review", *words, "--plain"])
+    main(["review", *words])
     return capsys.readouterr().out
 
 

@@ -100,7 +100,6 @@ parse missing.md | missing.md is not a file
 parse folder | folder is not a file
 parse ok.py --dialect klingon | There is no dialect 'klingon'
 review nope | There is no session here
-review --compare | expected one argument
 review --by month | choose from
 review --port x --web | a port is a whole number from 0 to 65535
 review --port 99999 --web | a port is a whole number from 0 to 65535, not '99999'
@@ -127,7 +126,7 @@ tools nonsense | choose from
 tools show | A name is needed, for example
 tools show nope | There is no tool 'nope'. Known tools
 tools new | A name is needed
-tools new ../x | is not a tool name. Use 1 to 64 letters
+tools new ../x | does not match ^[A-Za-z]
 tools trust nope | There is no tool 'nope'
 tools test | A name is needed
 tools test nope | There is no tool 'nope'
@@ -230,7 +229,7 @@ undo --file x --all | --file and --all exclude each other
 demo extra | It does not take extra
 parse ok.py --json --jsonl | Line 1 is not
 review a b | It does not take b
-review --md | --models is the nearest
+review --md | --html is the nearest
 review --filter after:soon | after:soon is not a time. Write it as
 log delete --older-than 0 | a whole number from 1 is wanted, not '0'
 why folder:1 | folder is not a file of the project

@@ -255,7 +255,7 @@ def test_markdown_tells_the_story(records):
         " tokens in, ",
         " from the cache, 60 tokens out",
         "## Turn 2, `coder`",
-        "- Request `write_file` `a.py` (repaired: `comma",
+        "- Request `write_file a.py` (repaired: `comma",
         "- Gate: `fail`",
         "- Fixed for the agent: `",
         "| `a.py` | 3 | `F821` |",
