@@ -18,10 +18,9 @@ Weight = Literal["breaks", "style", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Whose change it is: the task's words, what runs printed, and whether the role changes only tests it was given."""
+    """Whose change it is: the task's words, and whether the role changes only tests it was given."""
 
     task: str = ""
-    outputs: tuple[str, ...] = ()
     given_tests_only: bool = False
 
 

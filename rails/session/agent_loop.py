@@ -150,9 +150,7 @@ class AgentLoop:
         self.context.seen.update(standing.seen)
         for record in self.state.records:
             if isinstance(event := record.event, ToolExecutionResult) and event.tool:
-                known = self.context.registry.get(event.tool)
-                ran = known is not None and known.effect == "run"
-                self.context.showed(event.text, f"the result of {event.tool}", ran=ran)
+                self.context.showed(event.text, f"the result of {event.tool}")
         self.window.measured = standing.measured
         for codes in standing.codes:
             self.attempts.spend(codes, "")

@@ -1,4 +1,4 @@
-"""Reads an answer: while it comes, its requests are found, shown, and the gate begins on their files."""
+"""Reads an answer: while it comes, its requests are found and shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rails.parsing.call_formats.forms import dialects_of
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.results import ParsedAnswer, ParseEvent
-from rails.session import prefetch
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
 from rails.session.tool_calls import announce
@@ -84,7 +83,6 @@ class AnswerReader:
         self._announced += len(found)
         if self._live and found and self._announced <= _ANNOUNCED:
             self._aside("a request was announced", partial(announce, self._context, found))
-            self._aside("the checks were prepared", partial(prefetch.begin, self._context, found))
 
     def _aside(self, doing: str, step: Callable[[], object]) -> None:
         """Do what the answer does not depend on; what fails once is left out from then on."""

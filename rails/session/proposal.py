@@ -179,7 +179,6 @@ def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> V
     except TimeoutError:
         raise TimeUpError("The time of the session was used up while the checks ran. Nothing was written.") from None
     context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
-    context.printed.extend(finding.message for finding in verdict.findings if finding.rule == "test-failed")
     return verdict
 
 

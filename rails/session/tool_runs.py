@@ -71,7 +71,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     shows = may_show_secrets(context, tool, path if isinstance(path, str) else None)
     text = result.text if shows else context.mask(result.text)
     origin = f"the result of {tool}" + (f" of {path}" if path else "")
-    context.showed(text, origin, ran=request.effect == "run")
+    context.showed(text, origin)
     if request.effect == "read" and result.ok:
         parameters = repr(sorted(request.parameters.items()))
         if times := context.gave(tool, parameters, text):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from rails.agents.prompt import Protocol
 from rails.agents.template import Agent
@@ -29,9 +29,6 @@ from rails.parsing.echoes import ReturnedTexts
 from rails.session.contained import ContainedRuns
 from rails.tools.registry import Registry
 
-#: So many runs' texts are remembered, and of each so many characters.
-_RUNS: Final = 20
-_PRINTED: Final = 100_000
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]
 #: Whether the project's tests run on what is proposed, before anybody is asked about it; "ask": as the person says.
@@ -53,8 +50,7 @@ class TurnContext:
     digests of what it was denied. ``tests`` is whether the project's
     tests run on what it proposes, ``sent_back`` how often failing tests and style went back to it. ``given`` is what
     its looks gave, by tool and parameters: the text's SHA-256, and how
-    often it was asked for. ``task`` is what the session was asked for; ``printed`` is
-    what its latest runs printed.
+    often it was asked for. ``task`` is what the session was asked for.
     """
 
     project: Path
@@ -83,7 +79,6 @@ class TurnContext:
     sent_back: Counter[str] = field(default_factory=Counter, repr=False)
     denied: set[str] = field(default_factory=set, repr=False)
     given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
-    printed: deque[str] = field(default_factory=lambda: deque(maxlen=_RUNS), repr=False, compare=False)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 
     def publish(self, event: Event) -> object:
@@ -114,16 +109,14 @@ class TurnContext:
         self.given[tool, parameters] = now, times
         return times
 
-    def showed(self, text: str, origin: str, *, ran: bool = False) -> None:
-        """Take note of what a tool gave the agent; ``ran`` is whether it executed something."""
+    def showed(self, text: str, origin: str) -> None:
+        """Take note of what a tool gave the agent."""
         self.returned.add(text, origin)
-        if ran:
-            self.printed.append(text[-_PRINTED:])
 
     @property
     def author(self) -> Author:
         """Whose changes the agent's are, for the gate."""
-        return Author(self.task, tuple(self.printed), self.agent.given_tests_only)
+        return Author(self.task, self.agent.given_tests_only)
 
     def _content(self, name: str) -> bytes | None:
         path = paths.parse_path(name)

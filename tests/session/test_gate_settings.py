@@ -24,13 +24,6 @@ def test_what_a_command_finds_in_the_proposal_goes_back_to_the_agent(work, tmp_p
     assert not (work.project / "a.txt").exists()
 
 
-def test_the_gate_begins_while_the_answer_is_still_being_written(work, monkeypatch):
-    begun = []
-    monkeypatch.setattr("rails.gate.gate.Gate.prefetch", lambda self, *what: begun.append(what))
-    work(write("a.txt", "x\n") + write("b.txt", "y\n"), "Done.", approvals=["approve"])
-    assert begun == [("a.txt",), ("a.txt", "x\n"), ("b.txt",), ("b.txt", "y\n")]
-
-
 def test_a_finding_of_an_advisory_agent_is_for_the_human_only(work, tmp_path, monkeypatch):
     monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path / "config"))
     (work.project / ".rails.toml").write_text('[[gate.mode]]\nmode = "advisory"\nagent = "coder"\n')
