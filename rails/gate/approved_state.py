@@ -62,6 +62,7 @@ _LINK: Final = "120000"
 #: Configuration whose words are no paths of more configuration.
 _NOT_EXTENDING: Final = (".gitignore", ".ignore", ".eslintignore", ".prettierignore", "package.json", "package.yaml")
 #: Data that may name the schema by which it is judged.
+_JUDGED: Final = re.compile(rb"(?m)^\s*path\s*=.*$")
 _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 
@@ -160,6 +161,8 @@ def _data_named(name: str, data: bytes) -> Iterator[str]:
         data = _of_package(data)
     elif name.rpartition("/")[2] in _NOT_EXTENDING:
         return
+    elif name == ".rails.toml":  # its paths are files that are judged
+        data = _JUDGED.sub(b"", data)
     else:
         yield from (path for path in named_by(name, data) if path.endswith(_DATA))
     yield from (path for path in _stated(name, data) if path.endswith(_DATA) or is_configuration(path))

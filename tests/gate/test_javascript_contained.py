@@ -58,6 +58,7 @@ def hostile(world, monkeypatch, tmp_path):
         }
         world.put("node_modules/prettier/index.js", HOSTILE % json.dumps(facts))
         world.put("node_modules/prettier/package.json", '{"name": "prettier", "version": "1.0.0"}')
+        world.put("package.json", '{"devDependencies": {"prettier": "*"}}')
         world.outside, world.server = outside, server
         yield world
 
@@ -86,8 +87,6 @@ def test_a_hostile_package_of_the_project_reaches_nothing(hostile, monkeypatch, 
 
 def test_where_nothing_contains_it_a_package_of_the_project_runs_after_agreement_only(hostile, monkeypatch):
     level(monkeypatch, UNCONTAINED)
-    monkeypatch.setattr("rails.gate.kinds.javascript.label", lambda: UNCONTAINED)
-    hostile.put("package.json", '{"devDependencies": {"prettier": "*"}}')
     verdict = hostile.judge(("a.js", "const a  = 1;\n"))
     assert verdict.status == "error"
     assert "ai-rails gate --trust" in verdict.not_checked[0].reason

@@ -137,7 +137,7 @@ def test_the_nearest_settings_decide_the_formatter(repository):
     assert ("format" in said, (repository.folder / "packages/b/m.py").read_text()) == (False, text), (code, said)
 
 
-PRE_COMMIT = shutil.which("pre-commit")
+PRE_COMMIT = shutil.which("pre-commit", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
 
 
 @pytest.mark.skipif(PRE_COMMIT is None, reason="pre-commit is not installed")
