@@ -20,7 +20,7 @@ def without_what_varies(text):
     text = re.sub(r"digest  │ [0-9a-f]+", "digest  │ 0", text)
     text = re.sub(r"\d+(\.\d+)? (ms|s)\b", r"0 \2", text)
     text = re.sub(r"in [\d.]+s", "in 0s", text)
-    text = re.sub(r"\((python|data)[^)]*\)", "(checks)", text)
+    text = re.sub(r"\((python|n8n)[^)]*\)", "(checks)", text)
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 

@@ -29,7 +29,7 @@ class Result(NamedTuple):
 
 
 class Paper(io.TextIOWrapper):
-    """Standard output that types the next of ``keys`` whenever a question has been put."""
+    """Standard output or errors that type the next of ``keys`` whenever a question has been put."""
 
     def __init__(self, keyboard=None, keys=(), *, terminal=False):
         super().__init__(io.BytesIO(), encoding="utf-8", newline="")
@@ -66,7 +66,8 @@ def rails(*words, stdin="", keys=(), terminal=False):
             master, slave = pty.openpty()
             stack.callback(os.close, master)
             given = stack.enter_context(os.fdopen(slave, "r", encoding="utf-8"))
-        out, err = Paper(master, keys, terminal=terminal), Paper()
+        out, err = Paper(master, keys, terminal=terminal), Paper(master)
+        err.keys = out.keys  # ``ai-rails sandbox`` asks there
         stack.enter_context(nobody_hesitates(given))
         was, sys.stdin = sys.stdin, given
         try:
