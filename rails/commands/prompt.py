@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from rails.commands import common
-from rails.commands.options import add_project
+from rails.commands.options import add_project, add_protocol
 from rails.core.errors import EXIT_OK, UsageError
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("--tools", action="store_true", help="the tools of an agent, for chats that can write JSON")
-    parser.add_argument("--agent", help="with --tools: whose (default: coder)")
+    parser.add_argument("--agent", help="what this agent is sent before its task (default: coder)")
+    add_protocol(parser)
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the page; with ``--tools``, an agent's whole system prompt."""
-    if options.agent and not options.tools:
-        raise UsageError("--agent goes with --tools: the page without it is the same for every agent.")
-    if not options.tools:
+    """Print the page for a chat or, with an agent, a protocol or ``--tools``, all that an agent is sent."""
+    if not (options.tools or options.agent or options.protocol):
         from rails.agents.prompt import chat_page
 
         print(chat_page())
         return EXIT_OK
-    from rails.agents.prompt import system_prompt
+    from rails.agents.prompt import Protocol, system_prompt, tool_specs
     from rails.agents.template import named
     from rails.commands import agents as trust
+    from rails.session.context_window import estimate
     from rails.session.project import agents_of, registry_of
 
     project, name = common.project_of(options), options.agent or "coder"
+    protocol: Protocol = options.protocol or "json"
+    if options.protocol == "auto":
+        raise UsageError("--protocol auto depends on the model: name one of the others. Nothing was printed.")
     agents = trust.require(agents_of(project, name), [name], project, ask=False)
-    print(system_prompt(named(agents, name), registry_of(project)))
+    agent, registry = named(agents, name), registry_of(project)
+    text, tools = system_prompt(agent, registry, protocol), tool_specs(agent, registry, protocol)
+    print(text)
+    for tool in tools:
+        print(f"{tool.name}: {tool.description}\n{tool.schema}\n")
+    print(f"about {estimate(text, tools, ()):,} tokens", file=sys.stderr)
     return EXIT_OK

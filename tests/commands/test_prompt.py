@@ -28,6 +28,15 @@ def test_the_tools_of_an_agent_are_its_own_system_prompt(capsys, tmp_path):
     assert '"tool_name": "read_file"' in capsys.readouterr().out
 
 
+def test_what_an_agent_is_sent_is_printed_in_each_protocol_with_its_tokens(capsys, tmp_path):
+    for protocol in ("native", "json", "edits", "whole"):
+        assert main(["prompt", "--agent", "coder", "--protocol", protocol, "--project", str(tmp_path)]) == 0
+        printed = capsys.readouterr()
+        assert printed.out.startswith("You are the Coder Agent.")
+        assert ('"additionalProperties":false' in printed.out) is (protocol == "native")
+        assert " tokens" in printed.err
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_an_answer_that_an_editor_of_windows_saved_is_read(capsys, tmp_path, encoding):
     (tmp_path / "answer.md").write_text("### src/new.py\n\n```python\nx = 'é'\n```\n", encoding)
