@@ -113,9 +113,16 @@ class ProgressScreen:
         if held and not (isinstance(now := record.event, ToolStatus) and now.id == held.id):
             self.line(f"  🔧 {one_line(held.message)}")
         match record.event:
-            case AgentEngage(task=task):
+            case AgentEngage(task=task, system=system, first_message=first):
                 self.line()
-                self.line(f"── {record.agent_role}: {one_line(task)} ".ljust(min(78, columns()), "─"), "bold")
+                if self.debug:
+                    self.line(printable(f"{system}\n{first}"), "dim")
+                self.line(
+                    f"── {record.agent_role}: {one_line(task.strip().partition('\n')[0])} ".ljust(
+                        min(78, columns()), "─"
+                    ),
+                    "bold",
+                )
             case LlmCall(turn=number):
                 self._text.begin()
                 self._call(record, number)

@@ -228,3 +228,10 @@ def test_the_plain_view_has_words_instead_of_signs(work):
     assert "  Creating... a.txt\n" in shown
     assert "  done: Created a.txt\n" in shown
     assert not any(sign in shown for sign in "🔧✅❌─│→\x1b")
+
+
+def test_debug_shows_the_system_text_and_the_first_message(work):
+    for debug in (False, True):
+        out = io.StringIO()
+        work("Nothing to do.", watch=ProgressScreen(out, colour=False, debug=debug))
+        assert ("You are the Coder Agent." in out.getvalue()) is debug
