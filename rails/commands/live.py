@@ -117,12 +117,8 @@ class ProgressScreen:
                 self.line()
                 if self.debug:
                     self.line(printable(f"{system}\n{first}"), "dim")
-                self.line(
-                    f"── {record.agent_role}: {one_line(task.strip().partition('\n')[0])} ".ljust(
-                        min(78, columns()), "─"
-                    ),
-                    "bold",
-                )
+                name, _, _ = task.strip().partition("\n")
+                self.line(f"── {record.agent_role}: {one_line(name)} ".ljust(min(78, columns()), "─"), "bold")
             case LlmCall(turn=number):
                 self._text.begin()
                 self._call(record, number)
