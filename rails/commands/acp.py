@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from rails.commands import common
-from rails.commands.options import add_approval, add_correction, add_dialects, add_models
+from rails.commands.options import add_approval, add_correction, add_dialects, add_models, add_protocol
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.extras import install_command
 
@@ -25,6 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("--agent", default="coder", help="who works unless the editor chooses another (default: coder)")
     add_models(parser)
+    add_protocol(parser)
     add_correction(parser, "model")
     add_dialects(parser)
     add_approval(parser)
@@ -87,7 +88,14 @@ class _Sessions:
         players = models.cast_of(options, agents, configured)
         tasks = standing.tasks if standing else ((agent, task),)
         approve = options.approve or str(configured.get("approve", "ask"))
-        of = SessionJob(project, tasks, approve=approve, correction=options.correction, dialects=tuple(options.dialect))
+        of = SessionJob(
+            project,
+            tasks,
+            approve=approve,
+            correction=options.correction,
+            dialects=tuple(options.dialect),
+            protocol=options.protocol or "auto",
+        )
         models.check_models(players, roles, of, {}, project)
         if log is None:
             log = SessionLog.create(state_of(project), session_id=talk.session_id)

@@ -74,7 +74,7 @@ class Editor:
 @contextlib.asynccontextmanager
 async def started(editor, url, *, program=False):
     """Start the agent: in this process, over a pair of sockets, or as the program that an editor starts."""
-    words = ["--model", "openai:stub", "--base-url", f"{url}/v1"]
+    words = ["--model", "openai:stub", "--base-url", f"{url}/v1", "--protocol", "native"]
     if program:
         async with acp.spawn_agent_process(editor, PROGRAM, "acp", *words, env=dict(os.environ)) as (agent, _):
             await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
@@ -288,6 +288,6 @@ def test_a_fault_of_ours_ends_one_prompt_in_a_sentence_and_the_next_one_is_answe
             assert "AI-Rails itself failed" in str(told.value)
             return await said(agent, session.session_id, "do it")
 
-    with StubServer([EDIT, says("Done."), says("Done.")]) as model:
+    with StubServer([EDIT, says("Done."), says("It is so already.")]) as model:
         assert asyncio.run(asyncio.wait_for(main(), 110)) == "end_turn"
     assert (project / "a.py").read_text() == "a = 3\nb = 2\n"

@@ -49,7 +49,6 @@ from rails.session.run import Session
 
 T = TypeVar("T")
 _POLL_S: Final = 0.05
-_STOPS: Final[Mapping[str, StopReason]] = {"stopped": "cancelled", "gave_up": "max_turn_requests"}
 _INVALID, _FAULT = -32602, -32603
 _FAILED: Final = ("model_failed", "internal_error", "unanswered")
 
@@ -193,6 +192,13 @@ class Conversation:
         return Decision("approve" if chosen == "once" else "deny", "", "human in the editor", of=request.digest)
 
 
+def _stop_reason(ending: Ending) -> StopReason:
+    """Return how a turn ended; only an agent whose attempts ran out leaves a page for a person."""
+    if ending.outcome == "stopped":
+        return "cancelled"
+    return "max_turn_requests" if ending.outcome == "gave_up" and ending.file else "end_turn"
+
+
 def _options(request: ApprovalRequest, rule: PolicyRule | str) -> list[PermissionOption]:
     risky = f" in spite of: {one_line('; '.join(request.risks), 200)}" if request.risks else ""
     options = [PermissionOption(option_id="once", name=f"Approve{risky}", kind="allow_once")]
@@ -263,7 +269,7 @@ class RailsAgent:
             raise acp.RequestError(_FAULT, ending.message)
         if not is_good(ending.outcome) and ending.outcome not in ("stopped", "left"):
             await asyncio.to_thread(talk.tell, acp.update_agent_message_text(ending.message))
-        return PromptResponse(stop_reason=_STOPS.get(ending.outcome, "end_turn"), usage=usage_of(talk.answers))
+        return PromptResponse(stop_reason=_stop_reason(ending), usage=usage_of(talk.answers))
 
     async def cancel(self, session_id: str, **_: Any) -> None:  # noqa: ANN401
         """Stop what the agent does."""
