@@ -363,9 +363,12 @@ class _Finder:
 
     def _marked(self, pos: int, found: optional.Marker) -> BlockSpan:
         """Return the JSON value behind the marker of a dialect, up to its closing tag or its own end."""
-        body, closed = pos + found.used, True
-        value = read_prefix(self._text, _SPACE.match(self._text, body).end())  # type: ignore[union-attr]
-        start = value[1] if isinstance(value, tuple) else body
+        start = body = pos + found.used
+        closed = True
+        while isinstance(value := read_prefix(self._text, _SPACE.match(self._text, start).end()), tuple):  # type: ignore[union-attr]
+            start = value[1]
+            if not found.closing:
+                break
         end = body_end = self._text.find("\n", start) + 1 or len(self._text)
         if found.closing:
             at = self._text.find(found.closing, start)
@@ -374,7 +377,7 @@ class _Finder:
             end = body_end + len(found.closing) * closed
             rest = self._text.find("\n", end) + 1 or len(self._text)
             end = rest if not self._text[end:rest].strip() else end
-        elif not isinstance(value, tuple):
+        elif start == body:
             end = body_end = _PARAGRAPH.search(self._text, body).end()  # type: ignore[union-attr]
         block = self._span("json", pos, (body, body_end), end, closed=closed)
         block.dialect, block.label = found.dialect, found.tool

@@ -32,6 +32,12 @@ def test_a_dialect_is_read_when_named_and_only_then(dialect):
         assert not parse(MESSAGES[dialect], SHAPES).requests
 
 
+def test_a_closing_tag_in_a_text_of_the_second_call_ends_nothing():
+    found = parse(f"<tool_call>{ONE}\n{ONE}</tool_call>\nbye", SHAPES, dialects=["hermes"])
+    assert [dict(r.parameters) for r in found.requests] == [{"code": "</tool_call> 1"}] * 2
+    assert found.prose == "bye"
+
+
 @pytest.mark.parametrize("dialect", MESSAGES)
 @pytest.mark.parametrize("size", [1, 3, 11])
 def test_chunking_makes_no_difference(dialect, size):
