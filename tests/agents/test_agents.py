@@ -267,8 +267,10 @@ def test_an_answer_without_the_roles_headings_is_refused(name):
     refusals = check_output(agent, "Here it is.")
     verdict = ["verdict"] if agent.gives_verdict else []
     assert [refusal.path for refusal in refusals] == [*agent.headings, *verdict]
-    written = "PASS\n" + "\n".join(f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1))
-    assert check_output(agent, written) == ()
+    written = "\n".join(
+        f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1)
+    )
+    assert check_output(agent, f"PASS\n{written}") == ()
 
 
 def test_a_heading_inside_a_code_block_is_none():
