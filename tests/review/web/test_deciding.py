@@ -89,7 +89,7 @@ def test_a_whole_live_run_with_refresh_denial_edit_and_approval(runs, tabs):
     page.wait_for_selector("tr:has-text('return 3')")
     armed(page)
     page.locator("[data-do=approve]").click()
-    page.wait_for_selector("header .badge:has-text('Done')")
+    page.wait_for_selector("header .badge:has-text('Changed')")
     assert page.locator("#asked").is_hidden()
     assert is_good(run.end().outcome)
     assert (run.project / "b.txt").read_text() == "hi\n"
@@ -212,7 +212,7 @@ def test_of_two_tabs_one_decides_and_the_other_is_told(runs, tabs):
         page.evaluate(press)
     assert is_good(run.end().outcome)
     for page in (one, other):
-        page.wait_for_selector("header .badge:has-text('Done')")
+        page.wait_for_selector("header .badge:has-text('Changed')")
         assert page.locator("#asked").is_hidden()
     assert len(run.events("HUMAN_DECISION")) == 1
 
@@ -230,11 +230,11 @@ def test_terminal_and_page_at_once(runs, tabs, first):
             page.keyboard.press("a")
         os.write(master, b"d no\n")
         ended = run.end().outcome
-        page.wait_for_selector("header .badge:has-text('Done')" if ended == "done" else "header .badge.bad")
+        page.wait_for_selector("header .badge:has-text('Changed')" if ended == "changed" else "header .badge.bad")
     os.close(master)
     decisions = run.events("HUMAN_DECISION")
     assert len(decisions) == 1
-    assert ended == ("done" if decisions[0]["answer"] == "approve" else "nothing_done")
+    assert ended == ("changed" if decisions[0]["answer"] == "approve" else "gave_up")
     assert first == "page" or decisions[0]["by"] == "human"
     assert (run.project / "b.txt").exists() is (decisions[0]["answer"] == "approve")
 
@@ -341,7 +341,7 @@ def test_hostile_text_is_inert_on_the_card_and_comes_through_unchanged(runs, tab
     page.locator("#reason").evaluate("(field, text) => { field.value = text }", "\n".join(HOSTILE))
     page.locator('[data-do="deny-now"]').evaluate("(button) => button.click()")
     run.end()
-    page.wait_for_selector("header .badge:has-text('Done')")
+    page.wait_for_selector("header .badge:has-text('Gave up')")
     assert page.evaluate("window.owned") is None
     assert page.locator("main :is(script, img, iframe, style, a[href^=javascript])").count() == 0
     assert page.locator("#page").is_visible()
