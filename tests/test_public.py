@@ -38,7 +38,7 @@ SIGNATURES = {
     ),
     "Gate.judge": (
         "(self, changes: 'ChangeSet', *, agent: 'str' = '', author: 'Author | None' = None, "
-        "base: 'str | None' = None, fix: 'bool' = True) -> 'Verdict'"
+        "base: 'str | None' = None, fix: 'bool' = True, final: 'bool' = True) -> 'Verdict'"
     ),
     "AppliedAnswer": (
         "(status: Literal['applied', 'refused', 'denied', 'partial', 'error'], "

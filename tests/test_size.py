@@ -38,7 +38,7 @@ PACKAGES = {
     "render": 15_625,
     "review": 31_887,
     "sandbox": 18_737,
-    "session": 51_755,
+    "session": 51_729,
     "testing": 3_800,
     "tools": 29_437,
     "trust": 861,

@@ -39,7 +39,6 @@ from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
-from rails.session.text_answers import IN_TEXT
 from rails.session.turn_context import TurnContext, ms_since
 
 if TYPE_CHECKING:
@@ -170,9 +169,7 @@ def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
     started = time.monotonic()
-    # A model with tools may use in its next edit what it just added: that is taken away at no step of its work.
-    final = context.protocol in IN_TEXT or not context.model.provider
-    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author, final=final)
+    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author)
     left = context.time_left()
     try:
         verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")

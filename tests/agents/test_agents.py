@@ -267,9 +267,7 @@ def test_an_answer_without_the_roles_headings_is_refused(name):
     refusals = check_output(agent, "Here it is.")
     verdict = ["verdict"] if agent.gives_verdict else []
     assert [refusal.path for refusal in refusals] == [*agent.headings, *verdict]
-    written = "\n".join(
-        f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1)
-    )
+    written = "\n".join(f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1))
     assert check_output(agent, f"PASS\n{written}") == ()
 
 

@@ -241,7 +241,7 @@ tools test read_file {} | failed schema validation
 tools import http:// | is not an http or https address
 agents show nobody | There is no agent 'nobody'. Known agents
 agents trust nobody | There is no agent 'nobody'. Known agents
-prompt --agent nobody | --agent goes with --tools
+prompt --agent nobody | There is no agent 'nobody'
 prompt --tools --agent nobody | There is no agent 'nobody'. Known agents
 n8n catalogue build missing | missing does not exist. Nothing was built
 n8n catalogue nope | Write: ai-rails n8n catalogue [info]
