@@ -1,7 +1,6 @@
 """What an agent's work came to, from what it did; and what it says of itself, held against that.
 
-Only plain claims are read: that something was changed, that tests pass, and that the work is done. Each of the patterns
-was seen in answers of real models that had done nothing of the kind.
+Only plain claims are read: that something was changed, that tests pass, and that the work is done.
 """
 
 from __future__ import annotations
