@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rails.commands import common
 from rails.commands.options import add_approval, add_correction, add_dialects, add_models, add_protocol
@@ -34,15 +34,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Answer the editor until it hangs up."""
     try:
-        import acp
-
         from rails.integrations.acp.agent import RailsAgent
+        from rails.integrations.acp.lines import serve
     except ModuleNotFoundError as error:
         raise UsageError(f"This needs {error.name}. Install it: {install_command('acp')}") from None
     common.by_a_program("acp", "An editor")
     agent = RailsAgent(_Sessions(options))
     try:
-        asyncio.run(acp.run_agent(cast("acp.Agent", agent)))
+        asyncio.run(serve(agent))
     except KeyboardInterrupt:  # how a person ends it
         print(file=sys.stderr)
     finally:

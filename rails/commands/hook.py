@@ -89,7 +89,7 @@ def _change(options: argparse.Namespace) -> int:
         from rails.core.changes import unified_diff
 
         before, after = (one.encode() or None for one in (settings.text, text))
-        print("\n".join(unified_diff(before, after, settings.file.name)))
+        print("\n".join(unified_diff(before, after, settings.file.place.name)))
         print("Nothing was written: this is a dry run.")
         return EXIT_OK
     install.write_settings(settings, text)

@@ -3,7 +3,8 @@
 Covered: a crash, a full disk or an interrupt at any moment leaves the old file or the new one, never a part; a link
 in the place of the file is replaced, not followed; two writers at once leave the file of one of them. Not covered: a
 link among the folders above (the caller knows where its state goes), and files of the project, which
-:mod:`rails.edits.files` writes against races by other means.
+:mod:`rails.edits.safe_files` writes against races by other means, as
+:mod:`rails.core.user_files` does the user's.
 """
 
 from __future__ import annotations
@@ -11,32 +12,64 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import stat
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.lock import sync
+
+if TYPE_CHECKING:
+    import ctypes
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PRIVATE: Final = 0o600
+RENAME_NOREPLACE: Final = 1  # <linux/fs.h>
+RENAME_EXCHANGE: Final = 2
+#: What a file system answers that has no such rename, or no second names.
+CANNOT_RENAME: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 #: What a file system without hard links answers (exFAT, some shared folders of virtual machines).
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
-def replace_file(
-    file: Path, data: bytes, *, mode: int = _PRIVATE, keep_mode: bool = False, durable: bool = True
-) -> None:
+@cache
+def _renameat2() -> ctypes._NamedFuncPointer | None:
+    """Return the C library's ``renameat2``, or None where there is none."""
+    import ctypes
+
+    try:
+        return ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return None
+
+
+def rename_by(old: str | Path, new: str | Path, flag: int, folder: int = -100) -> bool:
+    """Rename as ``flag`` says, from the folder that is open (the current one if none is).
+
+    Returns False, with nothing done, where the system cannot. Raises OSError.
+    """
+    function = _renameat2()
+    if function is None:
+        return False
+    if function(folder, os.fsencode(old), folder, os.fsencode(new), flag) == 0:
+        return True
+    import ctypes
+
+    number = ctypes.get_errno()
+    if number in CANNOT_RENAME:
+        return False
+    raise OSError(number, os.strerror(number), str(old), None, str(new))
+
+
+def replace_file(file: Path, data: bytes, *, mode: int = _PRIVATE, durable: bool = True) -> None:
     """Put ``data`` in the place of ``file``; folders that are missing are made. Raises OSError.
 
-    ``keep_mode``: with the permissions that the file has already. Not ``durable``: a power cut may undo it, as is
-    right for what can be made again.
+    Not ``durable``: a power cut may undo it, as is right for what can be made again.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     folder = os.open(file.parent, _FOLDER)
     try:
-        mode = _mode_of(folder, file.name, mode) if keep_mode else mode
         with _beside(folder, file.name, data, mode, durable=durable) as temporary:
             os.rename(temporary, file.name, src_dir_fd=folder, dst_dir_fd=folder)
         if durable:
@@ -84,14 +117,6 @@ def _beside(folder: int, name: str, data: bytes, mode: int, *, durable: bool) ->
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder)
-
-
-def _mode_of(folder: int, name: str, otherwise: int) -> int:
-    try:
-        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return otherwise
-    return stat.S_IMODE(facts.st_mode) if stat.S_ISREG(facts.st_mode) else otherwise
 
 
 def _link(folder: int, temporary: str, name: str) -> bool:

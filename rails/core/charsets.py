@@ -1,8 +1,8 @@
-"""In which encoding a text is that is not UTF-8: what its mark, its own declaration or its bytes say; else none.
+"""In which encoding a text is that is not UTF-8: what its mark or its own declaration says, or Latin-1; else none.
 
-A guess would be a guess about what to write back, so an encoding counts only if its bytes come back the same and
-the characters are such as people write: letters within words, kana between kanji. What could be two is none. Not
-covered: DOS and Macintosh code pages, and stateful encodings, unless the file declares them.
+A guess would be a guess about what to write back, so an encoding counts only if its bytes come back the same, and
+Latin-1 (Windows-1252 where its signs are used) only where its letters stand in words as people write them. Not
+covered: any other encoding, unless the file declares it.
 """
 
 from __future__ import annotations
@@ -101,72 +101,11 @@ def _by_bytes(data: bytes, *, may_name: bool) -> Iterator[str]:
     if may_name and _NAMED.search(data[:_HEAD]):
         yield from filter(None, [declared(data)])
         return
-    fitting = [name for name, fits in _EASTERN if (text := _text(data, name)) is not None and fits(_foreign(text))]
-    fitting = fitting or list(_western(data)) or list(_cyrillic(data))
-    if len(fitting) == 1:
-        yield fitting[0]
-
-
-def _foreign(text: str) -> str:
-    return "".join(char for char in text if char > "\x7f")
+    yield from _western(data)
 
 
 def _share(text: str, pattern: str) -> float:
     return len(re.findall(pattern, text)) / len(text) if text else 0.0
-
-
-_HAN: Final = "[\u4e00-\u9fff\u3000-\u303f\uff01-\uff5e]"
-
-
-def _japanese(text: str) -> bool:
-    return len(text) > 1 and _share(text, "[\u3040-\u30ff]") >= 0.2 and _share(text, f"{_HAN}|[\u3040-\u30ff]") >= 0.95
-
-
-def _korean(text: str) -> bool:
-    return len(text) >= 8 and _share(text, "[\uac00-\ud7a3]") >= 0.9
-
-
-def _chinese(text: str, name: str, first: int, last: int) -> bool:
-    """Whether nearly all is Chinese and most of it of the part of the code that holds the usual characters."""
-    if len(text) < 4 or _share(text, _HAN) < 0.95:
-        return False
-    usual = sum(first <= char.encode(name)[0] <= last for char in text if char >= "\u4e00")
-    return usual >= 0.8 * sum(char >= "\u4e00" for char in text)
-
-
-def _simplified(text: str) -> bool:
-    # Korean syllables read as Chinese are all of one part of the code; of Chinese text, some are beyond.
-    return _chinese(text, "gb18030", 0xB0, 0xD7) and any(char.encode("gb18030")[0] > 0xC8 for char in text)
-
-
-def _traditional(text: str) -> bool:
-    return _chinese(text, "cp950", 0xA4, 0xC6)
-
-
-_EASTERN: Final = (
-    ("cp932", _japanese),
-    ("euc_jp", _japanese),
-    ("cp949", _korean),
-    ("gb18030", _simplified),
-    ("cp950", _traditional),
-)
-
-
-_AT_ASCII: Final = lazy(rb"[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]")
-
-
-def _cyrillic(data: bytes) -> Iterator[str]:
-    """Yield the Cyrillic encoding in which the usual letters are usual, and which alone is so."""
-    shares = {}
-    if len(_AT_ASCII.findall(data)) * 10 > sum(byte > 0x7F for byte in data):
-        return
-    for name in ("cp1251", "koi8-r", "iso8859-5", "cp866"):
-        text = _foreign(_text(data, name) or "")
-        if len(text) > 2 and _share(text, "[\u0400-\u045f]") >= 0.9:
-            shares[name] = _share(text, "[оеаинтсрвлк]")
-    ranked = sorted(shares, key=shares.__getitem__)[::-1]
-    if ranked and shares[ranked[0]] >= 0.4 and all(shares[name] < shares[ranked[0]] for name in ranked[1:]):
-        yield ranked[0]
 
 
 _LETTER: Final = rb"[\xc0-\xd6\xd8-\xf6\xf8-\xff\x8a\x8c\x8e\x9a\x9c\x9e\x9f]"

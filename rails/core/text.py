@@ -196,7 +196,7 @@ class Decoded:
 def decode_text(data: bytes) -> Decoded | None:
     """Decode a text file; ``None`` for what is not text, of which :func:`why_not_text` says why.
 
-    UTF-8, UTF-16 and UTF-32, else the encoding that the file names or that its bytes show without doubt
+    UTF-8, UTF-16 and UTF-32, else the encoding that the file names, or Latin-1
     (:mod:`rails.core.charsets`). Whatever is decoded gives the same bytes again.
     """
     if data.isascii() and b"\0" not in data:
@@ -218,7 +218,7 @@ def why_not_text(data: bytes) -> str:
     if b"\0" in data:
         return "it has NUL bytes and is not UTF-16 or UTF-32"
     line = data.count(b"\n", 0, _charsets().first_fault(data)) + 1
-    return f"line {line} is not UTF-8, and no other encoding fits without doubt"
+    return f"line {line} is not UTF-8, and the file does not name its encoding"
 
 
 def plain_text(data: bytes) -> str | None:

@@ -14,14 +14,15 @@ that compares by edit distance: a stale name must not overwrite a living one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.text import counted
+from rails.data_formats.regex import RegexError, fill_in, find_all
 from rails.edits.edit_request import EditRequest, unnumbered, without_entities, without_fence
 from rails.edits.nearest import Candidate, handle_for, nearest_places
-from rails.edits.regex_search import SearchPatternError, pattern_matches
 from rails.edits.replace import Replacement, line_at, lines_at, replacement_at
 from rails.edits.strategies import PLACES, FoundPlaces, LinePlaces, TextPlaces, as_lines, first_match
 from rails.edits.text_view import View, apart, flatten, line_places, text_places
@@ -296,3 +297,39 @@ def _not_found(view: View, wanted: EditRequest) -> Miss:
         f"Copy lines {best.first_line}–{best.last_line} exactly, or accept the place with handle {best.handle}."
     )
     return Miss("not_found", message, hint, 8, found)
+
+
+#: How often a regular expression may match.
+_MATCHES: Final = 10_000
+
+
+class SearchPatternError(Exception):
+    """A pattern that cannot be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMatch:
+    """One match: flat offsets, and what takes its place."""
+
+    start: int
+    end: int
+    text: str
+
+
+def pattern_matches(view: View, wanted: EditRequest) -> list[PatternMatch]:
+    """Return every match in file order, empty ones left out. Raises SearchPatternError.
+
+    A regular expression is of RE2's dialect, in linear time (:mod:`rails.data_formats.regex`). The replacement knows
+    ``$1`` to ``$99``, ``$&`` and ``$$``; without a regular expression it is literal.
+    """
+    old, new = flatten(wanted.old), flatten(wanted.new)
+    if not wanted.regex:
+        flags = re.IGNORECASE if wanted.ignore_case else 0
+        return [PatternMatch(*match.span(), new) for match in re.finditer(re.escape(old), view.flat, flags)]
+    try:
+        found = find_all(old, view.flat, ignore_case=wanted.ignore_case, most=_MATCHES)
+    except RegexError as error:
+        raise SearchPatternError(f"The regular expression cannot be used: {error}.") from error
+    if len(found) >= _MATCHES:
+        raise SearchPatternError(f"The regular expression matches {_MATCHES} times or more.")
+    return [PatternMatch(start, end, fill_in(new, view.flat[start:end], groups)) for start, end, groups in found]

@@ -17,26 +17,19 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rails.core import limits
+from rails.core.atomic_file import CANNOT_RENAME, RENAME_EXCHANGE, RENAME_NOREPLACE, rename_by
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
-
-if TYPE_CHECKING:
-    import ctypes
 
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NOFOLLOW
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW
-_RENAME_NOREPLACE: Final = 1  # <linux/fs.h>
-_RENAME_EXCHANGE: Final = 2
-#: What a file system answers that has no such rename, or no second names.
-_CANNOT: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 _CHUNK: Final = 1 << 20
 
 
@@ -53,32 +46,6 @@ class Snapshot:
     links: int
     owner: tuple[int, int]
     identity: tuple[int, int, int, int]  # device, inode, size, modification time in ns
-
-
-@cache
-def _renameat2() -> ctypes._NamedFuncPointer | None:
-    """Return the C library's ``renameat2``, or ``None`` where there is none."""
-    import ctypes
-
-    try:
-        return ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError, TypeError):
-        return None
-
-
-def _renamed(old: str, new: str, folder: int, flag: int) -> bool:
-    """Rename as ``flag`` says. Returns False, with nothing done, where the system cannot. Raises OSError."""
-    function = _renameat2()
-    if function is None:
-        return False
-    if function(folder, os.fsencode(old), folder, os.fsencode(new), flag) == 0:
-        return True
-    import ctypes
-
-    number = ctypes.get_errno()
-    if number in _CANNOT:
-        return False
-    raise OSError(number, os.strerror(number), old, None, new)
 
 
 class Disk:
@@ -116,7 +83,7 @@ class Disk:
 
     def exchange(self, one: str, other: str, folder: int) -> bool:
         """Swap two names in one step. Returns False, with nothing done, where the system cannot."""
-        return _renamed(one, other, folder, _RENAME_EXCHANGE)
+        return rename_by(one, other, RENAME_EXCHANGE, folder)
 
     def move(self, old: str, new: str, folder: int) -> None:
         """Rename to a name that is free; fails if it is taken."""
@@ -124,9 +91,9 @@ class Disk:
             self.link(old, new, folder, folder)
             self.unlink(old, folder)
         except OSError as error:
-            if error.errno not in _CANNOT:
+            if error.errno not in CANNOT_RENAME:
                 raise
-            if _renamed(old, new, folder, _RENAME_NOREPLACE):  # a folder, or a disk without second names
+            if rename_by(old, new, RENAME_NOREPLACE, folder):  # a folder, or a disk without second names
                 return
             if new in os.listdir(folder):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from error

@@ -287,9 +287,7 @@ class Masker:
 
     def data(self, data: bytes) -> bytes:
         """Return ``data`` masked; bytes that are not UTF-8 keep their places and are masked around."""
-        text = data.decode("utf-8", "surrogateescape")
-        masked = self.text(text)
-        return data if masked == text else masked.encode("utf-8", "surrogateescape")
+        return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _replace(self, kind: str, certain: bool, found: re.Match[str]) -> str:
         if "secret" not in found.re.groupindex:

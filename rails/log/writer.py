@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import atomic_file, limits, lock
-from rails.core.closing import Closing
 from rails.core.errors import LogBusyError, LogError
 from rails.core.events.base import Event
 from rails.core.events.record import DURABLE, Record
@@ -47,7 +46,7 @@ _MESSAGE_CHARS: Final = 1_000
 _NEW: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class SessionLog(Closing):
+class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
     """The log of one session, open for appending; made by :meth:`create` or :meth:`reopen`, usable in ``with``.
 
     May be shared between threads. ``state`` is the project's ``.rails`` folder.
@@ -164,7 +163,7 @@ class SessionLog(Closing):
         with self._lock:
             self._commit(durable=True)
 
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Put everything on the disk and close the log. Closing twice is allowed."""
         with self._lock:
             if self._descriptor < 0:
@@ -180,6 +179,8 @@ class SessionLog(Closing):
             from rails.log.summaries import keep_summary
 
             keep_summary(self.state, self.session_id)
+
+    __exit__ = close
 
     def _payload(self, details: Mapping[str, Json]) -> tuple[Mapping[str, Json], bytes]:
         """Return the details as they are written, and their JSON; most are small and hold no secret."""
@@ -312,8 +313,7 @@ def _new_folder(folder: int, session_id: str | None) -> str:
 
 def _masker(state: Path, values: Sequence[str]) -> Masker:
     with files.folder(state) as folder:
-        with contextlib.suppress(FileExistsError):
-            atomic_file.create(folder, _KEY, os.urandom(32))
+        atomic_file.create(folder, _KEY, os.urandom(32))
         return Masker(
             files.read_regular_file(folder, _KEY), (*values, *of_environment(os.environ), *env_secrets(state.parent))
         )

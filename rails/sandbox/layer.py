@@ -24,7 +24,6 @@ from typing import Final
 
 from rails.core import limits, lock
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.closing import Closing
 from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError, Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, forbidden, parse_path
@@ -68,7 +67,7 @@ class LayerChange:
     fault: str = ""
 
 
-class Layer(Closing):
+class Layer(contextlib.AbstractContextManager["Layer", None]):
     """What all kinds share, and the kind that nothing can be written to.
 
     ``root`` is what is seen as the project, ``upper`` where what a command wrote is for us.
@@ -124,11 +123,11 @@ class Layer(Closing):
                 left_out.append(str(path))
                 continue
             fault = one.fault or forbidden(path) or self.restrictions.reason(one.path) or self._behind_link(path)
-            before, mode = (None, one.mode) if fault else self._before(path)
-            if not fault and one.after == before:
-                continue
             if fault:
                 left_out.append(f"{one_line(one.path)} was left out: {fault}.")
+                continue
+            before, mode = self._before(path)
+            if one.after == before:
                 continue
             found.append(FileChange(path, before, one.after, one.mode if before is None else mode))
             size += len(one.after or b"")
@@ -164,11 +163,9 @@ class Layer(Closing):
     def _behind_link(self, path: WorkspacePath) -> str:
         """Say so when the project has a link where the layer has a folder: what is there is another place's."""
         folders = list(Path(*path.parts).parents)[:-1]
-        return (
-            "one of its folders is a link in the project"
-            if any((self.project / one).is_symlink() for one in folders)
-            else ""
-        )
+        if any((self.project / one).is_symlink() for one in folders):
+            return "one of its folders is a link in the project"
+        return ""
 
     def _before(self, path: WorkspacePath) -> tuple[bytes | None, int]:
         """Return what the project has there. Raises CheckError where it cannot be read."""
@@ -232,9 +229,11 @@ class Layer(Closing):
         place = self.upper / name
         return read_bounded(place, most) if place.is_file() else None
 
-    def close(self) -> None:
+    def close(self, *_: object) -> None:
         """Remove the layer from the disk."""
         self._end()
+
+    __exit__ = close
 
 
 def own_states(folder: Path, depth: int = _DEEP) -> Iterator[Path]:

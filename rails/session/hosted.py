@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final
 from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.closing import Closing
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
@@ -80,7 +79,7 @@ class _State:
     told: str = ""
 
 
-class HostedSession(Closing):
+class HostedSession:
     """One session of a host, open: its log, its state and what is compared with. Use it in ``with``.
 
     ``host`` is the agent's name in the log; ``status`` is what git was asked just before. Raises RailsError when the

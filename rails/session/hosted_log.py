@@ -10,7 +10,6 @@ from typing import Final
 
 import rails
 from rails.core.changes import ChangeSet
-from rails.core.closing import Closing
 from rails.core.conversation import Message, ModelAnswer, NativeCall
 from rails.core.errors import LogBusyError, RailsError
 from rails.core.events.base import Event
@@ -29,7 +28,7 @@ from rails.session.project import state_of
 _LOG_SECONDS: Final = 5.0
 
 
-class HostedLog(Closing):
+class HostedLog:
     """The log of one hosted session. It begins with the first event: a session in which nothing happened has none.
 
     Every method raises RailsError where the log cannot be opened or written.

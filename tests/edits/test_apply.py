@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from rails.core import limits
+from rails.core import atomic_file, limits
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
@@ -449,7 +449,7 @@ def test_a_new_file_is_private_unless_it_is_said_otherwise(tmp_path):
 
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EIO])
 def test_a_system_that_cannot_exchange_is_told_from_a_disk_that_fails(tmp_path, monkeypatch, number):
-    monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: lambda *arguments: -1)
+    monkeypatch.setattr("rails.core.atomic_file._renameat2", lambda: lambda *arguments: -1)
     monkeypatch.setattr("ctypes.get_errno", lambda: number)
     if number == errno.EIO:
         with pytest.raises(OSError, match=r"a.*b") as raised:
@@ -459,7 +459,7 @@ def test_a_system_that_cannot_exchange_is_told_from_a_disk_that_fails(tmp_path, 
         assert Disk().exchange("a", "b", 0) is False
 
 
-@pytest.mark.skipif(safe_files._renameat2() is None, reason="this system cannot exchange two names")
+@pytest.mark.skipif(atomic_file._renameat2() is None, reason="this system cannot exchange two names")
 def test_why_two_names_could_not_be_exchanged_is_what_the_system_says(tmp_path):
     with opened(tmp_path) as workspace, pytest.raises(FileNotFoundError, match=r"a.*b"):
         workspace.disk.exchange("a", "b", workspace.folder(()))
@@ -591,8 +591,8 @@ def test_a_system_without_the_call_that_exchanges_has_none(monkeypatch, error):
         raise error
 
     monkeypatch.setattr("ctypes.CDLL", fail)
-    assert safe_files._renameat2.__wrapped__() is None
-    monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: None)
+    assert atomic_file._renameat2.__wrapped__() is None
+    monkeypatch.setattr("rails.core.atomic_file._renameat2", lambda: None)
     assert Disk().exchange("a", "b", 0) is False
 
 
@@ -632,7 +632,7 @@ def test_every_call_that_changes_the_disk_is_made_in_the_folder_that_is_held(tmp
 
 def test_two_names_are_exchanged_in_the_folder_that_is_held(monkeypatch):
     calls = []
-    monkeypatch.setattr("rails.edits.safe_files._renameat2", lambda: lambda *words: calls.append(words) or 0)
+    monkeypatch.setattr("rails.core.atomic_file._renameat2", lambda: lambda *words: calls.append(words) or 0)
     assert Disk().exchange("one", "two", 3) is True
     monkeypatch.setattr(Disk, "link", lambda *_: (_ for _ in ()).throw(PermissionError(errno.EPERM, "no links")))
     Disk().move("one", "two", 3)

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -291,3 +292,72 @@ def test_a_fault_of_ours_ends_one_prompt_in_a_sentence_and_the_next_one_is_answe
     with StubServer([EDIT, says("Done."), says("It is so already.")]) as model:
         assert asyncio.run(asyncio.wait_for(main(), 110)) == "end_turn"
     assert (project / "a.py").read_text() == "a = 3\nb = 2\n"
+
+
+@pytest.mark.parametrize("answer", ["once", "always", "nonsense"])
+def test_a_session_at_work_is_not_loaded_again_and_a_stop_reaches_it(project, answer):
+    """What the person clicked before the stop comes after it, and writes nothing."""
+    editor, clicked = Editor(), asyncio.Event()
+
+    async def request_permission(session_id, tool_call, options, **_):
+        editor.is_asked.set()
+        await clicked.wait()
+        return acp.RequestPermissionResponse(outcome={"outcome": "selected", "optionId": answer})
+
+    editor.request_permission = request_permission
+
+    async def main():
+        async with started(editor, model.url) as agent:
+            session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+            first = asyncio.ensure_future(said(agent, session, "do it"))
+            await asyncio.wait_for(editor.is_asked.wait(), 60)
+            for _ in range(2):
+                with pytest.raises(acp.RequestError, match="at work"):
+                    await agent.load_session(cwd=str(project), session_id=session, mcp_servers=[])
+            await agent.cancel(session_id=session)
+            ended = await asyncio.wait_for(first, 20)
+            clicked.set()
+            await agent.load_session(cwd=str(project), session_id=session, mcp_servers=[])
+            return ended, await said(agent, session, "and now?")
+
+    with StubServer([EDIT, says("Nothing.")]) as model:
+        assert asyncio.run(asyncio.wait_for(main(), 110)) == ("cancelled", "end_turn")
+    assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
+    assert len(sessions(state_of(project))) == 1
+
+
+def test_an_answer_to_a_question_that_is_none_is_a_no(project):
+    editor = Editor()
+
+    async def request_permission(*_, **__):
+        return acp.schema.AuthenticateResponse()
+
+    editor.request_permission = request_permission
+
+    async def main():
+        async with started(editor, model.url) as agent:
+            session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+            return await said(agent, session, "do it")
+
+    with StubServer([EDIT, says("Then not.")]) as model:
+        assert asyncio.run(asyncio.wait_for(main(), 110)) == "end_turn"
+    assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
+
+
+NO_REQUESTS = [
+    *(b"[]", b"5", b"null", b'"x"', b"true", b"{}", b'[{"jsonrpc":"2.0","id":1,"method":"initialize"}]'),
+    *(b'{"id":[1]}', b'{"id":0,"error":5}', b'{"id":true,"result":1}', b'{"method":5,"id":1}', b'{"id":{}}'),
+]
+NO_JSON = [b"{", b"\xff\xfe", b'{"a":' * 100_000, b'{"id":1,', b"hello"]
+
+
+def test_a_line_that_is_no_request_is_answered_and_ends_nothing(project):
+    last = b'{"jsonrpc":"2.0","id":"last","method":"initialize","params":{"protocolVersion":1}}'
+    lines = b"\n".join([*NO_REQUESTS, b"", *NO_JSON, b'{"id":7,"method":"session/new","params":5}', last, b""])
+    words = [PROGRAM, "acp", "--model", "recorded:/dev/null"]
+    ended = subprocess.run(words, cwd=project, input=lines, capture_output=True, timeout=60, check=False)
+    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    codes = [one["error"]["code"] for one in answers if one["id"] is None]
+    assert codes == [-32600] * len(NO_REQUESTS) + [-32700] * len(NO_JSON)
+    assert {one["id"]: "result" in one for one in answers} == {None: False, 7: False, "last": True}
+    assert ended.returncode == 0

@@ -35,24 +35,24 @@ def user(tmp_path, monkeypatch):
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini"])
 @pytest.mark.parametrize("text", SETTINGS)
 def test_installing_and_uninstalling_gives_the_same_bytes(host, text, user):
-    settings = install.settings_of(host, user, shared=False)
-    settings.file.parent.mkdir()
-    settings.file.write_bytes(text.encode())
+    file = install.settings_of(host, user, shared=False).file.place
+    file.parent.mkdir()
+    file.write_bytes(text.encode())
     assert main(["hook", "install", host]) == 0
-    installed = settings.file.read_bytes().decode()
+    installed = file.read_bytes().decode()
     rest = iter(installed)
     assert all(letter in rest for letter in text if text != SETTINGS[2]), "nothing is taken away or changed"
     if text.count("\n") == text.count("\r\n") > 0:
         assert "\n" not in installed.replace("\r\n", ""), "new lines end as the others do"
     assert main(["hook", "install", host]) == 0
-    assert settings.file.read_bytes().decode() == installed
+    assert file.read_bytes().decode() == installed
     hooks = json.loads(installed)["hooks"]
     assert set(install.EVENTS[host]) <= set(hooks)
     for key, value in json.loads(text).items():
         assert key == "hooks" or json.loads(installed)[key] == value
     assert main(["hook", "uninstall", host]) == 0
     if json.loads(text).get("hooks") != {}:  # nobody can tell an empty object of theirs from one of ours
-        assert settings.file.read_bytes().decode() == text
+        assert file.read_bytes().decode() == text
 
 
 def test_installing_twice_changes_nothing(user, capsys):
@@ -159,3 +159,22 @@ def test_a_member_put_in_and_taken_out_leaves_every_byte(document, value, indent
     more = with_last(text, (), "new key", value)
     assert json.loads(more) == {**document, "new key": value}
     assert without(more, ("new key",)) == text
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini"])
+def test_a_link_in_a_dotfiles_repository_stays_one_and_where_it_leads_is_said(host, user, capsys):
+    link = install.settings_of(host, user, shared=False).file.place
+    theirs = user / "dotfiles/settings.json"
+    for folder in (link.parent, theirs.parent):
+        folder.mkdir()
+    theirs.write_text('{"model": "x"}\n')
+    theirs.chmod(0o640)
+    link.symlink_to(theirs)
+    assert main(["hook", "install", host]) == 0
+    assert str(theirs) in capsys.readouterr().out
+    assert link.is_symlink()
+    assert "ai-rails" in theirs.read_text()
+    assert theirs.stat().st_mode & 0o777 == 0o640
+    assert main(["hook", "uninstall", host]) == 0
+    assert link.is_symlink()
+    assert theirs.read_text() == '{"model": "x"}\n'

@@ -48,7 +48,6 @@ from rails.session.resume import ResumeState
 from rails.session.run import Session
 
 T = TypeVar("T")
-_POLL_S: Final = 0.05
 _INVALID, _FAULT = -32602, -32603
 _FAILED: Final = ("model_failed", "internal_error", "unanswered")
 
@@ -76,46 +75,48 @@ class Conversation:
         self.project, self.session_id, self.agent = project, session_id, agent
         self._client, self._loop = client, asyncio.get_running_loop()
         self._words: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._turn: asyncio.Future[Ending] | None = None
+        self._turn: Future[Ending] = Future()
+        self._turn.cancel()
         self._stopped = threading.Event()
+        self._question: Future[Any] = Future()
         self.grants = Grants()
         #: What the model has answered since the last prompt.
         self.answers: list[LlmResponse] = []
-        self.working = False
+        #: Whether its log has begun, and whether its thread runs.
+        self.begun = self.working = False
 
-    async def prompt(
-        self, words: str, open_session: Callable[[str], tuple[Session, ResumeState | None]], *, resumed: bool
-    ) -> Ending:
+    async def prompt(self, words: str, open_session: Callable[[str], tuple[Session, ResumeState | None]]) -> Ending:
         """Say ``words`` to the agent, and return how its part ended."""
         self._stopped.clear()
         self.answers.clear()
-        self._turn = self._loop.create_future()
+        self._turn = Future()
         if self.working:
             self._words.put(words)
         else:
             try:
-                opened = await asyncio.to_thread(open_session, "" if resumed else words)
+                opened = await asyncio.to_thread(open_session, "" if self.begun else words)
             except FAULT:
-                self._turn = None
+                self._turn.cancel()
                 raise
-            self.working = True
-            if resumed:
+            if self.begun:
                 self._words.put(words)
+            self.begun = self.working = True
             threading.Thread(target=self._run, args=opened, daemon=True, name=self.session_id).start()
-        return await self._turn
+        return await asyncio.wrap_future(self._turn)
 
     @property
     def busy(self) -> bool:
         """Whether a prompt has no end yet."""
-        return self._turn is not None and not self._turn.done()
+        return not self._turn.done()
 
     def stop(self) -> None:
         """Let the agent stop; what it was asked about is answered by nobody."""
         self._stopped.set()
+        self._question.cancel()
 
     def close(self) -> None:
         """End the thread; the session stays open to be gone on with."""
-        self._stopped.set()
+        self.stop()
         self._words.put("")
 
     # -- in the session's thread -------------------------------------------------------------------
@@ -139,12 +140,8 @@ class Conversation:
         return self._words.get()
 
     def _over(self, ending: Ending) -> None:
-        def over() -> None:
-            if self._turn and not self._turn.done():
-                self._turn.set_result(ending)
-
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(over)
+        if self.busy:
+            self._turn.set_result(ending)
 
     def check(self) -> None:
         """Raise KeyboardInterrupt, as Ctrl-C does at a terminal, once the person has stopped the agent."""
@@ -172,20 +169,15 @@ class Conversation:
         call = request.id.partition(".result")[0]
         ask = ToolCallUpdate(tool_call_id=call, status="in_progress", content=shown(request, self.project))
         self.tell(acp.update_tool_call(call, status="in_progress", content=ask.content))
-        asked = self._asked(self._client.request_permission(self.session_id, ask, _options(request, rule)))
+        self._question = self._asked(self._client.request_permission(self.session_id, ask, _options(request, rule)))
+        self.check()
         try:
-            while not asked.done():
-                self.check()
-                with contextlib.suppress(TimeoutError):
-                    asked.result(_POLL_S)
-            outcome = asked.result().outcome
-        except (acp.RequestError, OSError, CancelledError, RuntimeError):
-            return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
-        finally:
-            asked.cancel()
-        chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
-        if not chosen:
+            outcome = self._question.result().outcome
+        except (acp.RequestError, OSError, CancelledError, RuntimeError, ValueError):  # or its answer is none
             self.check()
+            return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
+        self.check()  # a stop counts, whatever was answered before it
+        chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
         if chosen == "always" and isinstance(rule, PolicyRule):
             scope = str(self.grants.add(rule))
             return Decision("approve", "", "human in the editor", scope=scope, of=request.digest)
@@ -216,7 +208,6 @@ class RailsAgent:
         self._sessions = sessions
         self._client: acp.Client | None = None
         self._open: dict[str, Conversation] = {}
-        self._resumed: set[str] = set()
 
     def on_connect(self, conn: acp.Client) -> None:
         """Take the client."""
@@ -231,24 +222,28 @@ class RailsAgent:
 
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ANN401
         """Begin a conversation; its log begins with the first prompt."""
-        talk = self._begin(cwd, f"acp-{uuid.uuid4().hex}")
+        talk = self._begin(_folder(cwd), f"acp-{uuid.uuid4().hex}")
         return NewSessionResponse(session_id=talk.session_id, modes=self._modes(talk))
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ANN401
-        """Go on with a session: tell what was said and done in it."""
-        talk = self._begin(cwd, session_id)
+        """Go on with a session: tell what was said and done in it. A session that is at work is loaded already."""
+        project = _folder(cwd)
+        if session_id in self._open:
+            self._at_rest(session_id)
         with _as_protocol_error():
-            records = await asyncio.to_thread(self._sessions.records, talk.project, session_id)
-        self._resumed.add(session_id)
+            records = await asyncio.to_thread(self._sessions.records, project, session_id)
+        if session_id not in self._open:
+            self._begin(project, session_id)
+        talk = self._at_rest(session_id)
+        talk.begun = True
         for update in history_of(records, talk.project):
-            assert self._client is not None, "who asks is connected"
-            await self._client.session_update(session_id, update)
+            await asyncio.to_thread(talk.tell, update)
         return LoadSessionResponse(modes=self._modes(talk))
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> None:  # noqa: ANN401
         """Choose the agent of a conversation that has not begun."""
-        talk = self._conversation(session_id)
-        if talk.working or session_id in self._resumed:
+        talk = self._at_rest(session_id)
+        if talk.begun:
             raise acp.RequestError(_INVALID, "The agent of a session stays. Begin a new one.")
         if mode_id not in self._sessions.agents(talk.project):
             raise acp.RequestError(_INVALID, f"There is no agent {one_line(mode_id, 60)}.")
@@ -256,15 +251,10 @@ class RailsAgent:
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:  # noqa: ANN401
         """Let the agent work on what the person says."""
-        talk = self._conversation(session_id)
-        if talk.busy:
-            raise acp.RequestError(_INVALID, "The agent is at work. Stop it, or wait for its answer.")
-        resumed = session_id in self._resumed
-
+        talk = self._at_rest(session_id)
         with _as_protocol_error():
             words, opened = "\n\n".join(map(_words, prompt)), partial(self._sessions.open, talk)
-            ending = await talk.prompt(words, opened, resumed=resumed)
-        self._resumed.add(session_id)
+            ending = await talk.prompt(words, opened)
         if ending.outcome in _FAILED:
             raise acp.RequestError(_FAULT, ending.message)
         if not is_good(ending.outcome) and ending.outcome not in ("stopped", "left"):
@@ -281,25 +271,32 @@ class RailsAgent:
         for talk in self._open.values():
             talk.close()
 
-    def _begin(self, cwd: str, session_id: str) -> Conversation:
-        project = Path(cwd).resolve()
-        if not Path(cwd).is_absolute() or not project.is_dir():
-            raise acp.RequestError(_INVALID, f"{one_line(cwd)} is not a folder.")
+    def _begin(self, project: Path, session_id: str) -> Conversation:
         assert self._client is not None, "who asks is connected"
         with _as_protocol_error():
             agents = self._sessions.agents(project)
         self._open[session_id] = Conversation(self._client, project, session_id, next(iter(agents)))
         return self._open[session_id]
 
-    def _conversation(self, session_id: str) -> Conversation:
-        if session_id not in self._open:
+    def _at_rest(self, session_id: str) -> Conversation:
+        talk = self._open.get(session_id)
+        if talk is None:
             raise acp.RequestError(_INVALID, "There is no such session. Begin or load one.")
-        return self._open[session_id]
+        if talk.busy:
+            raise acp.RequestError(_INVALID, "The agent is at work. Stop it, or wait for its answer.")
+        return talk
 
     def _modes(self, talk: Conversation) -> SessionModeState:
         agents = self._sessions.agents(talk.project)
         modes = [SessionMode(id=name, name=name, description=about) for name, about in agents.items()]
         return SessionModeState(current_mode_id=talk.agent, available_modes=modes)
+
+
+def _folder(cwd: str) -> Path:
+    folder = Path(cwd)
+    if not folder.is_absolute() or not folder.is_dir():
+        raise acp.RequestError(_INVALID, f"{one_line(cwd)} is not a folder.")
+    return folder.resolve()
 
 
 @contextlib.contextmanager

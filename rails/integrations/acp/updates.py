@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,84 +35,48 @@ _WIDTH: Final = 100
 
 def updates_of(record: Record, project: Path) -> Iterator[Update]:
     """Yield what an editor is told of one record."""
-    event = record.event
-    if make := _MAKERS.get(type(event)):
-        yield from make(event, project)
+    match record.event:
+        case LlmResponse(text=text, prose=prose):
+            words = text if prose is None else prose
+            if words.strip():
+                yield acp.update_agent_message_text(words)
+        case McpRequestFormulated(request=raw):
+            yield _formulated(raw, project)
+        case ToolRequestValidationFailed(id=call, refusals=refusals):
+            yield from _ended((call,), "\n".join(map(str, refusals)), ok=False)
+        case ChangeRefused(ids=calls, refusals=refusals):
+            yield from _ended(calls, "\n".join(map(str, refusals)), ok=False)
+        case GateVerdict(ids=calls, verdict=verdict) if verdict.status == "fail":
+            yield from _ended(calls, verdict_as_text(verdict), ok=False)
+        case GateVerdict(ids=calls):
+            yield from (acp.update_tool_call(call, status="in_progress") for call in calls)
+        case ToolExecutionResult(ids=calls, ok=ok, text=text, changes=changes):
+            # What was written stays shown as the difference.
+            yield from _ended(calls, "" if ok and changes else text, ok=ok)
+        case HumanDecision(id=call, answer=answer, reason=reason) if answer != "approve":
+            yield from _ended((call,), reason or "Denied.", ok=False)
+        case ErrorEvent(error=error):
+            yield acp.update_agent_message_text(f"AI-Rails: {error}\n")
 
 
-def _answer(event: LlmResponse, project: Path) -> Iterator[Update]:
-    del project
-    words = event.text if event.prose is None else event.prose
-    if words.strip():
-        yield acp.update_agent_message_text(words)
-
-
-def _formulated(event: McpRequestFormulated, project: Path) -> Iterator[Update]:
-    raw = event.request
-    places = [ToolCallLocation(path=str(project / path)) for path in _paths(raw)]
-    title = f"{raw.tool_name} {', '.join(_paths(raw))}".strip()
+def _formulated(raw: RawRequest, project: Path) -> Update:
+    paths = _paths(raw)
+    places = [ToolCallLocation(path=str(project / path)) for path in paths]
+    title = one_line(f"{raw.tool_name} {', '.join(paths)}".strip(), 200)
     tool = BUILTIN_TOOLS.get(raw.tool_name)
     kind = _KINDS.get(raw.tool_name) or (_BY_EFFECT[tool.effect] if tool else "other")
-    yield acp.start_tool_call(
-        raw.id, one_line(title, 200), kind=kind, status="pending", locations=places, raw_input=dict(raw.parameters)
-    )
+    parameters = dict(raw.parameters)
+    return acp.start_tool_call(raw.id, title, kind=kind, status="pending", locations=places, raw_input=parameters)
 
 
 def _paths(raw: RawRequest) -> list[str]:
     return list(dict.fromkeys(str(raw.parameters[key]) for key in PATH_KEYS if key in raw.parameters))[:1]
 
 
-def _invalid(event: ToolRequestValidationFailed, project: Path) -> Iterator[Update]:
-    del project
-    yield from _ended((event.id,), "\n".join(map(str, event.refusals)), ok=False)
-
-
-def _refused(event: ChangeRefused, project: Path) -> Iterator[Update]:
-    del project
-    yield from _ended(event.ids, "\n".join(map(str, event.refusals)), ok=False)
-
-
-def _judged(event: GateVerdict, project: Path) -> Iterator[Update]:
-    del project
-    if event.verdict.status == "fail":
-        yield from _ended(event.ids, verdict_as_text(event.verdict), ok=False)
-    else:
-        yield from (acp.update_tool_call(one, status="in_progress") for one in event.ids)
-
-
-def _result(event: ToolExecutionResult, project: Path) -> Iterator[Update]:
-    del project
-    # What was written stays shown as the difference.
-    yield from _ended(event.ids, "" if event.ok and event.changes else event.text, ok=event.ok)
-
-
-def _decided(event: HumanDecision, project: Path) -> Iterator[Update]:
-    del project
-    if event.answer != "approve":
-        yield from _ended((event.id,), event.reason or "Denied.", ok=False)
-
-
-def _error(event: ErrorEvent, project: Path) -> Iterator[Update]:
-    del project
-    yield acp.update_agent_message_text(f"AI-Rails: {event.error}\n")
-
-
 def _ended(ids: Sequence[str], text: str, *, ok: bool) -> Iterator[Update]:
     content = [acp.tool_content(acp.text_block(text))] if text else None
     for one in ids:
         yield acp.update_tool_call(one, status="completed" if ok else "failed", content=content)
-
-
-_MAKERS: Final[Mapping[type, Callable[..., Iterator[Update]]]] = {
-    LlmResponse: _answer,
-    McpRequestFormulated: _formulated,
-    ToolRequestValidationFailed: _invalid,
-    ChangeRefused: _refused,
-    GateVerdict: _judged,
-    ToolExecutionResult: _result,
-    HumanDecision: _decided,
-    ErrorEvent: _error,
-}
 
 
 def history_of(records: Sequence[Record], project: Path) -> Iterator[Update]:

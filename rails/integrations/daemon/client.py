@@ -96,10 +96,7 @@ def _exchange(file: str, message: bytes, until: float) -> bytes:
         place.require_own(connection)
         connection.sendall(message)
         connection.shutdown(socket.SHUT_WR)
-        parts = []
-        while part := connection.recv(1 << 16):
-            parts.append(part)
-        return b"".join(parts)
+        return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
 
 def _start(folder: str) -> int:

@@ -38,8 +38,7 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], o
     with held(file.with_suffix(".lock")) as mine:
         if not mine:
             return
-        with contextlib.suppress(FileNotFoundError):
-            file.unlink()
+        file.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
             listening.bind(str(file))
             file.chmod(0o600)
@@ -47,12 +46,10 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], o
             if on_ready is not None:
                 on_ready()
             warm = WarmGate(project)
-            warm.prepare()
             try:
                 _loop(listening, warm, idle)
             finally:
-                with contextlib.suppress(FileNotFoundError):
-                    file.unlink()
+                file.unlink(missing_ok=True)
                 warm.close()
 
 

@@ -39,11 +39,6 @@ class WarmGate:
 
         return Gate(self.project)
 
-    def prepare(self) -> None:
-        """Import what a first call needs first, while whoever makes it is connecting."""
-        from rails.integrations.hooks import contract  # noqa: F401
-        from rails.session import project_changes  # noqa: F401
-
     def answer(self, head: Mapping[str, object], data: bytes) -> HookAnswer:
         """Return the answer to one call."""
         from rails.integrations.hooks.contract import HookAnswer, HookSettings

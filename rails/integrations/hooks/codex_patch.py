@@ -17,19 +17,16 @@ BEGIN: Final = "*** Begin Patch"
 END: Final = "*** End Patch"
 _ADD, _UPDATE, _DELETE, _MOVE = "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "
 _END_OF_FILE: Final = "*** End of File"
-_PLAIN: Final = str.maketrans(
-    {
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-        **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
-        **dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
-    }
+_SIGNS: Final = (
+    "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f"
+    "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 )
+_PLAIN: Final = str.maketrans(_SIGNS, "-" * 7 + "'" * 4 + '"' * 4 + " " * 13)
 #: How two lines are compared, the strictest first.
 _ALIKE: Final[tuple[Callable[[str], str], ...]] = (
-    lambda line: line,
-    lambda line: line.rstrip(),
-    lambda line: line.strip(),
+    str,
+    str.rstrip,
+    str.strip,
     lambda line: line.translate(_PLAIN).strip(),
 )
 

@@ -27,6 +27,15 @@ from rails.gate.support.read_file import read_from_disk
 HookEvent = Literal["start", "prompt", "before", "after", "batch", "stop", "end"]
 
 
+#: What hosts call the texts of a call; a start has a source in place of a reason, which nobody asks for.
+_FIELDS: Final = {
+    "session": "session_id",
+    "model": "model",
+    "tool": "tool_name",
+    "call_id": "tool_use_id",
+    "reason": "reason",
+    "prompt": "prompt",
+}
 #: When what was not judged at once is judged.
 LATER: Final = "at the end of the answer, which waits for it"
 
@@ -120,19 +129,10 @@ def hook_call(host: str, events: Mapping[str, HookEvent], payload: Mapping[str, 
     event = events.get(host_text(payload.get("hook_event_name")))
     if event is None:
         return None
-    return HookCall(
-        host=host,
-        event=event,
-        session=host_text(payload.get("session_id")),
-        folder=Path(folder),
-        model=host_text(payload.get("model")),
-        tool=host_text(payload.get("tool_name")),
-        input=host_object(payload.get("tool_input")),
-        call_id=host_text(payload.get("tool_use_id")),
-        again=payload.get("stop_hook_active") is True,
-        reason=host_text(payload.get("reason")) or host_text(payload.get("source")),
-        prompt=host_text(payload.get("prompt")),
-    )
+    texts = {name: host_text(payload.get(key)) for name, key in _FIELDS.items()}
+    again = payload.get("stop_hook_active") is True
+    given = host_object(payload.get("tool_input"))
+    return HookCall(host=host, event=event, folder=Path(folder), input=given, again=again, **texts)
 
 
 def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | Unjudged | None:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from rails.config.json_edit import read_settings, with_last, without
-from rails.core import atomic_file
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.core.user_files import UserFile
 from rails.integrations.hooks.contract import host_object
 
 #: The host's limit for one call, in seconds: above ours, so that the last word is ours.
@@ -66,7 +66,7 @@ class Settings:
     """A host's settings file: whose it is, where, and its text ("" where there is none)."""
 
     host: str
-    file: Path
+    file: UserFile
     text: str
     shared: bool
 
@@ -80,11 +80,11 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
     """Return a host's settings: the project's if ``shared``, else the user's. Raises UsageError for unreadable ones."""
     folder, name = _FILES[host]
     base = project / folder if shared else Path(os.environ.get(_HOMES.get(host, "")) or Path.home() / folder)
-    file = base / name
     try:
-        text = file.read_bytes().decode() if file.exists() else ""  # with the line ends that it has
+        file = UserFile(base / name)
+        text = file.read().decode()  # with the line ends that it has
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}. Nothing was changed.") from error
+        raise UsageError(f"{base / name} cannot be read: {error}. Nothing was changed.") from error
     if text.strip():
         read_settings(text, str(file))
     return Settings(host, file, text, shared)
@@ -137,9 +137,9 @@ def write_settings(settings: Settings, text: str) -> None:
     """Put ``text`` in the place of the settings; a file in which nothing is left is removed. Raises UsageError."""
     try:
         if text:
-            atomic_file.replace_file(settings.file, text.encode(), mode=0o644, keep_mode=True)
-        elif settings.file.exists():
-            settings.file.unlink()
+            settings.file.write((text.encode(),))
+        else:
+            settings.file.remove()
     except OSError as error:
         raise UsageError(f"{settings.file} cannot be written: {error}. Nothing was changed.") from error
 

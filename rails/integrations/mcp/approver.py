@@ -94,10 +94,9 @@ def _form(request: ApprovalRequest) -> dict[str, Json]:
 
 
 def _decision(request: ApprovalRequest, filled: Mapping[str, Json]) -> Decision:
-    yes = filled.get("decision") == "approve"
-    reason = filled.get("reason")
-    words = "" if yes else reason if isinstance(reason, str) else ""
-    return Decision("approve" if yes else "deny", words, "human at the client", of=request.digest)
+    if filled.get("decision") == "approve":
+        return Decision("approve", "", "human at the client", of=request.digest)
+    return Decision("deny", str(filled.get("reason", "")), "human at the client", of=request.digest)
 
 
 class Answers:

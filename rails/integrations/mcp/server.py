@@ -25,6 +25,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.responses import PlainTextResponse
 
 from rails import __version__
 from rails.core import limits
@@ -218,7 +219,9 @@ async def on_stdio(service: McpService) -> None:
 async def on_http(service: McpService, listening: socket.socket, token: str) -> None:
     """Answer clients that show ``token``, on a socket of the loopback interface."""
     port = listening.getsockname()[1]
-    security = TransportSecuritySettings(allowed_hosts=_names(port), allowed_origins=_names(port, "http://"))
+    hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
+    origins = [f"http://{host}" for host in hosts]
+    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
     app = service.server.streamable_http_app(transport_security=security, max_request_body_size=limits.PAGE_BODY_BYTES)
     config = uvicorn.Config(_Guarded(app, token), log_config=None, access_log=False, timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
@@ -231,10 +234,6 @@ async def on_http(service: McpService, listening: socket.socket, token: str) -> 
         await serving
 
 
-def _names(port: int, before: str = "") -> list[str]:
-    return [f"{before}{name}:{port}" for name in ("127.0.0.1", "localhost")]
-
-
 class _Guarded:
     """An application that only answers who shows the token."""
 
@@ -245,12 +244,10 @@ class _Guarded:
         """Answer one request."""
         shown = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
         if scope["type"] != "http" or (len(shown) == 1 and hmac.compare_digest(shown[0], self._token)):
-            await self._app(scope, receive, send)
-            return
-        body = b"The token is missing or wrong: send it as Authorization: Bearer TOKEN."
-        headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+            answer = self._app
+        else:
+            answer = PlainTextResponse("The token is missing or wrong: send it as Authorization: Bearer TOKEN.", 401)
+        await answer(scope, receive, send)
 
 
 def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -267,12 +264,11 @@ def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any,
         stopped.cancel()
         if stop.is_set():
             task.cancel()
-        ended, _ = await asyncio.wait({task}, timeout=_ENDING_S)
+        await asyncio.wait({task}, timeout=_ENDING_S)
         service.close()
-        for one in ended:
-            if not one.cancelled():
-                one.result()
-        return bool(ended)
+        if task.done() and not task.cancelled():
+            task.result()
+        return task.done()
 
     early: list[int] = []
     for number in _ENDS:  # until the loop, which an interrupt would leave half made, takes signals itself

@@ -1,0 +1,112 @@
+"""Files of the user that are not the project's: another program's settings, a page that somebody asked for.
+
+Such a file is changed where its links lead, as an editor does it, never in place of a link. What is there is looked
+at again before anything is replaced: what somebody saved since it was read is neither written over nor lost. A file
+that cannot be written whole stays as it is. Not covered: a program that goes on writing into a file that it opened
+before; where the system cannot exchange two names (macOS, some network disks), a save at the very instant.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from rails.core.atomic_file import RENAME_EXCHANGE, RENAME_NOREPLACE, rename_by
+
+_Facts = tuple[int, ...] | None
+
+
+class UserFile:
+    """A file as it is now; ``place`` is where its links lead. Raises OSError for what is no ordinary file."""
+
+    def __init__(self, file: Path) -> None:
+        self.name, self.place = file, Path(os.path.realpath(file))
+        self._seen = _facts(self.place)
+
+    def __str__(self) -> str:
+        return f"{self.name} (a link to {self.place})" if self.name.is_symlink() else str(self.name)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there was a file."""
+        return self._seen is not None
+
+    def read(self) -> bytes:
+        """Return what is in it, nothing where there is none. Raises OSError."""
+        return self.place.read_bytes() if self._seen else b""
+
+    def write(self, parts: Iterable[bytes]) -> None:
+        """Put ``parts`` in place of what it holds. Raises OSError, also where somebody else wrote it meanwhile."""
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        slot = self._slot()
+        try:
+            self._fill(slot, parts)
+            if self._seen is None:
+                _move(slot, self.place)
+            elif not _exchange(slot, self.place):
+                if _facts(self.place) != self._seen:
+                    raise _changed()
+                slot.replace(self.place)
+            elif _facts(slot) != self._seen:
+                self._give_back(slot)
+        finally:
+            slot.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove it. Raises OSError, also where somebody else wrote it meanwhile."""
+        slot = self._slot()
+        self.place.rename(slot)
+        if _facts(slot) != self._seen:
+            _move(slot, self.place)
+            raise _changed()
+        slot.unlink()
+
+    def _slot(self) -> Path:
+        return self.place.with_name(f".{self.place.name[:100]}.{os.urandom(6).hex()}")
+
+    def _fill(self, slot: Path, parts: Iterable[bytes]) -> None:
+        with slot.open("xb") as file:
+            if self._seen:
+                os.fchmod(file.fileno(), self._seen[-1])
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        self._ours = _facts(slot)
+
+    def _give_back(self, slot: Path) -> None:
+        """Put what somebody saved meanwhile back in its place, and say so."""
+        _exchange(slot, self.place)
+        if _facts(slot) == self._ours:
+            raise _changed()
+        kept = slot.with_name(slot.name.removeprefix("."))
+        slot.rename(kept)
+        raise OSError(errno.EBUSY, f"it was saved several times meanwhile; one version is in {kept}")
+
+
+def _facts(place: Path) -> _Facts:
+    """Return what says whether a file is still the same, None where there is none."""
+    try:
+        facts = place.lstat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(facts.st_mode):
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(place))
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, stat.S_IMODE(facts.st_mode)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    return rename_by(one, other, RENAME_EXCHANGE)
+
+
+def _move(old: Path, new: Path) -> None:
+    """Rename to a name that is free. Raises OSError."""
+    if not rename_by(old, new, RENAME_NOREPLACE):
+        new.hardlink_to(old)
+        old.unlink()
+
+
+def _changed() -> OSError:
+    return OSError(errno.EBUSY, "somebody else changed it meanwhile")

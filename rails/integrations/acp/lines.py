@@ -1,0 +1,73 @@
+"""The lines between an editor and its agent: JSON-RPC 2.0, one message a line.
+
+A line that is no message is answered (-32700: it is no JSON, -32600: it is no request) and passed over; the official
+SDK's own reader ends the agent there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Final, TypedDict
+
+import acp
+import msgspec
+
+
+class _Message(TypedDict, total=False):
+    id: int | str | None
+    method: str
+    params: Any
+    result: Any
+    error: dict[str, Any]
+
+
+_READER: Final = msgspec.json.Decoder(_Message)
+_NO_JSON: Final = (-32700, "A line is one JSON object. This one was passed over.")
+_NO_REQUEST: Final = (-32600, "A line is one message of JSON-RPC 2.0, not a batch. This one was passed over.")
+
+
+#: In bytes: a prompt may bring files and pictures.
+_LONGEST_LINE: Final = 50 << 20
+
+
+class Lines:
+    """A transport for ``acp.run_agent``."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Write a message. Raises OSError where the editor is gone."""
+        self._writer.write(json.dumps(message).encode() + b"\n")
+        await self._writer.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        """Return the next message, None at the end."""
+        while True:
+            try:
+                line = await self._reader.readline()
+                if not line:
+                    return None
+                if line.isspace():
+                    continue
+                message = _READER.decode(line)
+            except msgspec.ValidationError:
+                await self._refuse(*_NO_REQUEST)
+            except (ValueError, RecursionError):  # or longer than the reader holds: its rest is a line of its own
+                await self._refuse(*_NO_JSON)
+            else:
+                if "method" in message or message.get("id") is not None:
+                    return dict(message)
+                await self._refuse(*_NO_REQUEST)
+
+    async def close(self) -> None:
+        """Do nothing: all is written, and standard output stays open."""
+
+    async def _refuse(self, code: int, words: str) -> None:
+        await self.send({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}})
+
+
+async def serve(agent: Any) -> None:  # noqa: ANN401 - what of acp.Agent we have
+    """Answer the editor on standard input and output until it hangs up."""
+    await acp.run_agent(agent, Lines(*await acp.stdio_streams(limit=_LONGEST_LINE)))
