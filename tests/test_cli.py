@@ -1,5 +1,6 @@
 """The command line, run as a user runs it: real processes, real files, a stub model on loopback."""
 
+import itertools
 import json
 import os
 import re
@@ -83,7 +84,6 @@ def test_help_reads_like_a_man_page_and_names_every_command(rails):
         "doctor",
         "demo",
         *("new", "feature", "takeover"),
-        '"execute AGENT" is run --agent AGENT, "check" is gate, "status" is review, "archive" is log export SESSION',
         "exit codes",
         "environment",
         "files",
@@ -188,7 +188,7 @@ def test_apply_dry_run_shows_the_change_as_a_human_would_be_asked(rails, project
 def test_without_a_terminal_it_says_how_to_answer(rails, project, environment):
     (Path(environment["AI_RAILS_CONFIG_DIR"]) / "policy.toml").unlink()
     shown = rails("apply", text=WRITE, code=1).stdout
-    assert "denied by headless: no human\n  There is no terminal to ask at." in shown
+    assert "denied: no terminal to ask on (your policy" in shown
 
 
 def test_apply_dry_run_says_what_would_be_written_and_writes_nothing(rails, project):
@@ -493,8 +493,7 @@ def test_gate_speaks_other_programs_formats(rails, project, form, sign):
 
 
 def test_c14_01_a_verb_of_the_original_says_what_it_is_called_here(rails):
-    assert "'status' is here: ai-rails review" in rails("status", code=2).stderr
-    assert '"status" is review' in rails("--help", code=0).stdout
+    assert "unknown command 'status'; use: ai-rails review" in rails("status", code=2).stderr
 
 
 def test_gate_explains_what_ran(rails, project):
@@ -763,7 +762,7 @@ def test_the_demo_is_decided_in_its_page(environment, tmp_path):
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
     demo = subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True, **pipes)
     try:
-        approve_on_the_page(next(line for line in demo.stdout if "to review and decide" in line).split()[1])
+        approve_on_the_page(next(line for line in demo.stdout if "http://" in line).strip())
         assert any("Edited todo/cli.py" in line for line in demo.stdout)
     finally:
         demo.kill()
@@ -782,8 +781,7 @@ def test_a_run_without_a_terminal_is_decided_in_its_page(project, environment, t
     run = subprocess.Popen(command, cwd=project, env=environment, start_new_session=True, **pipes)
     try:
         lines = iter(run.stdout)
-        address = next(line for line in lines if "to review and decide" in line).split()[1]
-        looking = next(line for line in lines if "to look only" in line).split()[1]
+        address, looking = (line.strip() for line in itertools.islice((one for one in lines if "http://" in one), 2))
         token = parse_qs(urlsplit(address).fragment)["token"][0]
         assert parse_qs(urlsplit(looking).fragment)["token"] != [token]
         assert token not in next((project / ".rails" / "sessions").glob("*/log.jsonl")).read_text("utf-8")

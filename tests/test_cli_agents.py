@@ -262,7 +262,7 @@ def test_an_agent_that_gave_up_goes_on_with_advice_and_its_answer_can_be_applied
     assert "Human Feedback: It says one." in log
     assert "is over" in rails("run", "--resume", session, *words, code=2).stderr
     review = rails("review", session, code=0).stdout
-    assert "a human takes over (01_coder_answer.md, 02_for_human.md)" in review
+    assert "your turn (01_coder_answer.md, 02_for_human.md)" in review
 
 
 def test_c8_14_an_unattended_run_does_not_climb_by_itself_and_fails(rails, project, recorded):

@@ -50,7 +50,7 @@ def test_the_demo_does_its_whole_job(demo):
         "repaired the request's JSON: trailing_comma",
         "refused: `new_string` is missing",
         "F821 Undefined name `json`",
-        "fixed for the agent: format in todo/cli.py",
+        "auto-fixed: format in todo/cli.py",
         "denied by the demo script: Add a test for --json, then I take it.",
         "🔧 Creating... flows/daily_digest.json",
         "N8N",

@@ -96,7 +96,7 @@ def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
     if request.risks:
         yield blocks.Risks(request.risks)
     if notes := tuple(_notes(request)):
-        yield blocks.Notes("note", "Adjusted on the way", notes)
+        yield blocks.Notes("note", "Changed by AI-Rails", notes)
     yield blocks.Facts((("digest", (request.digest[:16],)),))
 
 
@@ -119,7 +119,7 @@ def _why(explanation: str) -> tuple[str, ...]:
     lines = tuple(show(line, changed=False) for line in text.split("\n") if line.strip())
     more = len(lines) - _WHY_LINES
     cut = lines if more <= 0 else (*lines[:_WHY_LINES], f"[… {counted(more, 'more line')} …]")
-    return cut or ("(the agent did not say)",)
+    return cut or ("(no reason given)",)
 
 
 def _notes(request: ApprovalRequest | ApprovalOpened) -> Iterator[str]:
@@ -144,18 +144,18 @@ def _parameters(request: ToolRequest | AskedRequest, *, full: bool, run: bool) -
 
 def _checks(verdict: Verdict | None, drawn: set[str]) -> Iterator[blocks.Block]:
     if verdict is None:
-        yield blocks.Notes("checks", "Checks", ("No check looks at what a tool does.",), "dim")
+        yield blocks.Notes("checks", "Checks", ("Tool calls are not linted.",), "dim")
         return
     checks = tuple(one_line(f"{run.name} {run.version}".strip(), 60) for run in verdict.checks)
     new = sum(finding.new for finding in verdict.findings)
     words = {"pass": "passed", "fail": f"{counted(new, 'new finding')}", "error": "could not be completed"}
-    yield blocks.VerdictBlock(verdict.status, checks or ("none ran",), words=words[verdict.status])
+    yield blocks.VerdictBlock(verdict.status, checks or ("no checks apply",), words=words[verdict.status])
     elsewhere = tuple(f"{f.path}:{f.line}: {f.rule} {f.message}" for f in verdict.findings if f.path not in drawn)
     fixes = tuple(f"{fixed.tool} {fixed.rule} ×{fixed.count} in {fixed.path}" for fixed in verdict.fixed)
     unseen = tuple(f"not checked: {skip.path} by {skip.check}: {skip.reason}" for skip in verdict.not_checked)
     for name, title, lines, tone in (
         ("", "Findings elsewhere", elsewhere, "open"),
-        ("fixed", "Fixed for the agent", fixes, ""),
+        ("fixed", "Auto-fixed", fixes, ""),
         ("unseen", "Not seen by every check", unseen, "dim"),
     ):
         if lines:

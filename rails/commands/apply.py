@@ -128,14 +128,13 @@ def _shown_on(screen: ProgressScreen) -> Callable[[ApprovalRequest], None]:
 def _show(result: AppliedAnswer, screen: ProgressScreen, *, dry_run: bool) -> None:
     screen.rest()
     applied = result.status == "applied"
-    words = "would be applied" if applied and dry_run else result.status
-    dry = " (dry run: nothing was written)" if dry_run else ""
+    words = "would be applied (dry run: nothing was written)" if applied and dry_run else result.status
     screen.line()
-    screen.line(f"{words}{dry}", "green" if applied else "red")
+    screen.line(words, "green" if applied else "red")
     told = result.previous_tool_output
     if f"Human Feedback: {NO_HUMAN}" in told:
         screen.line(say("nothing_written", "en"))  # the model has nothing to correct
     elif told:
         screen.line()
-        screen.line("Give this back to the model:", "bold")
+        screen.line("Paste this back into the chat:", "bold")
         screen.line(printable(told))

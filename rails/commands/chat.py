@@ -36,10 +36,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/gate": "check the files that differ from the last commit",
     "/review": "this session, turn by turn",
     "/cost": "tokens, money and time so far",
-    "/compact": "replace all answers but the last by one page, to make room",
-    "/agent": "NAME: begin again with another agent",
+    "/compact": "summarize older turns to free context",
+    "/agent": "NAME: switch to another agent",
     "/model": "NAME: begin again with another model",
-    "/clear": "begin again; the session stays in the list",
+    "/clear": "start a new session",
     "/quit": "leave, as exit and Ctrl-D do; ai-rails chat --resume comes back",
 }
 _HISTORY: Final = "chat_history"
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
                 raise
             print(f"ai-rails: {error}")
     if options.task is None and options.resume is None:
-        print("Say what to do; /help lists the commands, /quit leaves.")
+        print("Type a task, /help or /quit.")
     while True:
         if options.task is None and options.resume is None:
             options.task = talk.first()

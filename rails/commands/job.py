@@ -195,7 +195,7 @@ def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
     except LogError as error:
         if "--resume" in str(error) or not session.log.path.exists():
             raise
-        words = f"Once that is mended: ai-rails run --resume {session.log.session_id}"
+        words = f"Once that is fixed: ai-rails run --resume {session.log.session_id}"
         raise LogError(f"{str(error).rstrip('.')}. What was approved before stays. {words}") from error
 
 

@@ -51,7 +51,7 @@ from rails.core.events.turn import (
 )
 from rails.core.messages import MessageKey, say
 from rails.core.outcomes import is_good
-from rails.core.text import in_words, one_line, printable
+from rails.core.text import counted, in_words, one_line, printable
 from rails.core.tool_request import RawRequest
 from rails.render.terminal import columns, fitted
 
@@ -86,7 +86,7 @@ class ProgressScreen:
     ) -> None:
         """Write to ``out`` (standard output); ``colour`` is decided by whether that is a terminal.
 
-        ``plain`` is for screen readers: words instead of signs, no colour, nothing that moves.
+        ``plain`` is plain text output for screen readers, nothing that moves.
         """
         self.out = out or sys.stdout
         self.plain = plain
@@ -322,10 +322,10 @@ class ProgressScreen:
         self.rest()
         self.stage_ms["gate"] += event.duration_ms
         verdict = event.verdict
-        checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks) or "nothing to check"
+        checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks) or "no checks apply"
         findings = [finding for finding in verdict.findings if finding.new]
         errors = sum(finding.severity == "error" for finding in findings)
-        words = {"pass": "passed", "fail": f"{errors} to correct", "error": "could not check everything"}
+        words = {"pass": "passed", "fail": counted(errors, "error"), "error": "not everything could be checked"}
         style = {"pass": "green", "fail": "red", "error": "yellow"}[verdict.status]
         self.line(f"  gate: {words[verdict.status]}  ({one_line(checks, 120)}; {event.duration_ms:.0f} ms)", style)
         for one in findings[:10]:
@@ -334,7 +334,7 @@ class ProgressScreen:
         self.counts["fixed"] += sum(one.count or 1 for one in verdict.fixed)
         if verdict.fixed:
             names = dict.fromkeys(f"{one.rule} in {one.path}" for one in verdict.fixed)
-            self.line(f"    fixed for the agent: {one_line(', '.join(names), 200)}", "green")
+            self.line(f"    auto-fixed: {one_line(', '.join(names), 200)}", "green")
         for miss in verdict.not_checked:
             self.line(f"    not checked: {one_line(f'{miss.path} by {miss.check}: {miss.reason}', 200)}", "yellow")
 
@@ -346,13 +346,11 @@ class ProgressScreen:
         said = {"approve": "approved", "deny": "denied", "abort": "stopped", "dry_run": "not asked"}.get(
             event.answer, ""
         )
-        self.line(f"  {said} by {one_line(event.by, 60)}{reason}", style)
         if event.by == "headless":
-            self.line(
-                "  There is no terminal to ask at. Answer at one, or let a rule of your policy file decide, "
-                "with --approve policy.",
-                "dim",
-            )
+            self.line(f"  {said}: no terminal to ask on (your policy file can decide: --approve policy)", style)
+        else:
+            by = "you" if event.by == "human" else one_line(event.by, 60)
+            self.line(f"  {said} by {by}{reason}", style)
 
     def _result(self, event: ToolExecutionResult, message: str) -> None:
         self.rest()
@@ -374,8 +372,10 @@ class ProgressScreen:
     def _feedback(self, event: FeedbackSent, message: str) -> None:
         if event.codes:
             self.counts["retries"] += 1
-            said = "" if event.codes == ("denied",) else f"{message} "
-            self.line(f"  → {said}Sent back to the agent ({', '.join(event.codes)}).", "yellow")
+            if "denied" not in event.codes:
+                kinds = ", ".join(event.codes)
+                asking = say("sent_back", kinds=kinds, n=f"{event.attempt}", max=f"{event.limit}")
+                self.line(f"  → {message} {asking}", "yellow")
             self._debug("debug_attempt", n=f"{event.attempt}", max=f"{event.limit}")
         if self.debug:
             for line in printable(event.text).splitlines():
@@ -397,7 +397,7 @@ class ProgressScreen:
         spent = " · ".join(filter(None, (*times, self.usage())))
         return (
             f"requests {count['requests']} · repairs {count['repairs']} · refused {count['refused']} · "
-            f"sent back {count['retries']} · findings {count['findings']} · fixed for the agent {count['fixed']}",
+            f"sent back {count['retries']} · findings {count['findings']} · auto-fixed {count['fixed']}",
             f"approved {count['approve']} · denied {count['deny']} · turns {count['turns']}",
             f"files changed: {files}",
             f"time: {spent or 'none'}",

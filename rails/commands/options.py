@@ -40,9 +40,6 @@ examples:
   ai-rails review                                  what happened, session by session
   ai-rails undo                                    take the last step back
 
-in other words:
-  "execute AGENT" is {execute}, "check" is {check}, "status" is {status}, "archive" is {archive}
-
 exit codes:
   0  done, or passed
   1  findings, or refused, or denied
@@ -54,10 +51,10 @@ environment:
   OPENAI_API_KEY, OPENAI_BASE_URL         the same for openai:MODEL, which most other servers understand
   OLLAMA_BASE_URL                         where Ollama is, if not at http://127.0.0.1:11434
   AI_RAILS_MODEL                          the model when --model is not given
-  AI_RAILS_STRONGER_MODEL                 who may take over when attempts run out
+  AI_RAILS_STRONGER_MODEL                 fallback model after repeated failures
   AI_RAILS_STRICT                         1 or 0: send tools in the provider's strict mode to any server, or never;
                                           else only to the provider's own
-  AI_RAILS_CONFIG_DIR                     where your policy and definitions are, instead of the usual place
+  AI_RAILS_CONFIG_DIR                     folder of your policy and definitions
   AI_RAILS_KEYRING                        1: tools' secrets may come from the system's keyring as well
   AI_RAILS_LANG                           en or ja; else from the locale
   AI_RAILS_SANDBOX_READ                   folders that contained commands may read besides, with : between
@@ -67,7 +64,7 @@ files:
   .rails/                  in the project: session logs, checkpoints, hand-offs. Ignored by git by itself.
   mcp_definitions/*.json   in the project: one file adds one tool
   agent_templates/*.md     in the project: one file adds one agent
-""".format_map(_IN_OTHER_WORDS)
+"""
 
 setattr(argparse, "_", str)  # noqa: B010 - nobody has its words in another language, and to look loads "locale"
 
@@ -80,16 +77,15 @@ class _Parser(argparse.ArgumentParser):
         message = message.removeprefix("argument command: ")
         head, _, wrong = message.partition("unrecognized arguments: ")
         if wrong and not head:
-            message = f"It does not take {wrong}{self._meant(wrong.split(' ')[0])}"
+            message = f"unknown argument {wrong}{self._meant(wrong.split(' ')[0])}"
         self.print_usage(sys.stderr)
-        more = f"{self.prog} --help explains what there is."
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}. Nothing was started. {more}\n")
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}. See {self.prog} --help.\n")
 
     def _meant(self, word: str) -> str:
         from rails.core.similarity import most_alike
 
         near = most_alike(word, self._option_string_actions) if word.startswith("-") else None
-        return f"; {near} is the nearest that there is" if near else ""
+        return f" (did you mean {near}?)" if near else ""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -141,9 +137,9 @@ def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
         from rails.core.similarity import most_alike
 
         if word in _IN_OTHER_WORDS:
-            raise argparse.ArgumentTypeError(f"{word!r} is here: ai-rails {_IN_OTHER_WORDS[word]}")
+            raise argparse.ArgumentTypeError(f"unknown command {word!r}; use: ai-rails {_IN_OTHER_WORDS[word]}")
         near = most_alike(word, [name for verbs in groups.values() for name in verbs])
-        raise argparse.ArgumentTypeError(f"there is no {word!r}{f'; did you mean {near}?' if near else ''}")
+        raise argparse.ArgumentTypeError(f"unknown command {word!r}{f' (did you mean {near}?)' if near else ''}")
 
     return verb
 
@@ -218,7 +214,7 @@ def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask"
         help="ask: you decide, always. policy: your policy file decides and you are asked about the rest, "
         "which is denied where nobody is there (default: ask)",
     )
-    parser.add_argument("--plain", action="store_true", help="for screen readers: words instead of signs, no colour")
+    parser.add_argument("--plain", action="store_true", help="plain text output for screen readers")
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
@@ -238,9 +234,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="this agent's model, with @URL for a server of its own; may be repeated",
     )
-    parser.add_argument(
-        "--stronger-model", metavar="MODEL", help="who may take over when attempts run out, if you agree"
-    )
+    parser.add_argument("--stronger-model", metavar="MODEL", help="fallback model after repeated failures (asks first)")
     parser.add_argument(
         "--overseer-model",
         metavar="MODEL",

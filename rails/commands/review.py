@@ -41,7 +41,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--library", metavar="STORE", help="the sessions of a store of ai-rails batch instead")
     words = "what needs you, and what was changed, since then: yesterday, today, 8h, 3d, 2w, 2026-11-21"
     parser.add_argument("--since", default="", metavar="WHEN", help=words)
-    parser.add_argument("--filter", default="", metavar="LINE", help="only sessions that match this line")
+    parser.add_argument(
+        "--filter", default="", metavar="LINE", help="filter sessions, for example agent:coder is:waiting"
+    )
     parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
     parser.add_argument(
         "--port", type=port_number, default=0, metavar="N", help="with --web: which port (default: a free one)"

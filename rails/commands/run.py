@@ -82,7 +82,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--attempts",
         type=from_one,
         metavar="N",
-        help="N agents do it apart from each other, each through gate and tests; one that passes is proposed",
+        help="run N attempts in parallel and propose one that passes",
     )
     parser.add_argument(
         "--attempt-model",

@@ -71,15 +71,15 @@ def run(options: argparse.Namespace) -> int:
     if not ran.changes:
         for words in ran.left_out:  # else it has stood in the question
             screen.line(f"  {words}", "yellow")
-        screen.line("It changed nothing that is kept.")
+        screen.line("No changes.")
     elif taken.status != "applied" or options.discard:
         some = bool(taken.changes) and not options.discard
-        screen.line("Not all of it was taken." if some else "Nothing of what it changed was taken.", "yellow")
+        screen.line("Some of its changes were discarded." if some else "Changes discarded.", "yellow")
         if taken.previous_tool_output and not options.discard:
             for words in taken.previous_tool_output.splitlines()[:20]:
                 screen.line(one_line(words, 300))
     else:
-        screen.line(f"Taken. To take it back: ai-rails undo {log.session_id}", "green")
+        screen.line(f"Applied. To undo it: ai-rails undo {log.session_id}", "green")
     refused = bool(ran.changes) and taken.status != "applied" and not options.discard
     if ran.exit_code < 0:
         return 128 - ran.exit_code

@@ -60,7 +60,8 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:
-    """Yield the two addresses with what each is good for."""
-    yield f"Open {server.url_for('decide', session_id)} to review and decide,"
-    yield f"or   {server.url_for('read', session_id)} to look only."
-    yield "Each address holds a key: the first is for you alone, the second can decide nothing."
+    """Yield the two addresses, each alone on its line so that a narrow terminal keeps it whole."""
+    yield "To review and decide (keep this link secret, it can approve changes):"
+    yield server.url_for("decide", session_id)
+    yield "Read-only link:"
+    yield server.url_for("read", session_id)

@@ -9,7 +9,7 @@ from typing import Final
 
 #: What each verb does, by what it is for, the most used first. Its options and work are in ``rails/commands/VERB.py``.
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
-    "use": {
+    "commands": {
         "run": "let an agent work on a task",
         "chat": "talk with an agent; ai-rails alone does the same at a terminal",
         "apply": "apply a saved answer: find, validate, gate, show, approve, write",
@@ -23,14 +23,14 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "feature": "begin a feature of this project: a page to fill in",
         "takeover": "take over a project: a page with what is there, to fill in",
     },
-    "look back": {
+    "history": {
         "review": "list sessions, show one turn by turn, compare two, or look over all",
         "batch": "run many jobs, and compare models, agents and the gate on your repositories",
         "serve": "the sessions as a page in the browser, on this machine only",
         "why": "which edit made a line, and who approved it",
         "log": "search all sessions, verify a log, export a session",
     },
-    "extend": {
+    "integrations": {
         "tools": "list, show, check, start, trust, try, import and offer tools",
         "agents": "list the agents, show one, or accept a project's own",
         "hook": "the gate for other agents: Claude Code, Codex, Gemini CLI",
@@ -38,7 +38,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "mcp": "the gate, changes and tools for any client of the Model Context Protocol",
     },
     "n8n": {"n8n": "workflows of n8n: rules, node catalogue, picture, diff"},
-    "set up": {
+    "setup": {
         "doctor": "say what works here and what is missing",
         "config": "show every setting, its value and where it comes from",
         "policy": "check your policy file and try it on past sessions",

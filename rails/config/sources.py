@@ -31,8 +31,8 @@ ORDER: Final = "command line, environment, your .env, your file, the project's f
 #: The variables that are settings, and what counts without them; keys are never shown.
 VARIABLES: Final = {
     "AI_RAILS_CONFIG_DIR": "the usual place",
-    "AI_RAILS_MODEL": "what --model says",
-    "AI_RAILS_STRONGER_MODEL": "nobody takes over",
+    "AI_RAILS_MODEL": "none",
+    "AI_RAILS_STRONGER_MODEL": "none",
     "AI_RAILS_STRICT": "only to the provider's own server",
     "AI_RAILS_KEYRING": "0",
     "AI_RAILS_LANG": "from the locale",

@@ -14,6 +14,7 @@ from typing import Final, Literal
 MessageLanguage = Literal["en", "ja"]
 MessageKey = Literal[
     "retry",
+    "sent_back",
     "gave_up",
     "nothing_done",
     "model_retry",
@@ -28,15 +29,19 @@ MessageKey = Literal[
 
 _CATALOGUE: Final[Mapping[MessageKey, Mapping[MessageLanguage, str]]] = {
     "retry": {
-        "en": "This action was not carried out correctly.",
+        "en": "The action failed.",
         "ja": "このアクションは正しく実行されませんでした",
     },
+    "sent_back": {
+        "en": "Asking the model to fix it ({kinds}, attempt {n} of {max}).",
+        "ja": "モデルに修正を求めます（{kinds}、{n}/{max}回目）。",
+    },
     "gave_up": {
-        "en": "The user's task could not be carried out correctly.",
+        "en": "The task failed.",
         "ja": "ユーザーのタスクを正しく実行できませんでした",
     },
     "nothing_done": {
-        "en": "Nothing was done: all that the agent asked for was refused or denied.",
+        "en": "Nothing was done: every request of the agent was refused or denied.",
         "ja": "何も行われませんでした。エージェントの要求はすべて拒否されました。",
     },
     "model_retry": {
@@ -51,11 +56,11 @@ _CATALOGUE: Final[Mapping[MessageKey, Mapping[MessageLanguage, str]]] = {
     },
     "nothing_written": {"en": "Nothing was written.", "ja": "何も書き込まれていません。"},
     "aborted": {"en": "Stopped by the human.", "ja": "ユーザーが中止しました。"},
-    "debug_detected": dict.fromkeys(("en", "ja"), "[AI-Rails] Detected functionCall: {name} {args}"),
-    "debug_error": dict.fromkeys(("en", "ja"), "[AI-Rails] JSON parse error detected: {error}"),
-    "debug_invalid": dict.fromkeys(("en", "ja"), "[AI-Rails] Invalid JSON: {json}"),
-    "debug_attempt": dict.fromkeys(("en", "ja"), "[AI-Rails] Retry attempt {n}/{max}"),
-    "debug_exceeded": dict.fromkeys(("en", "ja"), "[AI-Rails] Maximum retry attempts ({max}) exceeded"),
+    "debug_detected": {"en": "[AI-Rails] Detected functionCall: {name} {args}"},
+    "debug_error": {"en": "[AI-Rails] JSON parse error detected: {error}"},
+    "debug_invalid": {"en": "[AI-Rails] Invalid JSON: {json}"},
+    "debug_attempt": {"en": "[AI-Rails] Retry attempt {n}/{max}"},
+    "debug_exceeded": {"en": "[AI-Rails] Maximum retry attempts ({max}) exceeded"},
 }
 
 
@@ -70,7 +75,8 @@ def language(environment: Mapping[str, str] | None = None) -> MessageLanguage:
 
 def say(key: MessageKey, lang: MessageLanguage | None = None, **values: str) -> str:
     """Return the sentence of ``key``, with ``{name}`` filled from ``values``, byte for byte."""
-    text = _CATALOGUE[key][lang or language()]
+    texts = _CATALOGUE[key]
+    text = texts.get(lang or language(), texts["en"])
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text

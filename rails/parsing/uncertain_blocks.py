@@ -125,7 +125,7 @@ def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
 
 def only_shown(place: str, start: int, end: int) -> Refusal:
     """Return the refusal of a call that stands at a ``place`` (words) where calls are shown."""
-    message = f"The call stands {one_line(place, 200)}, so it may only be shown; it was not carried out."
+    message = f"The call stands {one_line(place, 200)}, so it may be an example; it was not applied."
     hint = (
         "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
         "another language, such as ```text."

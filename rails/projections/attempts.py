@@ -99,7 +99,7 @@ def caption(row: AttemptRow) -> str:
 def _sentence(row: AttemptRow, why: str = "") -> str:
     tries = row.tries
     turns = f"turn{'s' * (len(tries) > 1)} {', '.join(str(turn.number) for turn in tries)}"
-    end = f"turn {row.ended.number} was right" if row.ended else "it did not get right"
+    end = f"turn {row.ended.number} passed" if row.ended else "never passed"
     return f"{row.agent or 'the answer'} failed {_times(len(tries))} ({turns}){why}; {end}."
 
 
@@ -130,7 +130,7 @@ def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, 
 
 def _same_again(now: _Try, previous: _Try) -> tuple[Attempt, str]:
     if now.said and now.said == previous.said:
-        return "repeated", "the same answer again, word for word: the feedback was not followed"
+        return "repeated", "the same answer again: the feedback was ignored"
     return "ignored", "the same again: the feedback was not followed"
 
 
@@ -138,7 +138,7 @@ def _ended(row: Sequence[_Try]) -> tuple[Attempt, str]:
     """Say how a turn without failures compares with the failed ones before it."""
     if not row:
         return "", ""
-    return "right", f"right after {_times(len(row))}"
+    return "right", f"fixed on retry {len(row)}"
 
 
 def what_was_said(turn: TurnView) -> str:

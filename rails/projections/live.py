@@ -150,7 +150,7 @@ def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
             yield "cost", {**used, "seconds": round((spent or 0) / 1000, 1)}
         case FeedbackSent(attempt=attempt, limit=limit, codes=codes):
             kinds = ", ".join(codes)
-            words = f"Sent back to the agent ({kinds}): attempt {attempt} of {limit} failed" if kinds else ""
+            words = f"Asking the model to fix it ({kinds}, attempt {attempt} of {limit})" if kinds else ""
             yield "attempt", {"attempt": attempt, "limit": limit, "words": one_line(words, _WORDS)}
         case LlmError(error=error) | ErrorEvent(error=error):
             yield "error", {"words": one_line(error or record.message, _WORDS)}

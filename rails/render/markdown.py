@@ -164,7 +164,7 @@ def _findings(found: blocks.FindingsBlock) -> Iterator[str]:
 
 def _answer(given: blocks.Answer) -> Iterator[str]:
     if not given.answer:
-        yield "- ⚠ Nobody has answered yet"
+        yield "- ⚠ Waiting for approval"
         return
     reason = f": {given.reason}" if given.reason else ""
     sign = {"approve": "✅", "dry_run": "·"}.get(given.answer, "⛔")

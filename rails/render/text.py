@@ -179,7 +179,7 @@ class TextRenderer:
 
     def _answer(self, given: blocks.Answer) -> Iterator[str]:
         if not given.answer:
-            yield from self.field("decision", "nobody has answered yet", "finding")
+            yield from self.field("decision", "waiting for approval", "finding")
             return
         reason = f": {given.reason}" if given.reason else ""
         words = f"{given.answer} by {given.by} after {given.seconds:.1f} s{reason}"

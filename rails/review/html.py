@@ -177,7 +177,7 @@ def _attempts(view: SessionView) -> Html:
         el("div", el("p", html_text(caption(row)), class_="meta"), _tries(row), class_="row") for row in rows[:_LISTED]
     ]
     more = el("p", html_text(f"and {len(rows) - _LISTED} more"), class_="meta") if len(rows) > _LISTED else None
-    heading = el("h2", html_text("Why it took more than one try"), id="why")
+    heading = el("h2", html_text("Retries"), id="why")
     return el("section", heading, shown, more, aria_labelledby="why", class_="why tries")
 
 

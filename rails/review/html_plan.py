@@ -16,9 +16,9 @@ _ENDED: Final = {
     "gave_up": "Gave up",
     "aborted": "Stopped by the human",
     "model_failed": "The model failed",
-    "nothing_done": "Nothing was done",
+    "nothing_done": "No changes",
 }
-_RUNGS: Final = {"squash": "a fresh start from one page", "model": "a stronger model", "human": "a human takes over"}
+_RUNGS: Final = {"squash": "a fresh start from one page", "model": "a stronger model", "human": "your turn"}
 _HANDED: Final = {"": "", "go": "handed over", "edited": "edited, then handed over", "stop": "stopped here"}
 
 
@@ -58,7 +58,7 @@ def _step(step: PlanStep, session_id: str, *, at_work: bool) -> Html:
 def _state(step: PlanStep, *, at_work: bool) -> str:
     if step.state == "stopped":
         return _ENDED.get(step.outcome, one_line(step.outcome, 40) or "Stopped")
-    return {"done": "Done", "next": "To come"}.get(step.state, "At work" if at_work else "Unfinished")
+    return {"done": "Done", "next": "To come"}.get(step.state, "Running" if at_work else "Unfinished")
 
 
 def _told(step: PlanStep) -> Iterator[str]:

@@ -106,7 +106,7 @@ class Inbox:
             return AnswerState("stale", "The rule is not the one that was shown.")
         if not box.place(number, answer.to_json()) and box.read(number) != answer.to_json():
             return self._settled(question, AnswerState("taken", "Somebody else answered first."))
-        words = "Your answer is left for the run; it has not taken it yet."
+        words = "Saved; waiting for the run to pick it up."
         return self._settled(question, AnswerState("sent", words, mine=True))
 
     def hears(self, session_id: str) -> bool:

@@ -38,11 +38,11 @@ def _drawn(blocks: Iterable[Block], colour: bool, width: int) -> list[str]:
 
 def _result(view: SessionView) -> Iterator[Block]:
     if view.failures:
-        yield Notes("why", "Why it took more than one try", view.failures, "open")
+        yield Notes("why", "Retries", view.failures, "open")
     yield from session_warnings(view)
     yield from session_figures(view)
     yield session_history(replace(view, head=""))
     resume = f"; where nothing runs it any more: ai-rails run --resume {view.session_id}" if view.models else ""
-    unfinished = f"unfinished: the log has no end of the session{resume}"
+    unfinished = f"interrupted{resume}"
     words = f"{view.outcome}: {view.message}" if view.outcome else unfinished
     yield Notes("outcome", "Outcome", (words,), "good" if view.outcome == "done" else "open")

@@ -415,7 +415,7 @@ class AgentLoop:
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
         left = attempted(self.context.publish, (), "the page for you was written", partial(self._leave, why))
         page, saved = ("", ()) if isinstance(left, RequestResult) else left
-        self.context.publish(Escalation("a human takes over", "human", why, files=saved))
+        self.context.publish(Escalation("your turn", "human", why, files=saved))
         return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=page)
 
     def _leave(self, why: str) -> tuple[str, tuple[str, ...]]:

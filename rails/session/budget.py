@@ -36,7 +36,7 @@ class Attempts:
         for code in set(codes):
             self.counts[code] = self.counts.get(code, 0) + 1
         if words and words == self.last:
-            return f"the same failure ({', '.join(sorted(set(codes)))}) came back word for word"
+            return f"the same failure ({', '.join(sorted(set(codes)))}) was repeated"
         self.last = words
         spent = [code for code, count in self.counts.items() if count >= self.most]
         return f"{counted(self.most, 'failed attempt')} ({', '.join(spent)})" if spent else None

@@ -160,4 +160,4 @@ def _words(messages: Sequence[Message], step: ContextReduced, before: int, after
     told += ["old thoughts"] if step.thoughts_before else []
     told += ["the middle of the newest results"] if step.newest_chars else []
     told += ["the middle of the newest answer"] if step.answer_chars else []
-    return f"Left out of what the model is sent: {'; '.join(told)}. {before:,} tokens became {after:,}"
+    return f"Context compacted: {'; '.join(told)}. Tokens: {before:,} → {after:,}"

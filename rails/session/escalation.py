@@ -216,7 +216,7 @@ def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: st
         f"Correct its last answer yourself, then send it down the same road:\n\n"
         f"    ${{EDITOR:-vi}} {saved}\n    ai-rails apply {saved} --agent {tried.agent}\n\n"
         f"Tell it what it does not see, and let it try again from this page:\n\n"
-        f'    ai-rails run --resume {session} "what it does not see"\n\n'
+        f'    ai-rails run --resume {session} "hint for the model"\n\n'
         f"The same with another model:\n\n"
         f"    ai-rails run --resume {session} --model-for {tried.agent}={shlex.quote(other)}\n\n"
         f"Look at every turn:\n\n    ai-rails review {session}\n{undo}"

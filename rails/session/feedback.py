@@ -151,7 +151,7 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
     if hidden := len(verdict.blocking) - len(told):
         lines.append(f"… and {hidden} more; they are told when these are gone.")
     if verdict.fixed:
-        lines.append(f"Already fixed for you, so leave it out of your revision: {_fixes(verdict)}.")
+        lines.append(f"Already fixed; leave it out of your revision: {_fixes(verdict)}.")
     lines.append("Send the whole edit again, corrected; it is applied to the file as it is now on disk.")
     return RequestResult(ids, "gate", "\n".join(lines))
 

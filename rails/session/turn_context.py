@@ -130,7 +130,7 @@ class TurnContext:
         if request.raw is None:
             return ""
         if origin := self.returned.origin(request.raw.raw):
-            return f"{request.tool_name}: this call stood word for word in {origin}."
+            return f"{request.tool_name}: this exact call was in {origin}."
         origin = self.returned.origin_of_parts(request.raw.tool_name, request.raw.parameters)
         return f"{request.tool_name}: the parts of this call stood together in {origin}." if origin else ""
 

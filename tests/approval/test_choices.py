@@ -66,7 +66,7 @@ def test_an_edit_that_cannot_be_checked_is_not_taken(ask):
 
 def test_parts_can_be_left_out_by_number(ask, make):
     request = make.ask(make.change(before=b"1\n2\n3\n4\n", after=AFTER))
-    decision, screen = ask("l\n2\na\n", request)
+    decision, screen = ask("p\n2\na\n", request)
     assert "1: src/app.py\n   | - 1\n   | + one\n2: src/app.py\n   | + new\n" in screen
     assert decision.edited.changes.changes[0].after == b"one\n2\n3\n4\n"
 
@@ -74,21 +74,21 @@ def test_parts_can_be_left_out_by_number(ask, make):
 @pytest.mark.parametrize("typed", ["0", "3", "x", "-1", "1.5", "²", "99999999999999999999"])
 def test_a_number_that_is_none_leaves_everything_as_it_is(ask, make, typed):
     request = make.ask(make.change(before=b"1\n2\n3\n4\n", after=AFTER))
-    decision, screen = ask(f"l\n{typed}\na\n", request)
+    decision, screen = ask(f"p\n{typed}\na\n", request)
     assert "Type numbers from 1 to 2." in screen
     assert (decision.answer, decision.edited) == ("approve", None)
 
 
 def test_leaving_out_everything_is_not_an_approval(ask, make):
     request = make.ask(make.change(before=b"1\n2\n3\n4\n", after=AFTER))
-    decision, screen = ask("l\n1 2\n", request)
+    decision, screen = ask("p\n1 2\n", request)
     assert "Nothing of the proposal is left" in screen
     assert decision.answer == "deny"
 
 
 def test_without_a_gate_nothing_can_be_edited(ask):
-    decision, screen = ask("e\nl\n", judge=None)
-    assert screen.count("That decides nothing.") == 2
+    decision, screen = ask("e\np\n", judge=None)
+    assert screen.count("Not a valid choice") == 2
     assert "[e]dit" not in screen
     assert decision.answer == "deny"
 
@@ -185,8 +185,8 @@ def test_what_cannot_be_granted_says_why(ask, make):
 
 
 def test_a_tool_run_can_be_neither_edited_nor_granted(ask, make):
-    _, screen = ask("e\ng\nl\n", make.ask_tool(), grants=Grants())
-    assert screen.count("That decides nothing.") == 3
+    _, screen = ask("e\ng\np\n", make.ask_tool(), grants=Grants())
+    assert screen.count("Not a valid choice") == 3
 
 
 def test_a_question_mark_explains_every_key_that_is_there(ask, make):
@@ -197,7 +197,7 @@ def test_a_question_mark_explains_every_key_that_is_there(ask, make):
 
 
 def test_y_says_what_to_type_instead(ask):
-    assert "type a, or approve, and Enter" in ask("y\n")[1]
+    assert "Type a, or approve, and Enter" in ask("y\n")[1]
 
 
 def test_a_less_than_goes_back_from_a_reason(ask):

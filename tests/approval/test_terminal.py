@@ -138,10 +138,10 @@ def test_anything_else_decides_nothing(tty, keys):
     terminal = tty().start()
     terminal.until(PROMPT)
     terminal.type(keys)
-    terminal.until(b"That decides nothing.")
+    terminal.until(b"Not a valid choice")
     assert terminal.decision is None
     terminal.type(b"d\n")
-    terminal.until(b"Why not?")
+    terminal.until(b"Reason (sent")
     terminal.type(b"\n")
     assert terminal.result().answer == "deny"
 

@@ -196,7 +196,7 @@ def test_without_a_model_it_is_said_before_anything_is_typed(project, monkeypatc
     monkeypatch.setattr("sys.stdin", io.StringIO("do something long\n"))
     assert main(["chat", *words]) == code
     shown = capsys.readouterr()
-    assert "Say what to do" not in shown.out
+    assert "Type a task" not in shown.out
     assert ("ANTHROPIC_API_KEY is not set. Set it" if not words else "Unknown model") in shown.err
 
 
@@ -233,7 +233,7 @@ def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_pat
             if b"\xe2\x80\xba" in shown and not typed:
                 os.write(theirs, b"/quit\r")
                 typed = True
-        assert b"Say what to do" in shown
+        assert b"Type a task" in shown
         assert process.wait(10) == 0
         assert b"Traceback" not in shown
     finally:
@@ -245,7 +245,7 @@ def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_pat
 def test_compact_lets_a_page_stand_for_what_was_said_and_the_words_of_the_person_are_on_it(chat, project, monkeypatch):
     code, shown = chat(["Hello.", "Second.", "Third.", "Fourth."], ["hi", "keep it short", "more", "/compact", "go on"])
     assert code == 0
-    assert "Left out of what the model is sent: 1 older answer, replaced by one page" in shown
+    assert "Context compacted: 1 older answer, replaced by one page" in shown
     assert "Fourth." in shown, "the recording goes on behind what the page stands for"
     (step,) = [one for one in log_of(project) if isinstance(one, ContextReduced)]
     assert step.page.startswith("hi")

@@ -198,7 +198,7 @@ def test_a_log_whose_disk_is_full_says_how_the_session_goes_on(project, said, mo
     session = next(project.glob(".rails/sessions/*")).name
     assert code == 3
     assert "No space left on device" in text
-    assert f"Once that is mended: ai-rails run --resume {session}" in text
+    assert f"Once that is fixed: ai-rails run --resume {session}" in text
     assert not (project / "b.txt").exists()
     assert said("run", "--resume", session)[0] == 0
 

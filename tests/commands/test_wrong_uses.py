@@ -10,7 +10,7 @@ from rails.cli import main
 
 #: A command line, and words of the sentence that it is answered with.
 TABLE = """
-nonsense | ai-rails: there is no 'nonsense'
+nonsense | ai-rails: unknown command 'nonsense'
 tools list extra | tools list does not take 'extra'. Nothing was done.
 tools serve extra | tools serve does not take 'extra'
 tools show read_file extra | tools show does not take 'extra'
@@ -19,7 +19,7 @@ agents coder extra | agents coder does not take 'extra'
 grants list 1 | grants list does not take '1'
 n8n rules extra | n8n rules does not take 'extra'
 reveiw | did you mean review?
---verison | --version is the nearest
+--verison | did you mean --version?
 run | What should the agent do? For example
 run x --model nonsense | Unknown model 'nonsense': write it as
 run x --model foo:bar | Unknown model 'foo:bar'
@@ -60,8 +60,8 @@ run x --approve maybe | choose from
 run x --correction all | choose from
 run x --escalate up | choose from
 run x --handoff maybe | choose from
-run x --modle y | --model is the nearest
-run x y z | It does not take y z
+run x --modle y | did you mean --model?
+run x y z | unknown argument y z
 run --resume | There is no session in
 run --resume nope | There is no session in
 apply missing.md | missing.md is not a file. Name a saved answer
@@ -70,14 +70,14 @@ apply ok.py --agent nobody | There is no agent 'nobody'
 apply ok.py --jsonl | Line 1 is not
 apply bad.json --jsonl | Line 1 is not
 apply ok.py --dialect klingon | There is no dialect 'klingon'
-apply ok.py --dry | --dry-run is the nearest
+apply ok.py --dry | did you mean --dry-run?
 gate missing.py | missing.py does not exist
 gate folder/missing | folder/missing does not exist
 gate --diff main | is not in a git repository, so there is nothing to compare with
 gate --diff a..b | is not in a git repository
 gate ok.py --diff | expected one argument
 gate --format xml | --format takes one of text, json
-gate --fromat json | --format is the nearest
+gate --fromat json | did you mean --format?
 gate /etc/passwd | is outside the project
 gate ../outside.py | is outside the project
 gate --profile x | use import, api, publish, strict
@@ -90,7 +90,7 @@ takeover | required
 takeover missing x | is not a folder, so there is nothing to take over
 undo nope | There is nothing to undo in session 'nope'
 undo | There is nothing to undo in
-undo x y z | It does not take y z
+undo x y z | unknown argument y z
 undo --project missing | missing is not a folder
 redo | There is nothing to redo in
 redo nope | There is nothing to redo in session 'nope'
@@ -114,7 +114,7 @@ log export nope --format xml | There is no session here
 serve --port 80000 | a port is a whole number from 0 to 65535, not '80000'
 serve --port -1 | a port is a whole number from 0 to 65535
 serve --port x | a port is a whole number from 0 to 65535
-serve --host 0.0.0.0 | It does not take --host 0.0.0.0
+serve --host 0.0.0.0 | unknown argument --host 0.0.0.0
 serve | There is no session here. Start one with ai-rails run
 why | required
 why ok.py | Name a file and a line, for example src/app.py:12
@@ -143,14 +143,14 @@ n8n diff missing.json | Write: ai-rails n8n diff OLD.json NEW.json
 grants nope | choose from
 grants revoke | Which grant? For example
 grants revoke x | No run in this project has a grant 'x'
-policy nope | It does not take nope
+policy nope | unknown argument nope
 config nope | choose from
 agents nope | There is no agent 'nope'. Known agents
 hook | required
 hook nope | choose from
 completion | required
 completion csh | choose from
-completion bash extra | It does not take extra
+completion bash extra | unknown argument extra
 batch run t.jsonl | batch run needs --store and --models. Nothing was run
 batch run missing.jsonl --store s --models x --policy edits | The tasks in missing.jsonl cannot be read
 batch run ok.py --store s --models x --policy gone.toml | There is no policy in gone.toml
@@ -164,13 +164,13 @@ mcp --agent nobody | There is no agent 'nobody'. Known agents
 mcp --answer-within 0 | a number above 0 is wanted
 mcp | starts ai-rails mcp and talks to it over standard input
 acp --agent coder | An editor starts ai-rails acp and talks to it over standard input
-acp extra | It does not take extra
+acp extra | unknown argument extra
 sandbox | the following arguments are required: COMMAND
 sandbox --timeout 0 -- true | a number above 0 is wanted, not '0'
 sandbox --timeout soon -- true | a number above 0 is wanted, not 'soon'
 hook install | the following arguments are required: host
 hook install claude-code --user --project | --project or --user, not both
-hook claude-code --wrong | It does not take --wrong
+hook claude-code --wrong | unknown argument --wrong
 chat --resume nope | There is no session
 chat --agent nobody x | There is no agent 'nobody'
 run x --attempts 0 | a whole number from 1 is wanted
@@ -226,10 +226,10 @@ undo --step 0 | a whole number from 1 is wanted, not '0'
 undo --file ../x | stay inside the project. Nothing was changed
 undo --file missing.py | is left to undo. Nothing was changed
 undo --file x --all | --file and --all exclude each other
-demo extra | It does not take extra
+demo extra | unknown argument extra
 parse ok.py --json --jsonl | Line 1 is not
-review a b | It does not take b
-review --md | --html is the nearest
+review a b | unknown argument b
+review --md | did you mean --html?
 review --filter after:soon | after:soon is not a time. Write it as
 log delete --older-than 0 | a whole number from 1 is wanted, not '0'
 why folder:1 | folder is not a file of the project
@@ -247,7 +247,7 @@ n8n catalogue build missing | missing does not exist. Nothing was built
 n8n catalogue nope | Write: ai-rails n8n catalogue [info]
 n8n diff ok.py ok.py | is not an n8n workflow in JSON
 n8n account read | Write: ai-rails n8n account read URL
-grants revoke 1 2 | It does not take 2
+grants revoke 1 2 | unknown argument 2
 config schema | Which schema? There are rails, config
 doctor --install nope | choose from
 hook test nope | choose from
@@ -258,7 +258,7 @@ batch export nowhere --format nope | choose from
 batch run empty.jsonl --store s --models openai:m --policy edits | empty.jsonl holds no task
 sandbox -- | the following arguments are required: COMMAND
 mcp --http x | a port is a whole number from 0 to 65535, not 'x'
--x | It does not take -x
+-x | unknown argument -x
 """
 USES = [tuple(part.strip() for part in line.split(" | ")) for line in TABLE.strip().splitlines()]
 

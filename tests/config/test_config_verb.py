@@ -47,7 +47,7 @@ def test_without_a_file_everything_is_the_default(own, project, capsys):
         "command line, environment, your .env, your file, the project's file (which may only tighten), default" in out
     )
     assert {source for _, _, source in rows(out) if source != "environment"} == {"default"}
-    assert ("AI_RAILS_MODEL", "what --model says", "default") in rows(out)
+    assert ("AI_RAILS_MODEL", "none", "default") in rows(out)
 
 
 def test_each_value_has_its_file_and_line_and_what_is_left_out_its_default(own, project, capsys, monkeypatch):

@@ -26,7 +26,7 @@ _NOT_RUN = re.compile(r"<!-- not run: (.{10,}?) -->", re.DOTALL)
 _PROJECT = re.compile(r"<!-- project: (\w+) -->")
 #: What ends a question, with the answer behind it as the page shows it.
 _ANSWERED = re.compile(
-    r"^(?P<asked>.*(?:, then Enter: |\(Enter: no reason\): |anything else does not: |\(Enter: none\): )|> )(?P<key>.+)$"
+    r"^(?P<asked>.*(?:, then Enter: |back\): |anything else does not: |\(Enter: none\): )|> )(?P<key>.+)$"
 )
 
 

@@ -17,7 +17,7 @@ from rails.cli import main
 
 HERE = Path(__file__).parent
 #: What a person is asked ends so; nothing else that is printed does.
-PROMPTS = (", then Enter: ", "(Enter: no reason): ", "anything else does not: ", "(Enter: none): ", " s): ", "> ")
+PROMPTS = (", then Enter: ", " back): ", "anything else does not: ", "(Enter: none): ", " s): ", "> ")
 
 
 class Result(NamedTuple):

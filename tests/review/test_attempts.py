@@ -51,6 +51,6 @@ def test_the_same_bytes_denied_and_then_approved_are_no_quarrel_of_the_checks(lo
 def test_a_row_of_tries_is_told_in_a_line(log):
     view = session_view(log.demo())
     (row,) = rows_of(view.turns)
-    assert caption(row) == "coder failed 3 times (turns 1, 2, 3); turn 4 was right."
+    assert caption(row) == "coder failed 3 times (turns 1, 2, 3); turn 4 passed."
     assert [turn.causes for turn in row.tries] == [("schema",), ("F401",), ("denied",)]
     assert view.turns[3].causes == ()

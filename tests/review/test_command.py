@@ -78,7 +78,7 @@ def test_the_session_file_shows_attempts_and_changed_values(review, tmp_path):
     review("aa01", "--html", str(file))
     page = file.read_text()
     for words in (
-        "the same answer again, word for word",
+        "the same answer again",
         "it goes in circles",
         "and changed a value:",
     ):

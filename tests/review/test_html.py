@@ -99,7 +99,7 @@ def test_the_page_is_whole_and_well_formed(page):
         "F401",
         "'os' imported but unused",
         "use argparse",
-        "Why it took more than one try",
+        "Retries",
         "torn",
     ):
         assert words in found.text

@@ -106,7 +106,7 @@ def test_odd_records_are_no_obstacle(log):
 def test_the_plan_says_which_attempt_it_is_and_where_it_began(log):
     steps = plan(log, *FIRST_DONE, ("ESCALATION", {"rung": "squash"}), told(1))
     html = plan_html(steps, session_id="20261122-1", at_work=True)
-    for words in ("1 of 3 done", "Attempt 2 of 3", "At work", "Escalated: a fresh start", "edited, then handed over"):
+    for words in ("1 of 3 done", "Attempt 2 of 3", "Running", "Escalated: a fresh start", "edited, then handed over"):
         assert words in html, words
     assert f'href="#/s/20261122-1/{len(FIRST_DONE)}"' in html
     assert html.count('aria-current="step"') == 1
@@ -114,7 +114,7 @@ def test_the_plan_says_which_attempt_it_is_and_where_it_began(log):
 
 def test_nothing_is_at_work_where_nobody_knows_that_it_is(log):
     steps = plan(log, *FIRST_DONE)
-    assert "At work" not in plan_html(steps)
+    assert "Running" not in plan_html(steps)
     assert "Unfinished" in plan_html(steps)
 
 

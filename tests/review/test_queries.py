@@ -41,7 +41,7 @@ def test_a_whole_session(log):
     assert totals.seconds == {"model": 7.5, "gate": 0.75, "human": 9.0, "write": 0.012}
     assert view.failures == (
         "coder failed 3 times (turns 1, 2, 3): schema, F401, denied; "
-        "then: corrected, 1 new → corrected, 1 new; turn 4 was right.",
+        "then: corrected, 1 new → corrected, 1 new; turn 4 passed.",
     )
 
 
@@ -184,9 +184,9 @@ def test_the_same_failure_again_is_called_feedback_not_followed(log):
     view = tries(log, wrong(log, "a"), wrong(log, "a"))
     assert [turn.progress for turn in view.turns] == [
         "first try",
-        "the same answer again, word for word: the feedback was not followed",
+        "the same answer again: the feedback was ignored",
     ]
-    assert view.failures[0].endswith("it did not get right.")
+    assert view.failures[0].endswith("never passed.")
     assert "failed twice (turns 1, 2): schema ×2" in view.failures[0]
 
 
@@ -225,7 +225,7 @@ def test_a_cut_answer_is_named(log):
 
 def test_success_ends_a_row_and_is_told(log):
     view = tries(log, wrong(log, "a"), [log.valid(), log.written()], wrong(log, "a"))
-    assert [turn.progress for turn in view.turns] == ["first try", "right after once", "first try"]
+    assert [turn.progress for turn in view.turns] == ["first try", "fixed on retry 1", "first try"]
     assert len(view.failures) == 2
 
 

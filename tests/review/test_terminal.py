@@ -50,8 +50,8 @@ def test_colour_only_adds_colour(log):
 
 def test_an_unfinished_session_says_so(log):
     text = render_session(session_view(log.records(log.START, log.call(1), log.answer(), log.asked())))
-    assert "nobody has answered yet" in text
-    assert "unfinished: the log has no end of the session" in text
+    assert "waiting for approval" in text
+    assert "interrupted" in text
     assert "ai-rails run --resume " in text
 
 

@@ -26,7 +26,7 @@ def test_a_call_that_stood_in_a_file_is_held_and_shown_with_its_origin(work):
     done = work(READ, FENCED, "I see.", approvals=["deny"])
     (asked,) = done.events("HUMAN_APPROVAL_REQUESTED") if done.events("HUMAN_APPROVAL_REQUESTED") else [{}]
     assert not (done.project / "evil.txt").exists()
-    assert "stood word for word in the result of read_file of a.md" in str(asked or done.records)
+    assert "was in the result of read_file of a.md" in str(asked or done.records)
 
 
 def test_a_reading_call_that_stood_in_a_file_is_asked_about_too(work):

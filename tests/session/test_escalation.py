@@ -83,7 +83,7 @@ def test_the_page_for_the_human_names_what_failed_the_state_and_the_exact_comman
     assert "written and kept: a.txt (modify)" in text
     for command in (
         f"ai-rails apply .rails/handoffs/{session}/01_coder_answer.md --agent coder",
-        f'ai-rails run --resume {session} "what it does not see"',
+        f'ai-rails run --resume {session} "hint for the model"',
         f"ai-rails review {session}",
         f"ai-rails undo {session} --all",
     ):

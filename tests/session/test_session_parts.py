@@ -34,7 +34,7 @@ def test_c8_08_every_kind_of_failure_has_a_budget_of_its_own():
 def test_c8_10_the_same_failure_word_for_word_ends_early():
     budget = Attempts(5)
     assert budget.spend(["edit"], "not found") is None
-    assert budget.spend(["edit"], "not found") == "the same failure (edit) came back word for word"
+    assert budget.spend(["edit"], "not found") == "the same failure (edit) was repeated"
 
 
 @pytest.mark.parametrize(

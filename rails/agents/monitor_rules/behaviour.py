@@ -114,7 +114,7 @@ def denied_again() -> WatchRule:
                 record,
                 "WARNING",
                 "Boundary Violation",
-                description="The agent asks again for what was denied, word for word.",
+                description="The agent repeats exactly what was denied.",
                 evidence=asked[request_id],
                 recommendation="Deny it with a reason, or stop the agent.",
                 prompt="This was denied. Do it another way, or say in words why there is none.",

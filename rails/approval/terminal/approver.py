@@ -287,7 +287,9 @@ class _Question:
         if changes and choices.judge:
             edit = "change it in your editor; it is checked and shown again before anything is written"
             yield _Key("e", "edit", "[e]dit", edit, self._edit)
-            yield _Key("l", "leave", "[l]eave parts out", "choose parts that stay as they were", self._leave_out)
+            yield _Key(
+                "p", "partial", "[p]artial (choose hunks)", "choose parts that stay as they were", self._leave_out
+            )
         if not changes and choices.revalidate:
             yield _Key("e", "edit", "[e]dit", "change the parameters in your editor", self._edit_run)
         if self.request is not self._original:
@@ -296,7 +298,7 @@ class _Question:
             yield _Key("w", "widen", f"[w]iden to {more[0]}", f"approve it, and from now on {more[0]}", self._widen)
         if changes and choices.grants:
             grant = "approve it, and let a rule that you are shown allow the like of it for a while"
-            yield _Key("g", "grant", "[g]rant", grant, self._grant)
+            yield _Key("g", "grant", "[g]rant (always allow…)", grant, self._grant)
         if choices.grants:
             label = " ".join(grants_in_words(choices.grants))
             yield _Key("r", "revoke", label, "take a rule back that you gave", self._revoke)
@@ -331,11 +333,9 @@ class _Question:
             return key.act(rest.strip())
         elif word.casefold() in ("y", "yes"):
             yes = "the whole word approve" if self.request.risks else "a, or approve,"
-            self._console.put(
-                f"That decides nothing. y is too easily typed for another question: type {yes} and Enter.\n"
-            )
+            self._console.put(f"Not a valid choice: y alone does not approve. Type {yes} and Enter.\n")
         else:
-            self._console.put("That decides nothing. Type ? and Enter for what the keys do.\n")
+            self._console.put("Not a valid choice. Type ? for help.\n")
         return None
 
     def _explain(self, rest: str) -> None:
@@ -352,7 +352,7 @@ class _Question:
 
     def _yes(self, rest: str) -> _Answered | None:
         if rest:
-            self._console.put("That decides nothing. An approval takes no further words.\n")
+            self._console.put("Not a valid choice: an approval takes no further words.\n")
             return None
         return "approve", "", "once", self.request
 
@@ -368,7 +368,7 @@ class _Question:
         self._hidden = self._console.show(self.request, full=True)
 
     def _reason(self) -> str:
-        self._console.put(f"Why not? The agent reads this; {_BACK} goes back (Enter: no reason): ")
+        self._console.put(f"Reason (sent to the model; Enter: none, {_BACK}: back): ")
         try:
             return self._console.line()
         except (Elsewhere, Pasted):

@@ -110,7 +110,7 @@ def verdict_as_text(verdict: Verdict, colour: bool = False) -> str:
     paint = _Paint(colour)
     parts = list(_grouped(verdict, paint))
     if verdict.fixed:
-        parts += [paint(_BOLD, "Fixed for you"), *_fixed(verdict), ""]
+        parts += [paint(_BOLD, "Auto-fixed"), *_fixed(verdict), ""]
     if verdict.not_checked:
         parts += [paint(_BOLD, "Not checked"), *_not_checked(verdict), ""]
     parts.append(paint(_GREEN if verdict.status == "pass" else _RED, _summary(verdict)))

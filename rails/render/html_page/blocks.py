@@ -320,7 +320,7 @@ def _finding(finding: blocks.PlacedFinding) -> Html:
 
 
 def _answer(given: blocks.Answer) -> Html:
-    mark, kind, words = _ANSWERS.get(given.answer, ("…", "open", "Nobody has answered yet"))
+    mark, kind, words = _ANSWERS.get(given.answer, ("…", "open", "Waiting for approval"))
     facts = f"by {given.by} after {seconds_text(given.seconds)} · {time_text(given.at)}" if given.answer else ""
     return el(
         "p",

@@ -37,7 +37,7 @@ OUTCOMES: Final[Mapping[TurnOutcome, blocks.Badge]] = {
 }
 #: Why an answer ends that is whole.
 _ENDED: Final = ("", "end_turn", "tool_use")
-_ADJUSTED: Final = "Adjusted on the way"
+_ADJUSTED: Final = "Changed by AI-Rails"
 
 
 def turn_section(turn: TurnView, *, diff_lines: int = DIFF_LINES) -> blocks.Section:
@@ -82,7 +82,7 @@ def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
     for error in turn.errors:
         yield blocks.AlertBlock("error", error, f"Error: {error}")
     if turn.feedback:
-        yield blocks.Folded("told", "What the agent was told next", turn.feedback, open=turn.failed)
+        yield blocks.Folded("told", "Feedback to the model", turn.feedback, open=turn.failed)
 
 
 def _call(request: RequestView) -> blocks.CallBlock:
@@ -123,7 +123,7 @@ def _gate(gate: GateVerdict, diff_lines: int, *, drawn: bool) -> Iterator[blocks
     if new := tuple(_finding(finding) for finding in verdict.findings if finding.new):
         yield blocks.FindingsBlock(new)
     if verdict.fixed:
-        yield blocks.Notes("fixed", "Fixed for the agent", fixed_in_words(verdict))
+        yield blocks.Notes("fixed", "Auto-fixed", fixed_in_words(verdict))
     if verdict.not_checked:
         yield blocks.Notes("unchecked", "Not checked", not_checked_in_words(verdict), "dim")
 

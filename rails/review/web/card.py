@@ -91,7 +91,7 @@ class _CardRenderer(HtmlRenderer):
     def draw(self, block: Block) -> Html:
         """Return a block; risks stand out."""
         if isinstance(block, Risks):
-            return notes_html("Look twice", block.lines, kind="risks-box", chars=500)
+            return notes_html("Risks", block.lines, kind="risks-box", chars=500)
         return super().draw(block)
 
     def diff(self, diff: Diff) -> Html:
@@ -171,7 +171,7 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
     ]
     reason = el(
         "div",
-        el("label", html_text("Why not? The agent reads this word for word."), for_="reason"),
+        el("label", html_text("Reason (sent to the model)"), for_="reason"),
         el("textarea", id="reason", rows=3, maxlength=REASON_CHARS),
         el("button", html_text("Deny with this reason"), type="button", data_do="deny-now"),
         class_="panel",
@@ -206,7 +206,7 @@ def _options_html(options: Sequence[AskedOption]) -> Html:
     ]
     typed = next((f"; type here: {option.word}" for option in options if option.typed), "")
     said = any(option.words or option.typed for option in options)
-    label = el("label", html_text(f"Words that go with your answer{typed}"), for_="reason")
+    label = el("label", html_text(f"Comment{typed}"), for_="reason")
     field = el("textarea", id="reason", rows=2, maxlength=REASON_CHARS)
     words = el("div", label, field, class_="panel") if said else None
     return el("div", el("div", buttons, class_="answers"), words, class_="bar-answer")

@@ -54,14 +54,14 @@ class Reports:
             report = self._library.report(name, line)
         html = join(
             _tabs(name),
-            _asked("Only sessions that match", line, f"r/{name}"),
+            _asked("Filter sessions", line, f"r/{name}"),
             report_html(report, link),
         )
         return {"title": report.title, "html": html}
 
     def why(self, place: str) -> dict[str, Json]:
         """Return the history of the line at ``place``, FILE:LINE."""
-        asked = _asked("Why is this line so? FILE:LINE", place, "y")
+        asked = _asked("Blame FILE:LINE", place, "y")
         if not place.strip():
             return {"title": "Why", "html": asked}
         match = _PLACE.fullmatch(place.strip())
@@ -80,7 +80,7 @@ class Reports:
     def list(self, line: str) -> dict[str, Json]:
         """Return the sessions that ``line`` asks for."""
         cards = self._library.cards(line)
-        asked = join(_asked("Only sessions that match", line, "f"), chips(line, SESSION_CHIPS, "f"))
+        asked = join(_asked("Filter sessions", line, "f"), chips(line, SESSION_CHIPS, "f"))
         items = [el("li", self._draw(card)) for card in cards[:_LISTED]]
         more = (
             el("p", html_text(f"The newest {_LISTED} of {len(cards)}."), class_="meta")

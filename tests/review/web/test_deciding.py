@@ -73,7 +73,7 @@ def test_a_whole_live_run_with_refresh_denial_edit_and_approval(runs, tabs):
     page.get_by_role("button", name="Deny with this reason").click()
     page.wait_for_selector("tr.add:has-text('hi')")
     armed(page)
-    assert "Sent back to the agent (denied): attempt 1 of 3" in page.locator("#live-facts").inner_text()
+    assert "Asking the model to fix it (denied, attempt 1 of 3)" in page.locator("#live-facts").inner_text()
     page.keyboard.press("a")
     page.wait_for_selector("tr.add:has-text('return 2')")
     armed(page)
@@ -110,7 +110,7 @@ def test_only_a_typed_a_after_a_moment_of_quiet_approves(runs, tabs):
     page = tabs()
     page.evaluate(HASTY)
     page.locator(".wait:has-text('write_file by coder')").click()
-    says(page, "Too quick")
+    says(page, "are ignored for a moment")
     assert run.id in page.url
     assert page.title().startswith("●")
     armed(page)

@@ -51,11 +51,11 @@ def test_a_window_says_what_the_whole_session_has_used(served, priced, state, lo
     assert part["meter"].startswith("1,000 tokens in, 100 out · 0.0045 USD · Left: 8,900 of 10,000 tokens, ")
     assert part["meter"].endswith(" of 15 min, 0.4955 of 0.5000 USD")
     cost = "<dt>Cost</dt><dd><p>0.0045 USD</p></dd>"
-    for words in (cost, "<dt>Budget left</dt>", "At work", "Running", "0 of 2 done"):
+    for words in (cost, "<dt>Budget left</dt>", "Running", "Running", "0 of 2 done"):
         assert words in part["head"], words
     writer.close()
     part = priced.json(f"/api/session/{writer.session_id}")
-    assert "At work" not in part["head"], "nobody writes the log any more"
+    assert "Running" not in part["head"], "nobody writes the log any more"
 
 
 def test_without_prices_the_page_says_nothing_of_money(served, state, log):

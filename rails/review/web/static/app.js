@@ -202,7 +202,7 @@ function draw(part, fresh) {
   const waits = document.title.startsWith("●") ? "● " : "";
   document.title = `${waits}${page.querySelector("h1")?.textContent ?? "Session"} · AI-Rails`;
   status.classList.toggle("live", part.running);
-  if (news) say(part.running ? "This session has no end yet; what comes is shown as it comes." : fresh ? changes.told() : "The session is over.");
+  if (news) say(part.running ? "Live: updating." : fresh ? changes.told() : "The session is over.");
 }
 
 function goTo(element) {

@@ -106,7 +106,7 @@ export function key(event) {
   if (shown.decides !== "yes") return true;
   if (!isArmed()) {
     lastKey = performance.now();
-    tools.say("Too quick: keys work after a moment of quiet.");
+    tools.say("Keys are ignored for a moment after a question appears.");
     return true;
   }
   if (option) choose(option);
@@ -153,7 +153,7 @@ function clicked(event) {
   if (button.dataset.edit !== undefined) return openText(button);
   const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort, full, choose };
   if (!Object.hasOwn(acts, button.dataset.do)) return;
-  if (!isArmed()) return tools.say("Too quick: the buttons work after a moment.");
+  if (!isArmed()) return tools.say("Buttons are ignored for a moment after a question appears.");
   if (button.dataset.do === "choose") return choose(button);
   acts[button.dataset.do]();
 }

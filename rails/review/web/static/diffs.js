@@ -13,7 +13,7 @@ export function toggle() {
   on = !on;
   localStorage.setItem("split", on ? "yes" : "no");
   for (const diff of document.querySelectorAll(".diff")) apply(diff);
-  return on ? "Differences stand side by side." : "Differences stand one below the other.";
+  return on ? "Split diff." : "Unified diff.";
 }
 
 function apply(diff) {
