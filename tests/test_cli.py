@@ -651,7 +651,8 @@ def test_the_page_is_served_on_loopback_and_only_with_its_key(rails, project, en
     command = [sys.executable, "-m", "rails", *words]
     process = subprocess.Popen(command, cwd=project, env=environment, stdout=subprocess.PIPE, text=True)
     try:
-        url = process.stdout.readline().split()[1]
+        process.stdout.readline()
+        url = process.stdout.readline().strip()
         assert url.startswith("http://127.0.0.1:")
         assert ("&s=" in url) is (words[0] == "review")
         base = url.split("#")[0]

@@ -291,7 +291,7 @@ def test_the_page_has_a_field_for_the_conversation_and_what_is_said_there_goes_o
     words = [PROGRAM, "chat", "hi", "--model", f"recorded:{file}", "--approve", "policy", "--plain", "--web"]
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     try:
-        page = Page(next(line for line in process.stdout if "token=" in line and "decide" in line.lower()))
+        page = Page(next(line for line in process.stdout if "token=" in line))
         page.wait_until_it_hears()
         assert page.say("x" * 30_000)[0] == 400
         assert page.say(" ")[0] == 400
