@@ -579,7 +579,7 @@ def test_a_tool_is_tried_with_its_own_examples(rails, project):
     prefix = "io.modelcontextprotocol"
     meta = {f"{prefix}/protocolVersion": "2026-07-28", f"{prefix}/clientCapabilities": {}}
     listed = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}})
-    assert "read_file" in rails("tools", "serve", text=f"{listed}\n", code=0).stdout
+    assert "read_file" in rails("mcp", text=f"{listed}\n", code=0).stdout
 
 
 def test_c5_10_a_run_as_events_leaves_standard_output_to_the_protocol(rails):

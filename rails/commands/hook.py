@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 HOSTS: Final = ("claude-code", "codex", "gemini")
 _SWITCHES: Final = ("--strict", "--rewrite")
-_SHOWN: Final = 5
 _TRUST: Final = {
     "claude-code": "Claude Code reads them at its next start; /hooks shows them.",
     "codex": "Codex runs a hook only after you trusted it: start codex, open /hooks, and trust these once.",
-    "gemini": "Gemini CLI reads them at its next start. Tried with recorded inputs, not on Gemini CLI itself.",
+    "gemini": "Gemini CLI reads them at its next start, once the folder is trusted there.",
 }
 
 
@@ -55,7 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--strict", action="store_true", help="what cannot be judged is denied, not let through")
             words = "let formatting through by itself although the host then asks nobody, or does not tell its model"
             one.add_argument("--rewrite", action="store_true", help=words)
-    actions.add_parser("status", help="which hosts call AI-Rails, and the last calls")
+    actions.add_parser("status", help="which hosts call AI-Rails")
     for host in HOSTS:
         one = actions.add_parser(host, help=f"what {host} calls: its JSON in, AI-Rails' JSON out")
         one.add_argument("--strict", action="store_true", help="what cannot be judged is denied")
@@ -101,7 +100,7 @@ def _change(options: argparse.Namespace) -> int:
 
 
 def _status() -> int:
-    """Show which settings hold our hooks, and the last calls of this project."""
+    """Show which settings hold our hooks."""
     from rails.integrations.hooks import install
 
     project = _project()
@@ -111,34 +110,8 @@ def _status() -> int:
             whose = "project" if shared else "user"
             for command in settings.commands or ("not installed",):
                 print(f"{host:<12} {whose:<8} {settings.file}: {command}")
-    print()
-    calls = list(_last_calls(project))
-    print(f"last calls in {project}:" if calls else f"no call in {project} yet")
-    for line in calls:
-        print(f"  {line}")
+    print("What they have judged: ai-rails review")
     return EXIT_OK
-
-
-def _last_calls(project: Path) -> Iterator[str]:
-    """Yield the last verdicts of hosted sessions and what was not judged, the newest session first."""
-    from rails.core.events.changes import GateVerdict
-    from rails.core.events.session import ErrorEvent
-    from rails.core.text import one_line
-    from rails.log.reader import read_lenient
-
-    folder = project / ".rails" / "sessions"
-    logs = [one for host in HOSTS for one in folder.glob(f"{host}-*/log.jsonl")]
-    for log in sorted(logs, key=lambda one: one.stat().st_mtime, reverse=True)[:3]:
-        found = [(one, one.event) for one in read_lenient(log)[0] if isinstance(one.event, GateVerdict | ErrorEvent)]
-        for record, event in found[-_SHOWN:]:
-            line = f"{record.timestamp[:19].replace('T', ' ')} UTC  {log.parent.name[:24]}"
-            if isinstance(event, ErrorEvent):
-                yield f"{line}  {one_line(event.message, 200)}"
-                continue
-            files = ", ".join(line[6:] for line in event.diff.splitlines() if line.startswith("+++ b/"))
-            missed = "".join(f"; {miss.path} not by {miss.check}: {miss.reason}" for miss in event.verdict.not_checked)
-            why = one_line(missed, 200)
-            yield f"{line}  {event.verdict.status:<5} {event.duration_ms:7.1f} ms  {files}{why}".rstrip()
 
 
 def _test(host: str) -> int:

@@ -33,7 +33,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         "action", nargs="?", choices=tuple(_ACTIONS), default="rules", help="what to do (default: rules)"
     )
     parser.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
-    parser.add_argument("--build", metavar="SOURCE", help="with catalogue: the same as catalogue build SOURCE")
     parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
     words = "with account: the environment variable that holds the API key (default: N8N_API_KEY)"
     parser.add_argument("--key-env", metavar="NAME", default="N8N_API_KEY", help=words)
@@ -68,7 +67,7 @@ def _rules(options: argparse.Namespace, words: list[str]) -> int:
 def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
     from rails.n8n.plugin import build_catalogue, catalogue_info
 
-    named = options.build or (words[1] if words[:1] == ["build"] and len(words) == 2 else None)
+    named = words[1] if words[:1] == ["build"] and len(words) == 2 else None
     if named is None and words not in ([], ["info"]):
         raise UsageError("Write: ai-rails n8n catalogue [info], or ai-rails n8n catalogue build SOURCE.")
     if named is not None:

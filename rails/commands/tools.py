@@ -1,4 +1,4 @@
-"""``ai-rails tools``: list, show, check, start, trust, try, import and offer tool definitions."""
+"""``ai-rails tools``: list, show, check, start, trust, try and import tool definitions."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ def options(parser: argparse.ArgumentParser) -> None:
         parser,
         "Actions: list, show NAME, check [FOLDER] (mistakes in the files; then programs, services, servers and "
         "secrets that are missing), new NAME, trust [NAME], test NAME [PARAMETERS], "
-        "import [.mcp.json or URL] (one file for each tool of the servers), serve (as an MCP server).",
+        "import [.mcp.json or URL] (one file for each tool of the servers).",
     )
-    actions = ("list", "show", "check", "new", "trust", "test", "import", "serve")
+    actions = ("list", "show", "check", "new", "trust", "test", "import")
     parser.add_argument("action", nargs="?", choices=actions, default="list", help="what to do (default: list)")
     parser.add_argument("name", nargs="?", help="a tool's name, a folder or a file, as the action needs it")
     parser.add_argument(
         "parameters", nargs="?", help="with test: the tool's parameters as JSON (default: its examples)"
     )
-    parser.add_argument("--role", default="coder", help="with serve: whose tools are offered (default: coder)")
     parser.add_argument("--files-only", action="store_true", help="with check: not whether what they need is there")
     parser.add_argument(
         "--untrusted", action="store_true", help="with test: run what comes from the project without a question"
@@ -53,7 +52,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what the action says and return the exit code."""
-    room = {"list": 0, "serve": 0, "test": 2}.get(options.action, 1)
+    room = {"list": 0, "test": 2}.get(options.action, 1)
     common.refuse_more(f"tools {options.action}", (options.name, options.parameters), room)
     return _ACTIONS[options.action](options, common.project_of(options))
 
@@ -244,16 +243,6 @@ def _servers(source: str) -> Mapping[str, Mapping[str, Json]]:
     return server_entries(Path(source).read_text("utf-8"), source)
 
 
-def _serve(options: argparse.Namespace, project: Path) -> int:
-    """Do what ``ai-rails mcp`` does."""
-    from rails.commands import mcp
-    from rails.commands.options import verb_parser
-    from rails.commands.verbs import VERBS
-
-    words = ["--project", str(project), "--agent", options.role]
-    return mcp.run(verb_parser("mcp", VERBS["mcp"], mcp.options).parse_args(words))
-
-
 def _name(options: argparse.Namespace, example: str) -> str:
     if not options.name:
         raise UsageError(f"A name is needed, for example: ai-rails tools {options.action} {example}")
@@ -284,5 +273,4 @@ _ACTIONS: Final = {
     "trust": _trust,
     "test": _test,
     "import": _import,
-    "serve": _serve,
 }

@@ -31,7 +31,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "log": "search all sessions, verify a log, export a session",
     },
     "integrations": {
-        "tools": "list, show, check, start, trust, try, import and offer tools",
+        "tools": "list, show, check, start, trust, try and import tools",
         "agents": "list the agents, show one, or accept a project's own",
         "hook": "the gate for other agents: Claude Code, Codex, Gemini CLI",
         "acp": "an agent for editors (Zed, JetBrains, Neovim): the Agent Client Protocol",

@@ -12,7 +12,6 @@ from rails.cli import main
 TABLE = """
 nonsense | ai-rails: unknown command 'nonsense'
 tools list extra | tools list does not take 'extra'. Nothing was done.
-tools serve extra | tools serve does not take 'extra'
 tools show read_file extra | tools show does not take 'extra'
 tools check folder extra | tools check does not take 'extra'
 agents coder extra | agents coder does not take 'extra'

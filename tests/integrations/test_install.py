@@ -69,7 +69,7 @@ def test_a_host_whose_place_is_the_home_gets_its_own_form(user, capsys):
     file = user / f".{host}" / "settings.json"
     value = json.loads(file.read_text())
     assert value["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"] == 60_000
-    assert "not on" in capsys.readouterr().out
+    assert "trusted there" in capsys.readouterr().out
     assert main(["hook", "status"]) == 0
     assert main(["hook", "test", host]) == 0
     assert main(["hook", "uninstall", host]) == 0
@@ -129,7 +129,7 @@ def test_status_shows_what_is_installed(user, capsys):
     assert main(["hook", "status"]) == 0
     shown = capsys.readouterr().out
     assert "hook claude-code" in shown
-    assert "no call in" in shown
+    assert "ai-rails review" in shown
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex"])

@@ -337,11 +337,11 @@ def test_a_server_that_nobody_calls_leaves_nothing(project):
 # -- the program ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("words", "era"), [(["mcp"], "auto"), (["tools", "serve"], "legacy")])
-def test_the_program_on_standard_input_and_output(project, words, era):
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+def test_the_program_on_standard_input_and_output(project, era):
     async def main():
         parameters = mcp.StdioServerParameters(
-            command=PROGRAM, args=[*words, "--project", str(project)], env=dict(os.environ)
+            command=PROGRAM, args=["mcp", "--project", str(project)], env=dict(os.environ)
         )
         async with mcp.Client(parameters, mode=era, elicitation_callback=Person(YES)) as client:
             return await client.call_tool("propose_changes", GOOD)

@@ -1,4 +1,4 @@
-"""Gemini CLI, by recorded inputs: not tried on the host itself."""
+"""Gemini CLI, by recorded inputs; the host itself is tried in tests/prove/test_hosts.py."""
 
 BROKEN, UGLY, GOOD = "y = undefined\n", "y  =  1\n", "y = 1\n"
 

