@@ -12,7 +12,7 @@ from rails.log import files
 from rails.log.masking import of_env_file
 
 _DEPTH: Final = 3
-_FOLDERS: Final = 500
+_FOLDERS: Final = 2_000
 _FILES: Final = 50
 _BYTES: Final = 100_000
 _SKIPPED: Final = frozenset({"node_modules", "venv", "vendor", "target", "dist", "build", "__pycache__"})
@@ -31,17 +31,9 @@ def env_secrets(project: Path) -> tuple[str, ...]:
 
 
 def _env_files(project: Path) -> Iterator[tuple[Path, str]]:
-    """Yield folder and name, the nearest to the top first."""
-    level = [project]
-    for _ in range(_DEPTH):
-        below: list[Path] = []
-        for folder in level[:_FOLDERS]:
-            try:
-                with os.scandir(folder) as entries:
-                    listed = sorted(entries, key=lambda entry: entry.name)
-            except OSError:
-                continue
-            yield from ((folder, entry.name) for entry in listed if entry.name == ".env" or entry.name[:5] == ".env.")
-            inner = (one for one in listed if one.name[:1] != "." and one.name not in _SKIPPED)
-            below += [folder / one.name for one in inner if one.is_dir(follow_symlinks=False)]
-        level = below
+    """Yield folder and name."""
+    for base, folders, names in islice(os.walk(project), _FOLDERS):
+        folder = Path(base)
+        depth = len(folder.relative_to(project).parts) + 1
+        folders[:] = sorted(one for one in folders if one[:1] != "." and one not in _SKIPPED and depth < _DEPTH)
+        yield from ((folder, name) for name in names if name == ".env" or name[:5] == ".env.")

@@ -1,7 +1,7 @@
 """Secrets are masked once, before the bytes of a record exist.
 
-Two kinds are found: exact values that were registered (the environment's keys always are), in plain, JSON, URL
-and Base64 form; and shapes so specific that nothing else has them: prefixes of providers' keys, private
+Two kinds are found, in plain, JSON, URL and Base64 form: exact values that were registered (the environment's keys
+always are), and shapes so specific that nothing else has them: prefixes of providers' keys, private
 key blocks, authorization headers, passwords in URLs. Not found: a secret without such a shape that
 nobody registered.
 
@@ -13,86 +13,85 @@ Shapes: the key formats that the providers document for secret scanners.
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from base64 import urlsafe_b64decode
 from binascii import b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote_plus, unquote
 
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 # Kind, texts of which one must occur (a quick test; for a header, in any case), and the shape. A group "secret" is the
 # part to mask.
 _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ("anthropic", ("sk-ant-",), lazy(r"sk-ant-[A-Za-z0-9_-]{20,}")),
-    ("openai", ("sk-",), lazy(r"\bsk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}")),
+    ("openai", ("sk-",), lazy(r"sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{40,}")),
     ("openrouter", ("sk-or-",), lazy(r"sk-or-v1-[0-9a-f]{32,}")),
     (
         "github",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        lazy(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}"),
+        lazy(r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}"),
     ),
-    ("gitlab", ("glpat-",), lazy(r"\bglpat-[A-Za-z0-9_-]{20,}")),
-    ("aws", ("AKIA", "ASIA"), lazy(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("google", ("AIza",), lazy(r"\bAIza[0-9A-Za-z_-]{35}")),
-    ("slack", ("xox",), lazy(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
-    ("stripe", ("k_live_",), lazy(r"\b[rs]k_live_[A-Za-z0-9]{16,}")),
-    ("npm", ("npm_",), lazy(r"\bnpm_[A-Za-z0-9]{36}\b")),
-    ("pypi", ("pypi-",), lazy(r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
-    ("huggingface", ("hf_",), lazy(r"\bhf_[A-Za-z0-9]{30,}\b")),
+    ("gitlab", ("glpat-",), lazy(r"glpat-[A-Za-z0-9_-]{20,}")),
+    ("aws", ("AKIA", "ASIA"), lazy(r"(?a)(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("google", ("AIza",), lazy(r"AIza[0-9A-Za-z_-]{35}")),
+    ("slack", ("xox",), lazy(r"xox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    ("stripe", ("k_live_",), lazy(r"[rs]k_live_[A-Za-z0-9]{16,}")),
+    ("npm", ("npm_",), lazy(r"(?a)npm_[A-Za-z0-9]{36}\b")),
+    ("pypi", ("pypi-",), lazy(r"pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
+    ("huggingface", ("hf_",), lazy(r"(?a)hf_[A-Za-z0-9]{30,}\b")),
     (  # DigitalOcean, SendGrid, Shopify, Docker, Vault, Atlassian, Linear, Notion, Grafana, Supabase, Google's sign-in,
         "service",  # Databricks, RubyGems, age, xAI, Groq, Replicate, Perplexity, NVIDIA, Tavily, Azure, Slack
-        (
-            *("_v1_", "SG.", "shp", "dckr_pat_", "hvs.", "ATATT3", "lin_api_", "ntn_", "glsa_", "sbp_", "GOCSPX-"),
-            *("ya29.", "dapi", "rubygems_", "AGE-SECRET-KEY-1", "xai-", "gsk_", "r8_", "pplx-", "nvapi-", "tvly-"),
-            *("AccountKey=", "hooks.slack.com/services/"),
+        _words(
+            "_v1_ SG. shp dckr_pat_ hvs. ATATT3 lin_api_ ntn_ glsa_ sbp_ GOCSPX- ya29. dapi rubygems_ AGE-SECRET-KEY-1"
+            " xai- gsk_ r8_ pplx- nvapi- tvly- AccountKey= hooks.slack.com/services/"
         ),
         lazy(
-            r"\bdo[opr]_v1_[0-9a-f]{64}\b|\bSG\.[\w-]{16,32}\.[\w-]{32,64}|\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"
-            r"|\bdckr_pat_[\w-]{20,}|\bhvs\.[\w-]{24,}|\bATATT3[\w=-]{40,}|\blin_api_[A-Za-z0-9]{32,}"
-            r"|\bntn_[A-Za-z0-9]{40,}|\bglsa_[A-Za-z0-9]{32}_[0-9a-f]{8}\b|\bsbp_[0-9a-f]{40}\b|\bGOCSPX-[\w-]{24,}"
-            r"|\bya29\.[\w-]{40,}|\bdapi[0-9a-f]{32}|\brubygems_[0-9a-f]{48}\b|\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"
-            r"|\bxai-[A-Za-z0-9]{60,}|\bgsk_[A-Za-z0-9]{40,}|\br8_[A-Za-z0-9]{36,}|\bpplx-[A-Za-z0-9]{40,}"
-            r"|\bnvapi-[\w-]{40,}|\btvly-[A-Za-z0-9-]{32,}|(?<=AccountKey=)[A-Za-z0-9+/]{80,}={0,2}"
+            r"(?a)do[opr]_v1_[0-9a-f]{64}\b|SG\.[\w-]{16,32}\.[\w-]{32,64}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"
+            r"|dckr_pat_[\w-]{20,}|hvs\.[\w-]{24,}|ATATT3[\w=-]{40,}|lin_api_[A-Za-z0-9]{32,}"
+            r"|ntn_[A-Za-z0-9]{40,}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}\b|sbp_[0-9a-f]{40}\b|GOCSPX-[\w-]{24,}"
+            r"|ya29\.[\w-]{40,}|dapi[0-9a-f]{32}|rubygems_[0-9a-f]{48}\b|AGE-SECRET-KEY-1[0-9A-Z]{58}\b"
+            r"|xai-[A-Za-z0-9]{60,}|gsk_[A-Za-z0-9]{40,}|r8_[A-Za-z0-9]{36,}|pplx-[A-Za-z0-9]{40,}"
+            r"|nvapi-[\w-]{40,}|tvly-[A-Za-z0-9-]{32,}|(?<=AccountKey=)[A-Za-z0-9+/]{80,}={0,2}"
             r"|(?<=hooks\.slack\.com/services/)T\w{8,}/B\w{8,}/\w{20,}"
         ),
     ),
     (  # More services whose tokens are a prefix of their own and a long rest, and four that have a form of their own.
         "service",
-        (
-            *(
-                "gldt-",
-                "glrt-",
-                "glcbt-",
-                "glptt-",
-                "xapp-",
-                "whsec_",
-                "HRKU-",
-                "pscale_",
-                "dp.pt.",
-                "dp.st.",
-                "dp.ct.",
-            ),
-            *("dp.sa.", "pul-", "ops_eyJ", "figd_", "PMAK-", "NRAK-", "glc_eyJ", "sntrys_", "sntryu_", "sq0atp-"),
-            *("sq0csp-",),
-            *("CFPAT-", "AKCp", "ATBB", "CCIPAT_", "bkua_", "pat-na1-", "pat-eu1-", "lsv2_pt_", "lsv2_sk_", "sk-lf-"),
-            *("pcsk_", "tskey-", "sqp_", "squ_", "dt0c01.", "access-production-", "access_token$"),
-            *(":AA", "/api/webhooks/", "Q~", "sig="),
+        _words(
+            "gldt- glrt- glcbt- glptt- xapp- whsec_ HRKU- pscale_ dp.pt. dp.st. dp.ct. dp.sa. pul- ops_eyJ figd_ PMAK-"
+            " NRAK- glc_eyJ sntrys_ sntryu_ sq0atp- sq0csp- CFPAT- AKCp ATBB CCIPAT_ bkua_ pat-na1- pat-eu1- lsv2_pt_"
+            " lsv2_sk_ sk-lf- pcsk_ tskey- sqp_ squ_ dt0c01. access-production- access_token$ :AA /api/webhooks/ Q~"
+            " sig="
         ),
         lazy(
-            r"\b(?:gl(?:dt|rt|cbt|ptt)-|xapp-|whsec_|HRKU-|pscale_(?:tkn|pw|oauth)_|dp\.(?:pt|st|ct|sa)\.|pul-|ops_eyJ|figd_"
+            r"(?a)(?:gl(?:dt|rt|cbt|ptt)-|xapp-|whsec_|HRKU-|pscale_(?:tkn|pw|oauth)_|dp\.(?:pt|st|ct|sa)\.|pul-|ops_eyJ|figd_"
             r"|PMAK-|NRAK-|glc_eyJ|sntry[su]_|sq0(?:atp|csp)-|CFPAT-|AKCp|ATBB|CCIPAT_|bkua_|pat-(?:na|eu)1-"
             r"|lsv2_(?:pt|sk)_|sk-lf-|pcsk_|tskey-[a-z]{3,10}-|sq[pu]_|dt0c01\.|access-production-"
             r"|access_token\$)(?=\S{0,20}\d)(?=\S{0,40}?[A-Za-z0-9]{12})[\w$+/=.-]{20,}"
-            r"|\b\d{8,10}:AA[\w-]{33}(?![\w-])|(?<=/api/webhooks/)\d{17,20}/[\w-]{60,}"
+            r"|\d{8,10}:AA[\w-]{33}(?![\w-])|(?<=/api/webhooks/)\d{17,20}/[\w-]{60,}"
             r"|(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])|(?<=[?&]sig=)[\w%+/]{43,}"
         ),
     ),
-    ("jwt", ("eyJ",), lazy(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
+    (
+        "jwt",
+        ("eyJ",),
+        lazy(
+            r"(?a)eyJ(?:(?<!\weyJ)|(?<=[\\%]\weyJ)|(?<=[\\%]\w\weyJ)|(?<=\\\w{3}eyJ)|(?<=\\\w{5}eyJ))"
+            r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
+        ),
+    ),
     (
         "private-key",
         ("PRIVATE KEY",),
@@ -118,6 +117,12 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
 ]
 
 
+#: Kinds that count wherever they stand. Any other begins at a word's edge, which is also the end of an escape.
+_ANYWHERE: Final = ("anthropic", "openrouter", "private-key", "header", "password")
+_EDGE: Final = lazy(
+    r"(?<!\w)|(?<=\\[abefnrtv0])|(?<=\\[0-7]{3})|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2})",
+    re.ASCII,
+)
 #: What a masked secret looks like. Text that holds one is not what was said and must not be carried out.
 MARK: Final = lazy(r"«secret:[a-z-]+:[0-9a-f]{8}»")
 #: How names of secrets end: with one of these as a word of its own, or as the end of a word.
@@ -238,25 +243,44 @@ _HEADERS: Final = tuple(one for kind, some, _ in _SHAPES for one in some if kind
 _NAME_OR_FILLED_IN: Final = lazy(r"^[A-Za-z_]+\d?(?:[._-][A-Za-z_]+\d?)*$|[${}<>%*]")
 
 
+#: A sign of an encoded text, and a word that may be one: with its escapes, or in Base64 on several lines.
+_ENCODED: Final = lazy(
+    r"%[0-9A-Fa-f]{2}|\\[ux][0-9A-Fa-f]|(?=[a-z\d+/_-]{0,26}[A-Z])(?=[A-Za-z+/_-]{0,26}\d)[\w+/-]{27}", re.ASCII
+)
+_WORD: Final = lazy(r"(?:[^\s\"'`<>(){},;:=]|(?<=[\w+/]{60})\r?\n(?=[\w+/]{4}))+", re.ASCII)
+_ESCAPE: Final = lazy(r"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+
+
+def _unescaped(text: str) -> str:
+    """Return a text without escapes, also where they are escaped once more."""
+    for _ in range(3):
+        text = unquote(_ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text))
+    return text
+
+
+def _from_base64(text: str) -> str:
+    """Return what a text is in Base64, "" for one that is none."""
+    try:
+        return urlsafe_b64decode(text.replace("\\n", "") + "===").decode("latin-1")
+    except ValueError:
+        return ""
+
+
 class Masker:
     """Replaces secrets in texts and JSON values. ``key`` keys the fingerprints; ``values`` are exact secrets."""
 
     def __init__(self, key: bytes, values: Iterable[str] = ()) -> None:
         self._key = key
-        forms = {form for value in values if len(value) >= limits.SECRET_CHARS for form in _forms(value)}
-        self._forms: dict[str, str] = dict(sorted(forms, key=lambda form: -len(form[0])))
+        forms = {form: value for value in values if len(value) >= limits.SECRET_CHARS for form in _forms(value)}
+        self._forms = {form: forms[form] for form in sorted(forms, key=len, reverse=True)}
         self._exact = re.compile("|".join(map(re.escape, self._forms))) if self._forms else None
 
     def may_touch(self, text: str) -> bool:
         """Whether there could be a secret in ``text``, which may be JSON: a quick test, wrong only towards yes."""
-        for trigger in _TRIGGERS:
-            if trigger in text:
-                return True
-        lower = text.lower()
-        for header in _HEADERS:
-            if header in lower:
-                return True
-        return self._exact is not None and self._exact.search(text) is not None
+        if any(map(text.__contains__, _TRIGGERS)) or any(map(text.lower().__contains__, _HEADERS)):
+            return True
+        known = self._exact is not None and self._exact.search(text)
+        return bool(known or _ENCODED.search(text))
 
     def text(self, text: str, *, certain: bool = False) -> str:
         """Return ``text`` with every secret in it replaced by its mark.
@@ -266,11 +290,23 @@ class Masker:
         """
         if not self.may_touch(text):
             return text
+        text = self._plain(text, certain=certain)
+        return _WORD.sub(self._decoded, text) if _ENCODED.search(text) else text
+
+    def _decoded(self, found: re.Match[str]) -> str:
+        """Return the mark of the secret that a word holds once it is decoded, else the word."""
+        for decoded in (_unescaped(found[0]), _from_base64(found[0])):
+            mark = MARK.search(self._plain(decoded))
+            if mark and decoded != found[0]:
+                return mark[0]
+        return found[0]
+
+    def _plain(self, text: str, *, certain: bool = False) -> str:
         if self._exact is not None:
             text = self._exact.sub(lambda found: self._mark("registered", self._forms[found[0]]), text)
         for kind, triggers, shape in _SHAPES:
             where = text.lower() if kind == "header" else text
-            if any(trigger in where for trigger in triggers):
+            if any(map(where.__contains__, triggers)):
                 replaced = partial(self._replace, kind, certain)
                 text = shape.sub(replaced, text)
         return text
@@ -290,12 +326,13 @@ class Masker:
         return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _replace(self, kind: str, certain: bool, found: re.Match[str]) -> str:
+        if kind not in _ANYWHERE and not _EDGE.match(found.string, found.start()):
+            return found[0]
         if "secret" not in found.re.groupindex:
             return self._mark(kind, found[0])
         if certain and _NAME_OR_FILLED_IN.search(found["secret"]):
             return found[0]
-        start, end = found.start("secret") - found.start(), found.end("secret") - found.start()
-        return found[0][:start] + self._mark(kind, found["secret"]) + found[0][end:]
+        return found[0].replace(found["secret"], self._mark(kind, found["secret"]))
 
     def _mark(self, kind: str, secret: str) -> str:
         import hmac  # which loads OpenSSL
@@ -304,26 +341,18 @@ class Masker:
         return f"«secret:{kind}:{fingerprint}»"
 
 
-_IN_HTML: Final = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
-_QUOTES: Final = {ord('"'): "&quot;", ord("'"): "&#x27;"}
-
-
-def _forms(value: str) -> Iterable[tuple[str, str]]:
-    """Yield the ways in which a secret may be written, each with the plain value."""
-    data, escaped, url = value.encode("utf-8", "replace"), json.dumps(value)[1:-1], quote(value, safe="")
+def _forms(value: str) -> Iterable[str]:
+    """Return the ways in which a secret may be written."""
+    data, escaped = value.encode("utf-8", "replace"), json.dumps(value)[1:-1]
     base64 = b2a_base64(data, newline=False).decode().rstrip("=")
-    for form in (
+    return (
         value,
         escaped,
         escaped.replace("/", r"\/"),
         json.dumps(value, ensure_ascii=False)[1:-1],
-        value.translate(_IN_HTML),
-        value.translate(_IN_HTML | _QUOTES),
-        url,
-        url.replace("%20", "+"),
-        quote(value),
-        re.sub("%..", lambda found: found[0].lower(), url),
+        html.escape(value, quote=False),
+        html.escape(value),
+        quote_plus(value),
         base64,
         base64.replace("+", "-").replace("/", "_"),
-    ):
-        yield form, value
+    )

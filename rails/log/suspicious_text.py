@@ -46,13 +46,12 @@ _REQUEST: Final = (
     r"|\batob\(|base64|LWP|Net::HTTP|axios|\bfromhex\(|unhexlify\(|fromCharCode|\bmap\(\s*chr\b|codecs\.decode|Buffer\.from)"
 )
 #: One of these is in every text that ``_FETCHED`` finds something in: a quick test.
-_FETCH_WORDS: Final = (
-    "curl", "wget", "aria2c", "lwp", "lynx", "http", "fetch", "base64", "base32", "openssl", "gpg", "xxd", "uudecode",
-    "zip", "zcat", "xz", "zstd", "lzma", "iex", "iwr", "irm", "invoke-", "powershell", "pwsh", "bits", "certutil",
-    "javascript:", "urlopen", "requests", "b64decode", "atob(", "axios", "git+", "git@", "github:", "gitlab:",
-    "bitbucket:", "gist:", "webclient", "download", "fromhex", "unhexlify", "fromcharcode", "chr", "codecs.decode",
-    "buffer.from",
-)  # fmt: skip
+_FETCH_WORDS: Final = str.split(
+    "curl wget aria2c lwp lynx http fetch base64 base32 openssl gpg xxd uudecode zip zcat xz zstd lzma iex iwr"
+    " irm invoke- powershell pwsh bits certutil javascript: urlopen requests b64decode atob( axios git+ git@"
+    " github: gitlab: bitbucket: gist: webclient download fromhex unhexlify fromcharcode chr codecs.decode"
+    " buffer.from"
+)
 _FETCHED: Final[Mapping[str, re.Pattern[str]]] = {
     "downloads and runs": lazy(
         rf"{_SOURCE}[^\n]{{0,200}}?(?:\|&?|>\s*>\()\s*{_RUNNERS}"

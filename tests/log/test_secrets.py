@@ -590,3 +590,46 @@ def test_a_word_that_mixes_letters_and_digits_is_a_token_from_eight_characters_o
 )
 def test_a_long_number_is_a_token_and_groups_are_where_most_of_them_mix_letters_and_digits(value, token):
     assert bool(of_env_file(f"X={value}\n")) is token
+
+
+def in_base64(before, token, after=""):
+    return base64.b64encode(f"{before}{token}{after}".encode()).decode()
+
+
+def lines_of(text):
+    return "\n".join(text[at : at + 76] for at in range(0, len(text), 76))
+
+
+WAYS = {
+    "a line in JSON": lambda token: json.dumps(f"a\n{token}\n"),
+    "behind a tab in JSON in JSON": lambda token: json.dumps(json.dumps({"a": f"b\t{token}\n"})),
+    "in JSON three times": lambda token: json.dumps(json.dumps(json.dumps([f"\n{token}"]))),
+    "its first letter escaped": lambda token: f'"\\u{ord(token[0]):04x}{token[1:]}"',
+    "all letters escaped": lambda token: "".join(f"\\x{ord(char):02x}" for char in token),
+    "in an address": lambda token: "https://h/?k=" + quote(f"a={token}", safe=""),
+    "all of it in an address": lambda token: "q=" + "".join(f"%{ord(char):02x}" for char in token),
+    "in an address twice": lambda token: quote(quote(f"=&{token}/", safe=""), safe=""),
+    "Base64": lambda token: in_base64("", token),
+    "Base64 with text": lambda token: f"key: {in_base64('export TOKEN=', token, ' # mine')}",
+    "Base64 on lines": lambda token: lines_of(in_base64("# what stands before it, some text\nA=", token, "\nb=1" * 20)),
+    "Base64 on lines in JSON": lambda token: json.dumps(lines_of(in_base64("# what stands before it: A=", token))),
+    "between letters beyond ASCII": lambda token: f"\u00e9{token}\u00fc",
+    "behind an octal escape": lambda token: f"\\033{token}",
+    "behind the end of a line": lambda token: repr(f"a\r\n{token}\r\n"),
+}
+KINDS = [one for one in TOKENS if Masker(b"k" * 32).text(one) != one]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_token_is_masked_however_it_is_written_and_shown_as_the_same_one(way):
+    masker = Masker(b"k" * 32, ["hunter2-Zq9x81LmPq"])
+    for token in [*KINDS, "hunter2-Zq9x81LmPq"]:
+        mark = MASK.search(masker.text(token))[0]
+        assert mark in masker.text(WAYS[way](token)), token
+
+
+@pytest.mark.parametrize(
+    "text", ["c" * 64, "sha256:" + "0123456789abcdef" * 4, "https://h/a%20b?x=%C3%A9", r"\u00e9t\u00e9"]
+)
+def test_what_is_encoded_and_holds_no_secret_stays(text):
+    assert Masker(b"k" * 32).text(text) == text
