@@ -4,7 +4,7 @@ import pytest
 
 from rails.core.errors import CheckError
 from rails.sandbox import bubblewrap
-from rails.sandbox.view import HOST, Label, Result, SandboxLimits, SandboxView
+from rails.sandbox.view import HOST, Label
 
 
 def test_whether_the_command_was_started_is_read_from_the_report():
@@ -19,22 +19,6 @@ def test_whether_the_command_was_started_is_read_from_the_report():
         with pytest.raises(CheckError) as raised:
             bubblewrap.check_status(b'{"exit-code": 1}', errors)
         assert str(raised.value) == f"The sandbox could not be made: {words}. Nothing was run."
-
-
-def test_a_commands_bounds_and_how_it_ended_are_told_exactly(tmp_path):
-    assert SandboxLimits() == SandboxLimits(120.0, 4 << 30, 1 << 30, 4 << 30, 512, 1_000_000)
-    view = SandboxView(tmp_path)
-    assert (view.layer, view.read_only, view.environment, view.folder) == (None, (), {}, ".")
-    fine = Result(0, "out")
-    assert (fine.err, fine.timed_out, fine.printed, fine.seconds, fine.left_out) == ("", False, 0, 0.0, ())
-    assert not fine.changes
-    ended = [Result(0, ""), Result(1, ""), Result(-9, ""), Result(0, "", timed_out=True, seconds=1.23456)]
-    assert [(one.ok, one.status) for one in ended] == [
-        (True, "exit code 0"),
-        (False, "exit code 1"),
-        (False, "ended by signal 9"),
-        (False, "stopped after 1.23 s (the time limit)"),
-    ]
 
 
 def test_a_label_says_what_holds_and_what_does_not():
