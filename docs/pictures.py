@@ -73,5 +73,5 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:  # Chromium draws the page, and much else that nobody needs here
         script = DOCS.parent / "tests/benchmarks/screenshots.py"
         subprocess.run([sys.executable, script, folder], check=True)
-        shutil.copy(Path(folder, "page-card-1366-light.png"), DOCS / "page.png")
+        shutil.copy(Path(folder, "page-card-1440-light.png"), DOCS / "page.png")
     print(f"wrote {DOCS / 'terminal.svg'} and {DOCS / 'page.png'}", file=sys.stderr)

@@ -96,7 +96,7 @@ def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
             if diff.hidden
             else f"the middle of {counted(diff.shortened, 'long line')} is"
         )
-        yield Risk("hidden", path, f"Not all of {path} is shown: {what} left out (v shows everything).")
+        yield Risk("hidden", path, f"{path} is long: {what} left out at a terminal until you type v.")
     # By place, not by number of line: what is shown of a line is not what would be written.
     before, after = old.text.split("\n"), new.text.split("\n")
     known = set(before)
@@ -126,7 +126,7 @@ def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]
     """Yield what a card does not show of the parameters of a run, and what in them deserves a second look."""
     lines = parameter_lines(parameters)
     if len(lines) > PARAMETER_LINES or any(show(line) != show(line, full=True) for line in lines):
-        yield Risk("hidden", "", f"Not all parameters of {tool} are shown (v shows everything).")
+        yield Risk("hidden", "", f"The parameters of {tool} are long: a terminal shows all of them when you type v.")
     texts = list(texts_of(dict(parameters)))
     yield from _text_risks("", [line for text in texts for line in text.split("\n")], lambda: "", tool)
     found = next((hit for text in texts if (hit := _damage(text))), "")
@@ -172,16 +172,12 @@ def _text_risks(path: str, lines: Sequence[str], around: Callable[[], str], what
     name = path or what
     suspicious = [line for line in lines if not (line.isascii() and line.expandtabs(1).isprintable())]
     hidden = {c for line in suspicious for c in _EXPECTED.sub("", line) if printable(c) != c}
-    for kind, control in (("control", True), ("invisible", False)):
-        found = sorted(
-            c for c in hidden if (unicodedata.category(c) == "Cc") is control and not unicodedata.combining(c)
-        )
+    deceiving = sorted(c for c in hidden if not unicodedata.combining(c))
+    kinds: tuple[RiskKind, ...] = ("control", "invisible")
+    for kind in kinds:
+        found = [c for c in deceiving if (unicodedata.category(c) == "Cc") is (kind == "control")]
         if found:
-            yield Risk(
-                "control" if kind == "control" else "invisible",
-                path,
-                f"{name} gets {kind} characters: {_listed(found)}.",
-            )
+            yield Risk(kind, path, f"{name} gets {kind} characters: {_listed(found)}.")
     if words := _passing(suspicious, around):
         shown = ", ".join(one_line(word, 40) for word in words[:_NAMED])
         yield Risk("lookalike", path, f"{name} gets words with letters that pass for others: {shown}.")

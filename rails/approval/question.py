@@ -7,12 +7,13 @@ lines; then what the checks said and what they did not look at.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rails.approval.content_risks import PARAMETER_LINES, parameter_lines
 from rails.approval.decision import RETURNED, ApprovalRequest
 from rails.approval.diff_view import card_lines, file_diff
+from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalOpened, AskedRequest
@@ -20,6 +21,7 @@ from rails.core.paths import protected
 from rails.core.text import counted, one_line
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
+from rails.log.actions import action_text
 from rails.render import blocks
 from rails.render.blocks import show
 from rails.render.diffs import read_diff
@@ -61,26 +63,37 @@ def question_card(request: ApprovalRequest | ApprovalOpened, *, full: bool = Fal
         hidden += left_out
     drawn = {diff.path for diff in diffs}
     parts.append(tuple(_checks(request.verdict, drawn)))
-    title = "Change these files?" if request.kind == "changes" else "Run this tool?"
-    title = "Let the agent read this?" if request.id.endswith(RETURNED) else title
-    return QuestionCard(title, tuple(_head(request)), tuple(parts), hidden)
+    return QuestionCard(_title(request), tuple(_head(request)), tuple(parts), hidden)
+
+
+def _title(request: ApprovalRequest | ApprovalOpened) -> str:
+    if request.id.endswith(RETURNED):
+        return "Let the agent read this?"
+    if request.kind == "changes":
+        return "Change these files?"
+    return "Run this command?" if request.tools == (RUN_COMMAND.name,) else "Run this tool?"
 
 
 def _options(asked: ApprovalOpened) -> Iterator[tuple[blocks.Block, ...]]:
     """Yield what a question says, and what each way to answer it would do."""
     if asked.lines:
-        yield (blocks.Listing("What is asked", asked.lines, open=True),)
+        yield (blocks.Listing("Question", asked.lines, open=True),)
     for option in asked.options:
         if option.diff:
             yield (blocks.Remark(option.meaning, ""), *read_diff(option.diff))
 
 
 def _diffs(request: ApprovalRequest | ApprovalOpened, *, full: bool, page: bool) -> list[blocks.Diff]:
-    changes = sorted(request.changes.changes, key=_danger)
+    changes = as_drawn(request.changes.changes)
     share = card_lines(len(changes))
     findings = request.verdict.findings if request.verdict else ()
     lines = None if full else _PAGE_LINES if page else share
     return [file_diff(change, findings, max_lines=lines) for change in changes]
+
+
+def as_drawn(changes: Iterable[FileChange]) -> list[FileChange]:
+    """Return changes in the order of the card: protected files first, then deletions."""
+    return sorted(changes, key=_danger)
 
 
 def _danger(change: FileChange) -> tuple[int, str]:
@@ -91,13 +104,15 @@ def _danger(change: FileChange) -> tuple[int, str]:
 def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
     if isinstance(request, ApprovalOpened):
         yield from _of_record(request)
-    who = ("agent", (one_line(request.agent),)), ("tool", (one_line(", ".join(request.tools), 400),))
-    yield blocks.Facts((*(fact for fact in who if fact[1][0]), ("why", _why(request.explanation))))
+    tools = one_line(", ".join(request.tools), 400)
+    does = [action_text(one.tool_name, one.parameters) for one in request.requests if request.kind == "tool"]
+    who, what = ("agent", (one_line(request.agent),)), ("tool", (tools,))
+    facts = who, what, ("does", tuple(does)), ("why", _why(request.explanation))
+    yield blocks.Facts(tuple((name, lines) for name, lines in facts if any(lines)))
     if request.risks:
         yield blocks.Risks(request.risks)
     if notes := tuple(_notes(request)):
         yield blocks.Notes("note", "Changed by AI-Rails", notes)
-    yield blocks.Facts((("digest", (request.digest[:16],)),))
 
 
 def _of_record(asked: ApprovalOpened) -> Iterator[blocks.Block]:
@@ -118,8 +133,7 @@ def _why(explanation: str) -> tuple[str, ...]:
     text = explanation.replace("\r\n", "\n").strip()
     lines = tuple(show(line, changed=False) for line in text.split("\n") if line.strip())
     more = len(lines) - _WHY_LINES
-    cut = lines if more <= 0 else (*lines[:_WHY_LINES], f"[… {counted(more, 'more line')} …]")
-    return cut or ("(no reason given)",)
+    return lines if more <= 0 else (*lines[:_WHY_LINES], f"[… {counted(more, 'more line')} …]")
 
 
 def _notes(request: ApprovalRequest | ApprovalOpened) -> Iterator[str]:
@@ -149,14 +163,15 @@ def _checks(verdict: Verdict | None, drawn: set[str]) -> Iterator[blocks.Block]:
     checks = tuple(one_line(f"{run.name} {run.version}".strip(), 60) for run in verdict.checks)
     new = sum(finding.new for finding in verdict.findings)
     words = {"pass": "passed", "fail": f"{counted(new, 'new finding')}", "error": "could not be completed"}
-    yield blocks.VerdictBlock(verdict.status, checks or ("no checks apply",), words=words[verdict.status])
+    said = words[verdict.status] if checks or verdict.status != "pass" else "no checks apply"
+    yield blocks.VerdictBlock(verdict.status, checks, words=said)
     elsewhere = tuple(f"{f.path}:{f.line}: {f.rule} {f.message}" for f in verdict.findings if f.path not in drawn)
     fixes = tuple(f"{fixed.tool} {fixed.rule} ×{fixed.count} in {fixed.path}" for fixed in verdict.fixed)
-    unseen = tuple(f"not checked: {skip.path} by {skip.check}: {skip.reason}" for skip in verdict.not_checked)
+    unseen = tuple(f"{skip.path} by {skip.check}: {skip.reason}" for skip in verdict.not_checked)
     for name, title, lines, tone in (
         ("", "Findings elsewhere", elsewhere, "open"),
         ("fixed", "Auto-fixed", fixes, ""),
-        ("unseen", "Not seen by every check", unseen, "dim"),
+        ("skipped", "Not checked", unseen, "dim"),
     ):
         if lines:
             yield blocks.Notes(name, title, lines, tone)  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     session_id = chosen_session(state, name).session_id if name else ""
     server = server_of(project, getattr(options, "port", 0))
     try:
-        print(*addresses(server, session_id), "Stop with Ctrl-C.", sep="\n", flush=True)
+        print(*addresses(server, session_id), "Press Ctrl-C to stop.", sep="\n", flush=True)
         server.serve_forever()
     except KeyboardInterrupt:
         print("\nStopped. What waits for an answer still waits.")
@@ -55,8 +55,8 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
     except LogError as error:
         print(f"The page can only look: {error}", file=sys.stderr)
         key = None
-    prices, changes = config_folder() / PRICES_NAME, AgreedChanges(project)
-    return ReviewServer(state_of(project), port=port, key=key, prices=prices, changes=changes)
+    prices = config_folder() / PRICES_NAME
+    return ReviewServer(state_of(project), port=port, key=key, prices=prices, changes=AgreedChanges(project))
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:

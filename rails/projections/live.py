@@ -82,7 +82,7 @@ class Live:
         match record.event:
             case ApprovalOpened(id=question_id, requests=requests):
                 self._asked = tuple(one.id for one in requests if one.id) or _named(question_id)
-                yield from (self._status(one, "waiting", "● Waiting for you") for one in self._asked)
+                yield from (self._status(one, "waiting", "● Waiting for approval") for one in self._asked)
                 yield "approval", {"question": record.seq, "state": "open"}
             case ApprovalClosed(id=question_id, state=state, question=number):
                 yield from self._ended(question_id, state, number)

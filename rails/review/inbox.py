@@ -98,7 +98,7 @@ class Inbox:
         if question.state != "open":
             return _outcome(question)
         if question.digest != answer.digest:
-            return AnswerState("stale", "What you answered is not what is asked now. Look at it again.")
+            return AnswerState("stale", "The question has changed. Look at it again.")
         if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).listening:
             words = "The run is not running, so nothing was decided. Go on with ai-rails run --resume; it asks again."
             return AnswerState("withdrawn", words)

@@ -214,13 +214,13 @@ def test_the_sentence_of_a_name_tells_the_part_and_what_it_looks_like(risks):
 def test_what_a_card_leaves_out_is_told_with_its_count(risks):
     (found,) = risks("x\n" * 500)
     assert found.kind == "hidden"
-    assert "lines are left out (v shows everything)." in found.text
+    assert "lines are left out at a terminal" in found.text
     (found,) = risks("x" * 5_000 + "\n")
-    assert found.text == "Not all of a.txt is shown: the middle of 1 long line is left out (v shows everything)."
+    assert found.text == "a.txt is long: the middle of 1 long line is left out at a terminal until you type v."
     fifty = "".join(f"{number}\n" for number in range(50))
     assert risks(fifty, files=1) == []
     (found,) = risks(fifty, files=100)
-    assert found.text == "Not all of a.txt is shown: 39 lines are left out (v shows everything)."
+    assert found.text == "a.txt is long: 39 lines are left out at a terminal until you type v."
 
 
 def test_parameters_are_shown_up_to_a_bound(make):
@@ -229,7 +229,7 @@ def test_parameters_are_shown_up_to_a_bound(make):
 
     assert len(parameter_lines(lines(40))) == 40
     assert list(parameter_risks("send", lines(40))) == []
-    told = "Not all parameters of send are shown (v shows everything)."
+    told = "The parameters of send are long: a terminal shows all of them when you type v."
     assert list(parameter_risks("send", lines(41))) == [Risk("hidden", "", told)]
     assert list(parameter_risks("send", {"a": "x" * 5_000})) == [Risk("hidden", "", told)]
     assert parameter_lines({"a": "b\nc\\n", "ü": 1}) == ["{", '  "a": "b\\n', 'c\\\\n",', '  "ü": 1', "}"]
@@ -261,7 +261,7 @@ def test_what_speaks_to_the_agent_is_told_in_its_words():
 
 
 def test_a_parameter_of_long_lines_or_many_is_not_shown_whole_and_one_of_the_bound_is():
-    told = Risk("hidden", "", "Not all parameters of send are shown (v shows everything).")
+    told = Risk("hidden", "", "The parameters of send are long: a terminal shows all of them when you type v.")
     for values, hidden in ((["x"] * 36, False), (["x"] * 37, True)):
         assert (list(parameter_risks("send", {"a": values})) == [told]) is hidden
     assert list(parameter_risks("send", {"a": "x \t  y   \n  z"})) == []

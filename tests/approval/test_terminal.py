@@ -106,7 +106,7 @@ def test_what_was_typed_before_the_question_is_thrown_away(tty):
 
 def test_a_key_during_the_quiet_time_is_thrown_away_and_starts_it_again(tty):
     terminal = tty(quiet_s=1.5).start()
-    terminal.until(b"digest")
+    terminal.until(b"why")
     for _ in range(20):
         time.sleep(0.02)
         terminal.type(b"a\n")
@@ -118,19 +118,7 @@ def test_a_key_during_the_quiet_time_is_thrown_away_and_starts_it_again(tty):
     assert terminal.result().answer == "abort"
 
 
-KEYS = [
-    b"\n",
-    b" \n",
-    b"   \n",
-    b"\x1b\n",
-    b"\x1b[A\n",
-    b"\t\n",
-    b"y\n",
-    b"yes\n",
-    b"1\n",
-    b"aa\n",
-    b"a b\n",
-]
+KEYS = [b"\n", b" \t\n", b"\x1b[A\n", b"y\n", b"aa\n", b"a b\n"]
 
 
 @pytest.mark.parametrize("keys", KEYS, ids=ascii)
@@ -280,8 +268,7 @@ def test_the_screen_tells_agent_tool_reason_risks_diff_findings_and_what_was_not
         "checks  │ 2 new findings (ruff 0.17.1, black 26.1.0)",
         "other.py:1: X2",
         "fixed   │ black format ×3 in src/app.py",
-        "not checked: README.md by markdown: no checker",
-        f"digest  │ {request.digest[:16]}",
+        "skipped │ README.md by markdown: no checker",
     ):
         assert words in screen, words
 

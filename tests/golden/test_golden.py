@@ -227,13 +227,9 @@ def shop(tmp_path):
 
 
 def applied(project, *words, stdin=""):
-    """Run ``apply`` and return its output, its exit code and its session's log, all normal."""
-    paths = [(project, "PROJECT")]
-    before = set(project.glob(".rails/sessions/*"))
+    """Run ``apply`` and return its output and its exit code, all normal."""
     result = rails("apply", *words, "--project", project, stdin=stdin)
-    (session,) = set(project.glob(".rails/sessions/*")) - before
-    said = transcript([(["apply", *words], result)], paths)
-    return said, log_of((session / "log.jsonl").read_bytes(), paths)
+    return transcript([(["apply", *words], result)], [(project, "PROJECT")])
 
 
 @pytest.mark.parametrize("name", ["policy", "dry-run"])
@@ -241,11 +237,10 @@ def test_apply_of_many_answers(golden, shop, name):
     words = {"policy": ["--approve", "policy"], "dry-run": ["--dry-run"]}[name]
     items = answers("apply")
     items += [{"id": case, "text": text} for case, text, _ in texts() if case.startswith(("intake", "answers"))]
-    said, log = applied(shop, "--jsonl", *words, stdin="".join(json.dumps(item) + "\n" for item in items))
+    said = applied(shop, "--jsonl", *words, stdin="".join(json.dumps(item) + "\n" for item in items))
     files = {path: data.decode("utf-8", "backslashreplace") for path, data in files_of(shop).items()}
     golden(f"apply/{name}.txt", said)
     if name == "policy":
-        golden("apply/policy.log.jsonl", log)
         golden("apply/policy.files.json", json.dumps(files, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -264,10 +259,9 @@ def test_apply_of_changes_to_workflows(golden, shop, tmp_path):
     (tmp_path / "config/policy.toml").write_text(
         ALLOW.replace("tool = [", 'tool = ["edit_workflow", ').replace("*.json", "**")
     )
-    done, log = applied(shop, *words, stdin=stdin)
+    done = applied(shop, *words, stdin=stdin)
     flows = {file.name: file.read_text("utf-8") for file in sorted(shop.glob("flows/*.json"))}
     golden("apply/flows.txt", "\n".join([*said, done, json.dumps(flows, indent=1)]) + "\n")
-    golden("apply/flows.log.jsonl", log)
 
 
 def test_apply_of_one_answer(golden, shop, tmp_path):

@@ -70,7 +70,7 @@ def signals(log, *events):
 def test_what_waits_is_said_of_every_request_of_the_question(log):
     status = [data for kind, data in signals(log, OPENED) if kind == "json-tool-status"]
     assert [(data["id"], data["status"]) for data in status] == [("t1.1", "waiting"), ("t1.2", "waiting")]
-    assert status[0]["words"] == "● Waiting for you"
+    assert status[0]["words"] == "● Waiting for approval"
 
 
 def test_a_failed_check_and_a_denial_say_why(log):

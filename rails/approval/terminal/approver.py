@@ -33,6 +33,7 @@ from rails.approval.policy.grants import (
     wider,
 )
 from rails.approval.policy.rules import PolicyRule
+from rails.approval.question import as_drawn
 from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer, Pasted, key_line
 from rails.approval.terminal.screen import Look
 from rails.core.candidates import CandidatePlace, PlaceChoice
@@ -100,10 +101,10 @@ _BAR: Final = "   | "
 
 def without_pieces(console: Console, request: ApprovalRequest) -> Contents | None:
     """Ask which pieces to leave out; return the contents without them, or ``None`` for none. Raises EditError."""
-    pieces = [(change, n) for change in request.changes.changes for n in range(len(hunks(change)))]
+    pieces = [(change, n) for change in as_drawn(request.changes.changes) for n in range(len(hunks(change)))]
     _list(console, request)
     console.arm()
-    console.put(f"Numbers of the parts to leave out; {_BACK} goes back (Enter: none): ")
+    console.put(f"Numbers of the parts to leave out (empty = none, {_BACK} = back): ")
     words = console.line().replace(",", " ").split()
     if words == [_BACK]:
         return None
@@ -119,7 +120,7 @@ def without_pieces(console: Console, request: ApprovalRequest) -> Contents | Non
 
 def _list(console: Console, request: ApprovalRequest) -> None:
     number = 0
-    for change in request.changes.changes:
+    for change in as_drawn(request.changes.changes):
         for old, new in hunks(change):
             number += 1
             lines = [*(f"- {show(line[:-1])}" for line in old), *(f"+ {show(line[:-1])}" for line in new)]
@@ -128,14 +129,6 @@ def _list(console: Console, request: ApprovalRequest) -> None:
             width = console.look().width - len(_BAR)
             for line in (*lines[:_LINES], *cut):
                 console.put("".join(f"{_BAR}{piece}\n" for piece in wrap(line.expandtabs(4), width)))
-
-
-def grants_in_words(grants: Grants | None) -> list[str]:
-    """Return what the question says of revoking: nothing, unless there is something to revoke."""
-    active = grants.active() if grants else ()
-    if not active:
-        return []
-    return ["[r]evoke it" if len(active) == 1 else f"[r]evoke one of {len(active)} grants"]
 
 
 def ask_for_grant(
@@ -299,9 +292,8 @@ class _Question:
         if changes and choices.grants:
             grant = "approve it, and let a rule that you are shown allow the like of it for a while"
             yield _Key("g", "grant", "[g]rant (always allow…)", grant, self._grant)
-        if choices.grants:
-            label = " ".join(grants_in_words(choices.grants))
-            yield _Key("r", "revoke", label, "take a rule back that you gave", self._revoke)
+        if choices.grants and choices.grants.active():
+            yield _Key("r", "revoke", "[r]evoke a grant", "take back a rule that you gave", self._revoke)
         yield _Key("v", "view", "[v]iew everything", "show every line, and what the agent sent", self._view)
         yield _Key("?", "help", "[?]", "explain these keys", self._explain)
 
@@ -324,16 +316,13 @@ class _Question:
         for held in self._choices.grants.active() if self._choices.grants else ():
             self._console.put(f"In force: {one_line(str(held), 400)}\n", "risk")
         keys = tuple(self._keys())
-        self._console.put(key_line(*(key.label for key in keys if key.label)))
+        self._console.put(key_line(*(key.label for key in keys)))
         word, _, rest = self._console.line().partition(" ")
         key = next((key for key in keys if word.casefold() in (key.letter, key.word)), None)
         if key and key.letter == "a" and self.request.risks and word.casefold() == "a":
             self._console.put('There are risks above: type the whole word "approve".\n')
         elif key:
             return key.act(rest.strip())
-        elif word.casefold() in ("y", "yes"):
-            yes = "the whole word approve" if self.request.risks else "a, or approve,"
-            self._console.put(f"Not a valid choice: y alone does not approve. Type {yes} and Enter.\n")
         else:
             self._console.put("Not a valid choice. Type ? for help.\n")
         return None

@@ -337,6 +337,6 @@ def _written(kind: str, path: str) -> Html:
 
 
 def _output(given: blocks.Output) -> Html:
-    name = f"{given.tool or 'Result'}: {'worked' if given.ok else 'failed'} in {seconds_text(given.seconds)}"
+    name = f"{given.tool or 'Result'}: {'ok' if given.ok else 'failed'}, {seconds_text(given.seconds)}"
     body = folded(one_line(name, 200), given.text, open_=not given.ok)
     return el("div", body, class_=f"box {'good' if given.ok else 'bad'}")

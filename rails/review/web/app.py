@@ -177,7 +177,7 @@ class ReviewPage:
     def _offer(self, asked: Request) -> Response:
         session_id, do = _session(asked), _deed(asked.path_params["do"])
         if self._changes is None or not asked.scope[DECIDES]:
-            return _words(403, "This address can only look. Open the other one that ai-rails printed.")
+            return _words(403, "This link is read-only. Open the other link that ai-rails printed.")
         if not self._pages.knows(session_id):
             return _words(404, _UNKNOWN)
         return _json(offer_json(self._changes.offer(session_id, do), do))

@@ -56,7 +56,7 @@ def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, 
         tuple((name, (words,)) for name, words in (("asked", time_text(question.opened_at)), ("ends", ends)) if words)
     )
     first = sorted(card.head, key=lambda block: isinstance(block, Facts))
-    waits = el("span", html_text("● Waiting for you"), class_="badge open")
+    waits = el("span", html_text("● Waiting for approval"), class_="badge open")
     return el(
         "section",
         el("h2", waits, html_text(f" {card.title}"), id="card-title", tabindex=-1),
@@ -143,10 +143,10 @@ def _choice(piece: int) -> Html:
 def bar_html(asked: ApprovalOpened, decides: str) -> Html:
     """Return the ways to answer. What they do is in ``approval.js``."""
     if decides == "read":
-        words = "This address can only look. To decide, open the other one that ai-rails printed."
+        words = "This link is read-only. To decide, open the other link that ai-rails printed."
         return el("p", html_text(words), class_="box")
     if decides != "yes":
-        words = "The run is not running, so nobody would take an answer. ai-rails run --resume asks again."
+        words = "The run has stopped and takes no answer. ai-rails run --resume asks again."
         return el("p", html_text(words), class_="box")
     if asked.options:
         return _options_html(asked.options)
@@ -164,7 +164,7 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
     buttons = [
         _button("approve", "Approve", "a", "primary"),
         _button("deny", "Deny…", "d"),
-        _button("grant", "Approve and grant…", "A") if grant and grant.rule else None,
+        _button("grant", "Always allow…", "A") if grant and grant.rule else None,
         _edit_button() if asked.can_edit and any(editable_texts(asked)) else None,
         _button("original", "Back to the agent's", "") if asked.replaces else None,
         _button("abort", "Stop session", ""),
@@ -219,12 +219,12 @@ def _grant_panel(grant: GrantOffer | None) -> Html | None:
         return el("p", html_text(one_line(grant.why_not, 300)), class_="panel meta", id="grant-panel", hidden=True)
     return el(
         "div",
-        el("p", html_text(f"{one_line(grant.words, 600)}. This is the rule, whole:")),
+        el("p", html_text(f"{one_line(grant.words, 600)}. The rule:")),
         el("pre", html_text(grant.rule), tabindex=0),
         el("p", id="dry-run", class_="meta"),
         _count("uses", "times ", grant.uses),
         _count("minutes", "minutes ", grant.minutes),
-        el("button", html_text("Approve, and let this rule hold"), type="button", data_do="grant-now"),
+        el("button", html_text("Approve and add this rule"), type="button", data_do="grant-now"),
         class_="panel",
         id="grant-panel",
         hidden=True,

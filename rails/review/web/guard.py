@@ -118,7 +118,7 @@ class Guard:
         if not asked.origin:
             return 403, "A decision comes from the page itself."
         if not self._has(asked, self.decide):
-            return 403, "This address can only look. Open the other one that ai-rails printed."
+            return 403, "This link is read-only. Open the other link that ai-rails printed."
         if list(asked.kind) not in (["application/json"], ["application/json; charset=utf-8"]):
             return 415, "A decision is sent as application/json."
         if asked.encoding or len(asked.length) != 1 or not _LENGTH.fullmatch(asked.length[0]):

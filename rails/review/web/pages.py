@@ -288,7 +288,7 @@ def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> 
     items = [
         el(
             "a",
-            el("b", html_text("● Waiting for you")),
+            el("b", html_text("● Waiting for approval")),
             el("span", html_text(one_line(" by ".join(filter(None, (", ".join(asked.tools), asked.agent))), 120))),
             el("span", html_text(one_line(asked.explanation, 200)), class_="meta"),
             href=f"#/s/{question.session_id}",

@@ -51,7 +51,7 @@ class ReviewServer:
         self._pages = Pages(state, prices)
         self._streams = Streams(self._pages.summaries, self._closing, self._pages.meter)
         self.port = self._http.port
-        self._guard = Guard(self.port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        self._guard = Guard(self.port, secrets.token_urlsafe(16), secrets.token_urlsafe(16))
         reports, inbox = Reports(state, self._pages.card), Inbox(state, key)
         page = ReviewPage(self._pages, reports, inbox, self._streams, changes if key else None)
         self._app = GuardMiddleware(page.app(), self._guard)

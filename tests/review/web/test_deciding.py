@@ -140,10 +140,11 @@ def test_risks_have_to_be_confirmed_by_typing(runs, tabs):
     assert "Deletes b.txt" in page.locator(".risks-box").inner_text()
     page.keyboard.press("a")
     says(page, "There are risks")
-    page.keyboard.type("approve")
+    page.keyboard.type("approv")
     page.keyboard.press("Enter")
     assert run.events("HUMAN_DECISION") == []
-    page.locator("[data-do=approve]").click()
+    page.keyboard.type("e")
+    page.keyboard.press("Enter")
     assert is_good(run.end().outcome)
     assert not (run.project / "b.txt").exists()
 
@@ -164,6 +165,47 @@ def test_parts_are_left_out_by_their_boxes(runs, tabs):
     assert (run.project / "a.txt").read_text() == "one\n\n\n\n\n\nTWO\n"
 
 
+def test_a_change_of_two_files_is_read_file_by_file_and_commented_at_its_lines(runs, tabs):
+    (runs.project / "a.txt").write_text("one\n\n\n\n\n\ntwo\n")
+    (runs.project / "b.txt").write_text("x\n")
+    places = (("a.txt", "one"), ("a.txt", "two"), ("b.txt", "x"))
+    parts = [{"file_path": path, "old_string": old, "new_string": old.upper()} for path, old in places]
+    run = runs(tool("multi_edit", edits=parts))
+    page = tabs(run, viewport={"width": 1440, "height": 900})
+    armed(page)
+    page.locator(".files input").last.check()
+    assert page.locator(".files p").inner_text() == "2 files, 1 viewed"
+    assert page.locator("#asked .diff").last.get_attribute("open") is None
+    page.keyboard.press("Tab")
+    page.locator("#card-title").focus()
+    page.wait_for_timeout(400)
+    page.keyboard.press("v")
+    halves = page.locator("#asked .split td.line").evaluate_all("all => all.map(one => one.offsetWidth)")
+    assert min(halves[:4]) > 500, "each side has half of the width"
+    page.locator("#asked .split input").first.uncheck()
+    assert page.locator("#asked input[data-piece='0']").is_checked() is False
+    page.locator("#asked .split input").first.check()
+    page.locator("#card-title").focus()
+    page.wait_for_timeout(400)
+    page.keyboard.press("c")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.type("Why is this blank?")
+    page.locator("#card-title").focus()
+    page.wait_for_timeout(400)
+    page.keyboard.press("a")
+    says(page, "Your comments go to the model")
+    page.wait_for_timeout(400)
+    page.keyboard.press("d")
+    page.keyboard.press("Escape")
+    assert page.locator("#deny-panel").is_hidden()
+    page.wait_for_timeout(400)
+    page.keyboard.press("d")
+    page.keyboard.type("No.")
+    page.keyboard.press("Control+Enter")
+    run.end()
+    assert run.events("HUMAN_DECISION")[0]["reason"] == "No.\na.txt:2 (): Why is this blank?"
+
+
 def test_a_grant_is_shown_as_a_rule_before_it_is_given(runs, tabs):
     run = runs(write("notes/a.txt"), write("notes/b.txt"))
     page = tabs(run)
@@ -173,7 +215,7 @@ def test_a_grant_is_shown_as_a_rule_before_it_is_given(runs, tabs):
     page.wait_for_selector("#dry-run:not(:empty)")
     assert run.events("HUMAN_DECISION") == []
     page.locator("#uses").fill("1")
-    page.get_by_role("button", name="let this rule hold").click()
+    page.get_by_role("button", name="Approve and add this rule").click()
     assert is_good(run.end().outcome)
     assert [decision["by"] for decision in run.events("HUMAN_DECISION")] == ["human in the page", "grant 1"]
 
@@ -242,7 +284,7 @@ def test_terminal_and_page_at_once(runs, tabs, first):
 def test_the_address_that_looks_shows_the_card_without_answers(runs, tabs):
     run = runs(write())
     page = tabs(run, right="read")
-    page.wait_for_selector(".card-asked:has-text('This address can only look')")
+    page.wait_for_selector(".card-asked:has-text('This link is read-only')")
     assert page.locator(".card-asked button").count() == 0
     page.keyboard.press("a")
     assert run.events("HUMAN_DECISION") == []

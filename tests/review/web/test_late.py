@@ -83,7 +83,7 @@ def test_what_came_while_nobody_followed_is_there_once_one_follows_again(late, s
     wait_held(late)
     late.keyboard.press("f")
     late.evaluate("release()")
-    late.wait_for_selector("#status:has-text('not shown now')")
+    late.wait_for_selector("#status:has-text('Paused')")
     late.keyboard.press("f")
     late.wait_for_selector("#turn-2")
     writer.close()

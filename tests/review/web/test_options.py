@@ -102,21 +102,3 @@ def test_a_sentence_has_to_be_typed(asking):
     page.get_by_role("button", name="switch it on").click()
     page.wait_for_selector("#asked", state="hidden")
     assert asking.answer().answer == "yes, alone"
-
-
-def test_ctrl_enter_sends_what_is_typed(runs, served, chromium):
-    from ..running import tool
-
-    run = runs(tool("write_file", file_path="b.txt", content="hello\n"))
-    page = chromium.new_page()
-    page.set_default_timeout(60_000)
-    page.goto(served.server.url_for("decide", run.id))
-    page.wait_for_selector(".bar-answer:not(.unarmed)")
-    page.keyboard.press("d")
-    page.keyboard.type("Not this file.")
-    page.wait_for_timeout(400)
-    page.keyboard.press("Control+Enter")
-    page.wait_for_selector("#asked", state="hidden")
-    run.end()
-    assert run.events("HUMAN_DECISION")[0]["reason"] == "Not this file."
-    page.close()

@@ -160,7 +160,7 @@ class TestInChromium:
         page.wait_for_selector(".card")
         page.keyboard.press("?")
         shown = page.locator("#help").inner_text()
-        for words in ("next, previous failure", "counted by model", "blame a line"):
+        for words in ("next, previous failure", "sessions by model", "blame: where a line comes from"):
             assert words in shown
 
     @pytest.mark.parametrize("width", [320, 1280])

@@ -264,7 +264,7 @@ const keys = {
   G: () => scrollTo({ top: document.body.scrollHeight, behavior: "instant" }),
   f: () => {
     following = !following;
-    say(following ? "What comes is shown as it comes." : "What comes is not shown now; press f to follow again.");
+    say(following ? "Live: updating." : "Paused; press f to follow.");
     if (following && shown && stale) renew(shown.session, asked.signal);
   },
   l: () => { location.hash = "#/"; },

@@ -1,6 +1,7 @@
 // The approval card. The server draws it; this file arms its keys, gathers edits, and sends one answer with the
 // digest of what is shown. Enter, Space and Escape never approve; nothing does in the first 350 ms of quiet.
 
+import * as diffs from "./diffs.js";
 import * as notify from "./notify.js";
 
 const QUIET = 350;
@@ -45,10 +46,11 @@ export async function refresh(session, signal) {
   shownAt = lastKey = performance.now();
   tools.put(slot, found.html);
   slot.hidden = false;
+  diffs.listFiles(slot, shown.digest);
   restore();
   arm();
   waitingButton.hidden = false;
-  alertPlace.textContent = "A decision is waiting for you.";
+  alertPlace.textContent = "A question is waiting for approval.";
   notify.asked(session);
   document.title = document.title.startsWith("●") ? document.title : `● ${document.title}`;
   if (document.activeElement === document.body || document.activeElement?.id === "page") goToCard();
@@ -99,7 +101,7 @@ export function key(event) {
     return true;
   }
   const option = inside && /^[1-9]$/.test(event.key) && slot.querySelectorAll('[data-do="choose"]')[event.key - 1];
-  if (!inside || event.repeat || !(option || ["a", "A", "d", "e"].includes(event.key))) {
+  if (!inside || event.repeat || !(option || ["a", "A", "c", "d", "e"].includes(event.key))) {
     if (shown && !isArmed()) lastKey = performance.now();
     return event.key === "w" && shown ? (goToCard(), true) : false;
   }
@@ -110,11 +112,29 @@ export function key(event) {
     return true;
   }
   if (option) choose(option);
-  else if (!slot.querySelector('[data-do="choose"]')) ({ a: approve, A: grant, d: openDeny, e: edit })[event.key]();
+  else if (!slot.querySelector('[data-do="choose"]')) ({ a: approve, A: grant, c: firstComment, d: openDeny, e: edit })[event.key]();
   return true;
 }
 
+// Escape closes what was opened last: a panel, or a field that holds nothing yet.
+function close(field) {
+  const panel = field.closest(".panel") ?? slot.querySelector(".panel[id]:not([hidden])");
+  if (field.matches(".comment textarea") && !field.value.trim()) field.closest("tr").remove();
+  else if (field.matches(".edit-text") && field.value === shown?.texts[field.dataset.path]) shut(field);
+  else if (field.matches("input, textarea") && !panel?.id) field.blur();
+  else if (panel?.id) panel.hidden = true;
+  goToCard();
+}
+
 function noEnter(event) {
+  if (event.type === "keydown" && event.key === "Escape") {
+    event.stopPropagation();
+    return close(event.target);
+  }
+  if (event.type === "keydown" && event.key === "Enter" && isTypedWord(event.target)) {
+    event.preventDefault();
+    return sendWhatIsTyped(event.target);
+  }
   if (event.type === "keydown" && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
     return sendWhatIsTyped(event.target);
@@ -125,10 +145,22 @@ function noEnter(event) {
   if (event.type === "keydown") tools.say(`Enter and Space never approve. Press ${button.getAttribute("aria-keyshortcuts") ?? "A"}.`);
 }
 
+// A word that had to be typed in full is an answer; anything else that Enter meets in a field is not.
+function isTypedWord(field) {
+  const word = field.value?.trim();
+  return (field.id === "confirm" && word === "approve") || (field.id === "reason" && Boolean(word && optionOf(word)));
+}
+
+function optionOf(word) {
+  return [...slot.querySelectorAll("[data-must]")].find((button) => button.dataset.must === word);
+}
+
 // Ctrl+Enter in a field sends what was typed there: a denial's reason, the word for risks, an edited text to be checked.
 function sendWhatIsTyped(field) {
   if (shown?.decides !== "yes" || !isArmed()) return;
-  if (field.id === "reason" && !slot.querySelector('[data-do="choose"]')) deny();
+  const option = field.id === "reason" && optionOf(field.value.trim());
+  if (option) choose(option);
+  else if (field.id === "reason" && !slot.querySelector('[data-do="choose"]')) deny();
   else if (field.id === "confirm") approve();
   else if (edits().any) edit();
 }
@@ -148,6 +180,8 @@ function wanted(field, words) {
 }
 
 function clicked(event) {
+  const number = event.target.matches("input") ? null : event.target.closest(".diff td.n");
+  if (number?.textContent && shown.decides === "yes") return comment(number.closest("tr"), number);
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.edit !== undefined) return openText(button);
@@ -160,6 +194,7 @@ function clicked(event) {
 
 function approve() {
   if (edits().any) return tools.say("Your changes are not checked yet: check your version first (e).");
+  if (comments().length) return tools.say("Your comments go to the model when you deny (d). Remove them to approve.");
   if (!confirmed()) return;
   send({ do: "approve" });
 }
@@ -179,7 +214,54 @@ function openDeny() {
 }
 
 function deny() {
-  send({ do: "deny", reason: document.getElementById("reason").value });
+  send({ do: "deny", reason: [document.getElementById("reason").value.trim(), ...comments()].filter(Boolean).join("\n") });
+}
+
+// A comment stands below its line, and goes to the model with the line's place when the change is denied. In an empty
+// one the arrow keys lead to the line above and below.
+function comment(row, number) {
+  const cells = [...row.querySelectorAll("td.n")].filter((cell) => cell.textContent);
+  const cell = number ?? cells.at(-1);
+  const line = cell?.nextElementSibling && [...row.querySelectorAll("td.line")].at(cell === row.querySelector("td.n") ? 0 : -1);
+  if (!line) return;
+  if (row.nextElementSibling?.matches(".comment")) return row.nextElementSibling.querySelector("textarea").focus();
+  const path = row.closest(".diff").querySelector("summary code").textContent;
+  const made = document.createElement("tr");
+  const field = document.createElement("textarea");
+  made.className = "comment";
+  const place = made.insertCell();
+  place.colSpan = [...row.cells].reduce((sum, one) => sum + one.colSpan, 0);
+  field.rows = 2;
+  field.dataset.place = `${path}:${cell.textContent.trim()}`;
+  field.dataset.line = line.textContent.trim().slice(0, 200);
+  field.setAttribute("aria-label", `Comment on ${field.dataset.place}`);
+  field.placeholder = `Comment on ${field.dataset.place}, sent to the model with your denial`;
+  field.addEventListener("keydown", (event) => {
+    const next = { ArrowUp: "previousElementSibling", ArrowDown: "nextElementSibling" }[event.key];
+    if (!next || field.value) return;
+    event.preventDefault();
+    let other = event.key === "ArrowUp" ? row.previousElementSibling : made.nextElementSibling;
+    while (other && !/add|remove|context/.test(other.innerHTML + other.className)) other = other[next];
+    if (!other) return;
+    made.remove();
+    comment(other);
+  });
+  place.append(field);
+  row.after(made);
+  field.focus();
+}
+
+function comments() {
+  const written = [...slot.querySelectorAll(".comment textarea")].filter((field) => field.value.trim());
+  return written.map((field) => `${field.dataset.place} (${field.dataset.line}): ${field.value.trim()}`);
+}
+
+// The key begins at the first changed line of the file that is looked at.
+function firstComment() {
+  const rows = [...slot.querySelectorAll(".diff[open] table:not([hidden]) tr")];
+  const row = rows.find((one) => one.getBoundingClientRect().top > 60 && /(^|_| )(add|remove)\b/.test(one.className + (one.cells[5]?.className ?? "")));
+  if (row) comment(row);
+  else tools.say("No changed line is in view.");
 }
 
 async function grant() {
@@ -245,6 +327,11 @@ function openText(button) {
   area.focus();
 }
 
+function shut(area) {
+  area.closest(".diff").querySelectorAll("[data-piece]").forEach((box) => (box.disabled = false));
+  area.remove();
+}
+
 function edits() {
   const files = {};
   const left_out = {};
@@ -269,7 +356,7 @@ function changed(event) {
 
 // Shows whether a part is left out.
 function mark(box) {
-  const rows = box.closest("table").querySelectorAll(`tr[data-of="${box.dataset.piece}"]`);
+  const rows = box.closest(".diff").querySelectorAll(`[data-of="${box.dataset.piece}"]`);
   rows.forEach((row) => row.classList.toggle("left-out", !box.checked));
 }
 

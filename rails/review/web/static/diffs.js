@@ -1,5 +1,5 @@
-// Differences side by side. The server sends one column; the cells are put beside each other here, none is made anew
-// but as a copy. Where parts can be chosen there is one column only: each has one box.
+// Differences side by side, the unchanged lines between them, and the list of the files of a question. The server
+// sends one column; the cells are put beside each other here, as copies. The copy of a box is for the box it was made of.
 
 let tools = null; // {get, put, say}
 
@@ -10,6 +10,7 @@ export function setUp(given) {
 let on = localStorage.getItem("split") === "yes";
 
 export function toggle() {
+  if (document.querySelector("tr.comment")) return "Deny with your comments, or remove them, before you switch views.";
   on = !on;
   localStorage.setItem("split", on ? "yes" : "no");
   for (const diff of document.querySelectorAll(".diff")) apply(diff);
@@ -18,7 +19,7 @@ export function toggle() {
 
 function apply(diff) {
   const table = diff.querySelector("table:not(.split)");
-  if (!table || table.querySelector(".take")) return;
+  if (!table) return;
   diff.querySelector("table.split")?.remove();
   table.hidden = on;
   if (on) table.after(beside(table));
@@ -26,6 +27,9 @@ function apply(diff) {
 
 function beside(table) {
   const split = document.createElement("table");
+  const columns = document.createElement("colgroup");
+  for (const kind of ["n", "mark", "line", "n", "mark", "line"]) columns.append(Object.assign(document.createElement("col"), { className: kind }));
+  split.append(columns);
   const body = split.createTBody();
   split.className = "split";
   split.setAttribute("aria-label", `${table.getAttribute("aria-label")}, side by side`);
@@ -40,11 +44,11 @@ function beside(table) {
     right = [];
   };
   for (const row of table.rows) {
-    if (/(^|_)remove$/.test(row.className)) {
+    if (/(^|_)remove\b/.test(row.className)) {
       if (right.length) flush();
       left.push(row);
-    } else if (/(^|_)add$/.test(row.className)) right.push(row);
-    else {
+    } else if (/(^|_)add\b/.test(row.className)) right.push(row);
+    else if (!row.matches(".comment")) {
       flush();
       if (row.className === "context") body.insertRow().append(...half(row, 0), ...half(row, 1));
       else whole(body.insertRow(), row);
@@ -56,14 +60,31 @@ function beside(table) {
 
 // The number, the mark and the text of a line, of the old file (0) or the new one (1).
 function half(row, side) {
-  if (!row) return [0, 1, 2].map(() => document.createElement("td"));
-  const cells = [row.cells[side], row.cells[2], row.cells[3]].map((cell) => cell.cloneNode(true));
-  cells.forEach((cell) => cell.classList.add(row.className));
+  if (!row) return [0, 1, 2].map(() => Object.assign(document.createElement("td"), { className: "none" }));
+  const all = [...row.cells].slice(-4);
+  const cells = [all[side], all[2], all[3]].map((cell) => cell.cloneNode(true));
+  cells.forEach((cell) => {
+    cell.classList.add(...row.classList);
+    if (row.dataset.of) cell.dataset.of = row.dataset.of;
+  });
+  const box = row.querySelector(".take input");
+  if (box) cells[0].prepend(copied(box));
   return cells;
 }
 
+function copied(box) {
+  const copy = box.cloneNode(true);
+  copy.removeAttribute("data-piece");
+  copy.checked = box.checked;
+  copy.addEventListener("change", () => {
+    if (box.disabled) copy.checked = box.checked;
+    else box.click();
+  });
+  return copy;
+}
+
 function whole(made, row) {
-  const cell = row.cells[3].cloneNode(true);
+  const cell = row.cells[row.cells.length - 1].cloneNode(true);
   cell.colSpan = 6;
   made.className = row.className;
   made.append(cell);
@@ -144,6 +165,55 @@ export async function openAll(scope) {
   const buttons = [...scope.querySelectorAll("table:not(.split) button.gap:not(:disabled)")];
   for (const button of buttons) await open(button);
   if (!buttons.length) tools.say("No unchanged part is left to be opened here.");
+}
+
+// The files of a question: where each is, how much of it changes, and which of them were looked at. A file that is
+// marked as viewed is folded; the marks stay for a question that is drawn again.
+export function listFiles(slot, digest) {
+  const files = [...slot.querySelectorAll(".diff")];
+  if (files.length < 2) return;
+  const kept = JSON.parse(sessionStorage.getItem("viewed") ?? "{}");
+  const seen = new Set(kept.digest === digest ? kept.seen : []);
+  const nav = document.createElement("nav");
+  const sum = document.createElement("p");
+  const list = document.createElement("ul");
+  nav.className = "files";
+  nav.setAttribute("aria-label", "Files");
+  sum.className = "meta";
+  const count = () => (sum.textContent = `${files.length} files, ${seen.size} viewed`);
+  files.forEach((diff, at) => {
+    const [name, counts] = diff.querySelector("summary").children;
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    const label = document.createElement("label");
+    const box = document.createElement("input");
+    const path = name.textContent;
+    diff.id = `file-${at}`;
+    link.href = `#file-${at}`;
+    link.textContent = path;
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      diff.open = true;
+      diff.scrollIntoView({ block: "start" });
+      diff.querySelector("summary").focus({ preventScroll: true });
+    });
+    box.type = "checkbox";
+    box.checked = seen.has(path);
+    if (box.checked) diff.open = false;
+    box.addEventListener("change", () => {
+      seen[box.checked ? "add" : "delete"](path);
+      diff.open = !box.checked;
+      sessionStorage.setItem("viewed", JSON.stringify({ digest, seen: [...seen] }));
+      count();
+    });
+    label.append(box, " viewed");
+    label.setAttribute("aria-label", `${path} viewed`);
+    item.append(link, counts.cloneNode(true), label);
+    list.append(item);
+  });
+  count();
+  nav.append(sum, list);
+  files[0].before(nav);
 }
 
 document.querySelector("main").addEventListener("click", (event) => {

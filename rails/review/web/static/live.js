@@ -29,11 +29,11 @@ export async function follow(session, after, token, signal, take, say) {
       const answer = await fetch(`/api/session/${session}/stream`, {
         headers: { "X-AI-Rails-Token": token, "Last-Event-ID": String(seen) }, cache: "no-store", signal: mine.signal,
       });
-      if (answer.status === 401) return say("The server was started anew. Open the address that it printed; nothing is lost.");
+      if (answer.status === 401) return say("The server was restarted. Open the address that it printed.");
       if (answer.status === 404) return;
       if (!answer.ok) throw new Error(await answer.text());
       if (lost) {
-        say("Connected again; nothing was missed.");
+        say("Reconnected.");
         take("look", {}, seen);
       }
       lost = false;
@@ -46,7 +46,7 @@ export async function follow(session, after, token, signal, take, say) {
       }
     } catch (error) {
       // Once: what a key was answered with meanwhile stays to be read.
-      if (!mine.signal.aborted && !lost) say("The connection is lost; trying again.");
+      if (!mine.signal.aborted && !lost) say("Connection lost; trying again.");
       lost = !mine.signal.aborted;
     } finally {
       mine.abort();
