@@ -28,3 +28,23 @@ def registry_with(*folders, trusted_folders=()):
         return _registry()
     found = load_definitions([builtin_folder("mcp_definitions"), *there], trusted_folders=trusted_folders)
     return found.without("fetch_webpage")
+
+
+#: A project that asks for ruff, black and flake8; without settings only errors count.
+STYLE = """\
+[tool.ruff]
+line-length = 88
+[tool.ruff.lint]
+select = ["E", "W", "F", "I", "UP", "B"]
+[tool.black]
+line-length = 88
+"""
+FLAKE8 = "[flake8]\nmax-line-length = 88\nextend-ignore = E203,E501,E701,E704,W503,W504\n"
+
+
+def styled(folder):
+    """Give a project the settings that ask for style."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text(STYLE, "utf-8")
+    (folder / ".flake8").write_text(FLAKE8, "utf-8")
+    return folder

@@ -20,6 +20,8 @@ from rails import cli
 from rails.testing import StubServer, says
 from tests import warm
 
+from .shipped import styled
+
 CONTRACTS = Path(__file__).parent.parent / "rails" / "_data" / "contracts"
 ALLOW = """
 [[rule]]
@@ -248,6 +250,7 @@ ANSWERS = Path(__file__).parent / "cases" / "answers"
 
 
 def test_a_chatty_answer_with_data_and_a_trailing_comma_is_applied_and_formatted(rails, project):
+    styled(project)
     done = rails("apply", "--json", "--approve", "policy", str(ANSWERS / "chatty.md"), code=0)
     assert json.loads(done.stdout)["status"] == "applied"
     assert 'sum(item["price"] for item in items)' in (project / "shop" / "total.py").read_text("utf-8")
@@ -394,6 +397,7 @@ def test_gate_diff_reports_only_what_is_new(rails, project):
 
 
 def test_gate_fix_writes_what_is_safe(rails, project):
+    styled(project)
     (project / "ugly.py").write_text('"""Ugly."""\n\nimport sys\nimport os\n\nprint( os.name,sys.path )\n', "utf-8")
     rails("gate", "--fix", "ugly.py", code=0)
     assert (project / "ugly.py").read_text(
@@ -402,6 +406,7 @@ def test_gate_fix_writes_what_is_safe(rails, project):
 
 
 def test_what_gate_fix_wrote_is_undone_and_done_again_like_any_step(rails, project):
+    styled(project)
     before = '"""Ugly."""\n\nimport os\n\nprint( os.name )\n'
     (project / "ugly.py").write_text(before, "utf-8")
     rails("gate", "--fix", "ugly.py", code=0)
@@ -497,6 +502,7 @@ def test_c14_01_a_verb_of_the_original_says_what_it_is_called_here(rails):
 
 
 def test_gate_explains_what_ran(rails, project):
+    styled(project)
     (project / "good.py").write_text('"""Good."""\n', "utf-8")
     text = rails("gate", "--explain", "good.py", code=0).stdout
     head, *rows = text.splitlines()[-5:]

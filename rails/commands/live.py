@@ -164,7 +164,9 @@ class ProgressScreen:
     def _around(self, record: Record) -> None:
         """Show what happens between turns."""
         match record.event:
-            case CorrectionEvent(usage=usage):
+            case CorrectionEvent(usage=usage, taken=taken):
+                self.line(f"  {one_line(record.message, 300)}", "yellow")
+                self.counts["repairs"] += taken
                 self._use(record.llm_model_used, usage)
             case ContextReduced(usage=usage):
                 self.line(f"  {one_line(record.message, 300)}", "dim")

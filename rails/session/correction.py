@@ -1,14 +1,15 @@
 """Model correction: one question to the model about one broken block, and nothing taken on trust.
 
 Used only when it is switched on (``--correction model``), only after the syntax repairs, and once for a
-block. What comes back is read and validated like any other answer. It may not name another tool or
-another file, unless that was the error; and every value that the broken block did not hold is named, so
-that the human who approves sees where the correction changed more than the syntax.
+block. What comes back is read and validated like any other answer. It may not name another tool, unless that was the
+error, nor another file. It may move and re-quote the values of the broken block; a value that the block does not hold
+is refused, and the agent is asked for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
@@ -79,10 +80,11 @@ def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[
     checked = validate.validate(raw, context.registry, context.agent.name)
     if not isinstance(checked, ToolRequest):
         return Corrected(None, f"still not valid: {checked[0].message}", answer=text, usage=answer.usage)
-    renamed = (f"tool = {raw.tool_name!r}",) if tool and raw.tool_name != tool else ()
-    drift = (*renamed, *_drift(raw.parameters, block))
-    notes = tuple(f"by the model's correction, a new value: {words}" for words in drift)
-    return Corrected(replace(checked, coerced=(*checked.coerced, *notes)), drift=drift, answer=text, usage=answer.usage)
+    if invented := _invented(raw.parameters, block):
+        return Corrected(None, invented, answer=text, usage=answer.usage)
+    drift = (f"tool = {raw.tool_name!r}",) if tool and raw.tool_name != tool else ()
+    coerced = (*checked.coerced, "corrected by the model", *drift)
+    return Corrected(replace(checked, coerced=coerced), drift=drift, answer=text, usage=answer.usage)
 
 
 def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str) -> ModelAnswer:
@@ -116,12 +118,16 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
     return ""
 
 
-def _drift(parameters: Mapping[str, Json], block: str) -> Iterator[str]:
-    """Name every value of the corrected request that does not stand in the broken block."""
+def _invented(parameters: Mapping[str, Json], block: str) -> str:
+    """Say which value of a corrected request the broken block does not hold, or "".
+
+    Quoting and blanks do not count, but a text of nothing else has to be there: an empty one as a pair of quotes.
+    """
     flat = without_quoting(block)
     for place, value in json_leaves(parameters):
-        if value is None or isinstance(value, bool):
-            continue
-        text = value if isinstance(value, str) else str(value)
-        if without_quoting(text) and without_quoting(text) not in flat:
-            yield f"{place} = {one_line(text, 80)!r}"
+        text, held_in = (value, flat) if isinstance(value, str) else (json.dumps(value), flat.casefold())
+        core = without_quoting(text)
+        held = core in held_in if core else json.dumps(text) in block or repr(text) in block
+        if not held:
+            return f"it invented {place} = {one_line(text, 80)!r}"
+    return ""

@@ -120,9 +120,7 @@ def edit(
     if len(ids) > 1:
         lines.append(f"All {len(ids)} edits of your answer are one unit: send them all again, corrected.")
     if len(edits) > 1:
-        sound = [one.path for one in edits if one.success]
-        alone = f"; {len(sound)} would have gone alone, in {', '.join(dict.fromkeys(sound))}" if sound else ""
-        lines.append(f"0 of {len(edits)} edits were made{alone}.")
+        lines.append(f"0 of {len(edits)} edits were made.")
     return RequestResult(ids, "edit", "\n".join(lines))
 
 
@@ -138,7 +136,8 @@ def same(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
 def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -> RequestResult:
     """Proposed code with new findings that the gate could not fix by itself. No lines of ``closed`` files are shown."""
     told = verdict.blocking[: limits.FINDINGS_TOLD]
-    summary = ", ".join(dict.fromkeys(f"{finding.rule} {one_line(finding.message, 60)}" for finding in told))
+    summary = ", ".join(dict.fromkeys(f"{finding.rule} {one_line(finding.message, 60)}" for finding in told[:3]))
+    seen: list[list[str]] = []
     lines = [
         f"Human/System Feedback: Your code failed linting with errors {summary}. Please revise. "
         f"{say('nothing_written', 'en')}"
@@ -147,7 +146,9 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
         lines.append(_finding(finding))
         change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
         if change and finding.path not in closed:
-            lines += _window(change, finding)
+            shown = _window(change, finding)
+            lines += shown if (unmarked := [line[3:] for line in shown]) not in seen else []
+            seen.append(unmarked)
     if hidden := len(verdict.blocking) - len(told):
         lines.append(f"… and {hidden} more; they are told when these are gone.")
     if verdict.fixed:
@@ -391,8 +392,7 @@ def _changed_region(change: FileChange, most: int = 60) -> list[str]:
 
 
 def _fixes(verdict: Verdict) -> str:
-    counted = [f"{fix.rule} in {fix.path}" + (f" ({fix.count}×)" if fix.count > 1 else "") for fix in verdict.fixed]
-    return ", ".join(counted)
+    return ", ".join(f"{fix.rule} in {fix.path}" for fix in verdict.fixed)
 
 
 def host_page(verdict: Verdict, opening: str, closing: str) -> str:

@@ -10,6 +10,8 @@ from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 from rails.gate.support.warm_processes import PythonPool
 
+from ..shipped import styled
+
 
 class World:
     """A project folder and a gate for it. Texts are given as str or bytes."""
@@ -65,6 +67,12 @@ def project(tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def style(project):
+    """The project asks for ruff, black and flake8."""
+    return styled(project)
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def test_a_configuration_above_the_project_has_no_say(world, tmp_path):
     (tmp_path / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = []\n[tool.black]\nline-length = 20\n")
     verdict = world.judge(("a.py", "value = undefined_function('argument')\n"))
     assert [finding.rule for finding in verdict.findings] == ["F821"]
-    assert verdict.proposal.changes[0].after == b'value = undefined_function("argument")\n'
+    assert verdict.proposal.changes[0].after == b"value = undefined_function('argument')\n"
 
 
 def test_the_change_set_cannot_bring_its_own_configuration(world):

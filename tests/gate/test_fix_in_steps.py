@@ -28,6 +28,7 @@ def texts(world):
     return [file.read_text() for file in sorted((world.project / "pkg").iterdir())]
 
 
+@pytest.mark.usefixtures("style")
 def test_all_files_are_repaired_with_progress_and_one_undo_takes_them_back(many, capsys):
     before = texts(many)
     assert main(["gate", "--fix"]) == 0
@@ -46,6 +47,7 @@ def test_all_files_are_repaired_with_progress_and_one_undo_takes_them_back(many,
     assert texts(many) == fixed
 
 
+@pytest.mark.usefixtures("style")
 def test_an_earlier_run_stays_when_the_last_is_taken_back(many):
     assert main(["gate", "--fix"]) == 0
     first = texts(many)
@@ -56,6 +58,7 @@ def test_an_earlier_run_stays_when_the_last_is_taken_back(many):
     assert (texts(many), changed[1:]) == (changed, first[1:])
 
 
+@pytest.mark.usefixtures("style")
 def test_what_the_steps_leave_is_one_verdict_and_a_command_runs_once_at_the_end(many, own_config, capsys):
     own_config.mkdir()
     many.put("words.sh", 'echo "pkg/m1.py:1: $(grep -l import pkg/*.py | wc -l) left"\nexit 1\n')
@@ -70,6 +73,7 @@ def test_what_the_steps_leave_is_one_verdict_and_a_command_runs_once_at_the_end(
     assert len(report["evidence"]) == 10
 
 
+@pytest.mark.usefixtures("style")
 def test_a_command_does_not_run_where_a_file_does_not_parse(many, own_config, capsys):
     own_config.mkdir()
     (own_config / "gate.toml").write_text('[[command]]\nname = "words"\nrun = ["/bin/false"]\nfiles = ".py"\n')

@@ -277,7 +277,7 @@ AS_TEXT = f"""\
            <dim>|<plain>  "q"z
            <dim>|<plain>    <red>^<plain>
 
-<bold>Fixed for you<plain>
+<bold>Auto-fixed<plain>
   a\\x09.py: F401 (2), ruff
   b.py: I001 (1)
 

@@ -24,6 +24,7 @@ def test_a_deleted_file_stays_in_the_proposal(world):
     assert verdict.proposal.changes[0].kind == "delete"
 
 
+@pytest.mark.usefixtures("style")
 def test_several_files_at_once(world):
     files = [(f"m{n}.py", f"import os\n\nx = {n}\n") for n in range(12)]
     verdict = world.judge(*files, ("a.json", "{}"), ("b.py", "def f(:\n"))
@@ -38,6 +39,7 @@ def test_judging_does_not_touch_the_workspace(world):
     assert (world.project / "a.py").read_text() == "import os\n"
 
 
+@pytest.mark.usefixtures("style")
 def test_files_on_disk_are_judged_without_being_changed(world):
     world.put("a.py", "import os\nx = {'a':1}\n")
     verdict = world.check("a.py")
@@ -48,6 +50,7 @@ def test_files_on_disk_are_judged_without_being_changed(world):
     assert verdict.proposal.changes == ()
 
 
+@pytest.mark.usefixtures("style")
 def test_fixes_for_files_on_disk_come_as_a_proposal(world):
     place = world.put("a.py", "import os\nx = {'a':1}\n")
     world.put("b.py", "y = 1\n")
@@ -57,6 +60,7 @@ def test_fixes_for_files_on_disk_come_as_a_proposal(world):
     assert (change.before, change.after) == (place.read_bytes(), b'x = {"a": 1}\n')
 
 
+@pytest.mark.usefixtures("style")
 def test_files_are_compared_with_a_revision(world):
     world.git("init", "-q")
     world.put("pkg/a.py", "import os\n")
@@ -92,6 +96,7 @@ def test_a_missing_tool_is_an_error_and_never_a_pass(world, monkeypatch):
     assert any("ruff is not installed" in miss.reason and miss.required for miss in verdict.not_checked)
 
 
+@pytest.mark.usefixtures("style")
 @pytest.mark.parametrize("name", ["black", "flake8"])
 def test_a_missing_python_tool_is_an_error_and_never_a_pass(world, monkeypatch, name):
     monkeypatch.setattr(programs, "find_module", lambda asked: None if asked == name else programs.Tool(asked, (), "1"))
@@ -182,6 +187,7 @@ def test_the_json_report_has_the_documented_form(world):
     assert set(shape["checks"][0]) == {"name", "version", "duration_ms", "command"}
 
 
+@pytest.mark.usefixtures("style")
 def test_the_text_report_shows_line_caret_and_remedy(world):
     verdict = world.judge(("pkg/a.py", "import os\n\n\ndef f():\n    x = 1\n"))
     text = report.verdict_as_text(verdict)

@@ -26,6 +26,7 @@ def after(verdict, index=0):
     return verdict.proposal.changes[index].after.decode()
 
 
+@pytest.mark.usefixtures("style")
 def test_a_clean_file_passes_and_every_tool_ran(world):
     verdict = world.judge(("a.py", CLEAN))
     assert verdict.status == "pass", verdict
@@ -35,6 +36,7 @@ def test_a_clean_file_passes_and_every_tool_ran(world):
     assert verdict.proposal.changes[0].proposed is None
 
 
+@pytest.mark.usefixtures("style")
 def test_safe_fixes_and_formatting_are_done_for_the_agent(world):
     text = "import os, sys\nfrom typing import List\n\ndef f(a:List[int]):\n    return  sys.argv\n"
     verdict = world.judge(("a.py", text))
@@ -44,6 +46,7 @@ def test_safe_fixes_and_formatting_are_done_for_the_agent(world):
     assert {fixed.rule for fixed in verdict.fixed} >= {"F401", "UP006", "format"}
 
 
+@pytest.mark.usefixtures("style")
 @pytest.mark.parametrize(("place", "words"), [(".rails.toml", "[gate]\nfix = false\n"), ("gate.toml", "fix = false\n")])
 def test_c12_05_with_the_setting_off_what_would_be_changed_is_told_and_nothing_is_changed(world, place, words):
     file = (world.project if place == ".rails.toml" else config_folder()) / place
@@ -116,6 +119,7 @@ def test_markers_inside_a_string_are_content(world):
     assert world.judge(("a.py", text)).status == "pass"
 
 
+@pytest.mark.usefixtures("style")
 def test_only_new_findings_are_told(world):
     before = "import os\nimport sys\n\nprint(sys.argv, undefined)\n"
     edited = before.replace("sys.argv", "1")
@@ -124,6 +128,7 @@ def test_only_new_findings_are_told(world):
     assert after(verdict) == "import os\n\nprint(1, undefined)\n"
 
 
+@pytest.mark.usefixtures("style")
 def test_old_findings_are_kept_where_asked(with_old):
     before = "import os\n\nprint(undefined)\n"
     verdict = with_old.judge(("a.py", before, before + "print(other)\n"))
@@ -137,6 +142,7 @@ def test_an_old_unused_import_is_left_alone(world):
     assert after(verdict) == before + "y = 2\n"
 
 
+@pytest.mark.usefixtures("style")
 @pytest.mark.parametrize("config", ["", "[tool.ruff.format]\nline-ending = 'auto'\n"], ids=["black", "ruff"])
 def test_in_an_unformatted_file_only_the_changed_lines_are_formatted(world, config):
     world.put("pyproject.toml", config)
@@ -168,6 +174,7 @@ def test_two_unused_imports_of_one_block_leave_a_valid_block(world):
     compile(after(verdict), "a.py", "exec")
 
 
+@pytest.mark.usefixtures("style")
 def test_line_endings_and_byte_order_mark_are_kept(world):
     verdict = world.judge(("a.py", b"\xef\xbb\xbfimport os\r\nx = {'a':1}\r\n"))
     assert verdict.status == "pass", verdict
@@ -283,6 +290,7 @@ def test_c12_08_flake8_reads_the_projects_own_file(world, name):
     assert ("E501", "flake8") in [(one.rule, one.tool) for one in found]
 
 
+@pytest.mark.usefixtures("style")
 def test_c12_02_a_file_is_as_black_itself_would_write_it(world, tmp_path):
     import subprocess
     import sys

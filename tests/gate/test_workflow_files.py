@@ -154,6 +154,7 @@ def test_a_schema_of_the_users_is_applied_to_a_workflow_too(world):
     assert errors(world.judge(("flows/digest.json", text(sound)))) == []
 
 
+@pytest.mark.usefixtures("style")
 def test_more_files_than_one_change_may_have_are_fixed_in_parts(world, monkeypatch):
     from rails.commands import gate as command
     from rails.core import limits

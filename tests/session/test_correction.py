@@ -1,5 +1,9 @@
 """Model correction (SPEC C4): one question, nothing taken on trust, every changed value named."""
 
+import json
+
+import pytest
+
 from rails.core.errors import ModelError
 
 BROKEN = '```json\n{"tool": "write_file", "path": "a.txt", "content": }\n```\n'
@@ -8,8 +12,6 @@ LATIN = '```json\n{"tool": "write_file", "path": "a.txt", "content": "it said "h
 
 
 def block(tool="write_file", path="a.txt", content="hello\n"):
-    import json
-
     return f"```json\n{json.dumps({'tool': tool, 'path': path, 'content': content})}\n```\n"
 
 
@@ -79,10 +81,37 @@ def test_c4_07_another_tool_is_not_a_correction(work):
     assert "delete_file" in done.events("CORRECTION")[0]["why"]
 
 
-def test_a_value_that_the_block_did_not_hold_is_named_for_the_human(work):
-    done = work(BROKEN, block(content="invented"), "Done.", approvals=["deny: invented"], correction="model")
-    assert done.events("CORRECTION")[0]["drift"] == ["content = 'invented'"]
-    assert any("invented" in note for note in done.events("APPROVAL_REQUESTED")[0]["notes"])
+EDIT = '```json\n{"tool": "edit_file", "path": "a.txt", "old": "one", %s}\n```\n'
+
+
+@pytest.mark.parametrize(
+    ("broken", "corrected"),
+    [
+        ('"nwe": 1', {"old_string": "one", "new_string": ""}),
+        ('"new": "two",,', {"old_string": "one", "new_string": "three"}),
+        ('"new": "two",,', {"old_string": "one", "new_string": "two", "replace_all": True}),
+        ('"new": "two",,', {"old_string": "one\n", "new_string": "two", "expected_count": 7}),
+        ('"n": " "', {"old_string": "one", "new_string": "\n"}),
+    ],
+)
+def test_a_value_that_the_block_did_not_hold_is_refused_and_asked_for(work, broken, corrected):
+    """Also the empty text: a missing new_string that becomes "" deletes a line."""
+    (work.project / "a.txt").write_text("one\n", "utf-8")
+    text = json.dumps({"tool": "edit_file", "path": "a.txt", **corrected})
+    done = work(EDIT % broken, f"```json\n{text}\n```\n", "I give up.", approvals=["approve"], correction="model")
+    assert (done.project / "a.txt").read_text("utf-8") == "one\n"
+    assert "it invented" in done.events("CORRECTION")[0]["why"]
+    assert done.told
+
+
+def test_a_value_that_the_block_holds_may_move_and_be_quoted_again(work):
+    (work.project / "a.txt").write_text("one\n", "utf-8")
+    broken = EDIT % "'new': '', \"all\": True"
+    text = json.dumps(
+        {"tool": "edit_file", "path": "a.txt", "old_string": "one", "new_string": "", "replace_all": True}
+    )
+    done = work(broken, f"```json\n{text}\n```\n", "Done.", approvals=["approve"], correction="model")
+    assert (done.project / "a.txt").read_text("utf-8") == "\n"
 
 
 def test_c4_10_a_failure_of_the_model_leaves_the_block_failed(work):

@@ -9,6 +9,8 @@ from rails.core.conversation import Message, ModelAnswer, NativeCall, TextPart, 
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.outcomes import is_good
 
+from ..shipped import styled
+
 
 def request(tool, parameters, explanation="because"):
     body = {"type": "tool_request", "tool_name": tool, "parameters": parameters, "explanation": explanation}
@@ -25,6 +27,7 @@ def test_an_answer_without_a_request_ends_the_agents_part(work):
 
 
 def test_what_was_written_is_told_with_what_the_gate_changed(work):
+    styled(work.project)
     done = work(write("a.py", "x = 'one'\n"), "Done.", approvals=["approve"])
     assert (done.project / "a.py").read_text("utf-8") == 'x = "one"\n'
     assert "The gate changed your text before writing" in done.told[0]

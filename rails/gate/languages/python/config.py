@@ -1,8 +1,7 @@
 """Which tools a project wants for its Python files, and with which options: read as data, run nowhere.
 
 Read from the files on disk, which are the last approved state while a change set is being judged. A
-project that configures no Python tool at all gets AI-Rails' own profile: ruff, black and flake8, with
-options that don't contradict each other.
+project that configures no Python tool at all has said nothing about style: ruff looks for errors only, nothing is formatted.
 """
 
 from __future__ import annotations
@@ -23,14 +22,11 @@ if TYPE_CHECKING:
 _TABLES: Final = ("ruff", "black", "flake8", "isort", "pylint", "yapf", "autopep8", "pycodestyle")
 _SECTIONS: Final = ("flake8", "pycodestyle", "pylint", "isort", "yapf")
 _HOOK: Final = r"^\s*-?\s*id:\s*['\"]?([\w-]+)"
-#: What the default profile selects; pinned, because ruff's own defaults change between releases.
-DEFAULT_SELECT: Final = "E,W,F,I,UP,B"
+#: Errors, whatever the style: code that does not parse, or fails when the line runs. For projects without settings.
+ERRORS_SELECT: Final = "E9,F404,F407,F50,F521,F524,F62,F63,F70,F722,F811,F82,PLE,B011,B015"
 #: Rules that are right in every project: ruff's classic default, for projects that configure other tools.
 SAFE_SELECT: Final = "E4,E7,E9,F"
 DEFAULT_LINE: Final = 88
-#: black writes what these call wrong (spaces before a slice colon, a body of "..." on the same line,
-#: operators at the start of a line), and long lines are ruff's to judge, which allows long links.
-_FLAKE8_DEFAULT: Final = ("--max-line-length=88", "--extend-ignore=E203,E501,E701,E704,W503,W504")
 _BLACK_KEYS: Final = (
     "line-length",
     "target-version",
@@ -166,7 +162,7 @@ def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str =
 
 
 def _own_origin(settings: PythonSettings) -> str:
-    return "AI-Rails' default profile" if settings.default else "AI-Rails' correctness rules"
+    return "errors only: the project has no settings" if settings.default else "AI-Rails' correctness rules"
 
 
 def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tuple[RuffOption, ...]:
@@ -177,7 +173,7 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
         ("src", src),
         ("target-version", f"py3{min(max(target[1], 7), 15)}"),
         ("line-length", _int(settings.black.get("line-length"), DEFAULT_LINE)),
-        ("lint.select", tuple((DEFAULT_SELECT if settings.default else SAFE_SELECT).split(","))),
+        ("lint.select", tuple((ERRORS_SELECT if settings.default else SAFE_SELECT).split(","))),
     )
 
 
@@ -265,16 +261,7 @@ class _Reader:
             "digest": self.seen.digest(),
         }
         if not configured:
-            return PythonSettings(
-                True,
-                "black",
-                black={"line-length": DEFAULT_LINE},
-                flake8=_FLAKE8_DEFAULT,
-                origin="no configuration in the project",
-                black_origin="AI-Rails' default profile",
-                flake8_origin="AI-Rails' default profile",
-                **common,  # type: ignore[arg-type]
-            )
+            return PythonSettings(True, "", origin="no configuration in the project", **common)  # type: ignore[arg-type]
         arguments, notes = _flake8_arguments(section or {})
         return PythonSettings(
             False,

@@ -151,6 +151,8 @@ class PythonTools:
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
+        if not how.project:
+            return
         place = _canary_place(path, how)
         canary = self._looked(place, LINT_CANARY, how).diagnostics
         if not canary and not self._looked(place, BROKEN_CANARY, how).diagnostics:
@@ -234,6 +236,8 @@ class PythonTools:
             known: Findings | None = self.context.known.get(self._lint_key(path, data, self.ruff_settings(path)))
             last = known is not None and not any(found.rule == "E501" for found in known.diagnostics)
             return self.in_workers.black(path, data, last=last)
+        if self.config.default:
+            return data
         if not self.config.formatter:
             raise NotNeededError("the project uses a formatter that AI-Rails does not run")
         if self._ruff_format(path, FORMAT_CANARY) == FORMAT_CANARY:
