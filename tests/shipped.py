@@ -38,13 +38,14 @@ line-length = 88
 select = ["E", "W", "F", "I", "UP", "B"]
 [tool.black]
 line-length = 88
+[tool.flake8]
+max-line-length = 88
+extend-ignore = ["E203", "E501", "E701", "E704", "W503", "W504"]
 """
-FLAKE8 = "[flake8]\nmax-line-length = 88\nextend-ignore = E203,E501,E701,E704,W503,W504\n"
 
 
 def styled(folder):
     """Give a project the settings that ask for style."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "pyproject.toml").write_text(STYLE, "utf-8")
-    (folder / ".flake8").write_text(FLAKE8, "utf-8")
     return folder

@@ -40,7 +40,7 @@ _STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
     (r".*pause", "pause_turn", "the model paused and wants to go on"),
     (r"(compaction|other)$", "cut", "the answer stopped for an unknown reason: {word}"),
     (r".*context", "max_tokens", "the answer was cut: the conversation fills the model's context"),
-    (r".*(max|length|limit)", "max_tokens", "the answer was cut at the most tokens that one answer may have"),
+    (r".*(max|length|limit)", "max_tokens", "the answer was cut at its limit of {limit} tokens"),
     (
         r".*(filter|safety|refus|block|prohibit|recitation|spii|language|policy|sensitive)",
         "refusal",

@@ -142,8 +142,9 @@ def test_an_old_unused_import_is_left_alone(world):
     assert after(verdict) == before + "y = 2\n"
 
 
-@pytest.mark.usefixtures("style")
-@pytest.mark.parametrize("config", ["", "[tool.ruff.format]\nline-ending = 'auto'\n"], ids=["black", "ruff"])
+@pytest.mark.parametrize(
+    "config", ["[tool.black]\n", "[tool.ruff.format]\nline-ending = 'auto'\n"], ids=["black", "ruff"]
+)
 def test_in_an_unformatted_file_only_the_changed_lines_are_formatted(world, config):
     world.put("pyproject.toml", config)
     before = "x = {  'a':1 }\n\n\ndef f():\n    a = [ 1,2 ]\n    return   a\n\n\nz = (  1 )\n"

@@ -44,7 +44,7 @@ CALL |= {"input": {"a": 1}, "call_id": "t1", "again": True, "reason": "over", "p
     ("left_out", "given", "changed"),
     [
         ((), {}, {}),
-        (("reason",), {}, {"reason": "startup"}),
+        (("reason",), {}, {"reason": ""}),
         (("reason", "source", "model", "tool_name"), {}, {"reason": "", "model": "", "tool": ""}),
         ((), {"stop_hook_active": "true"}, {"again": False}),
         ((), {"tool_input": ["a"]}, {"input": {}}),

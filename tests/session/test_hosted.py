@@ -1,5 +1,6 @@
 """What a host's agent wrote is judged once, by what had passed before; what is told and held up is remembered."""
 
+import contextlib
 import os
 import subprocess
 
@@ -177,7 +178,7 @@ def test_how_often_an_end_was_held_up_in_a_row_is_counted_across_processes(opene
 def test_the_same_words_are_told_once_in_a_row(opened, project):
     told = []
     for text in ("a", "a", "b", "a"):
-        with opened() as session:
+        with contextlib.closing(opened()) as session:
             told.append(session.told(text))
     assert told == [True, False, True, True]
     assert kinds(project).count("FEEDBACK_SENT") == 3
