@@ -1,4 +1,4 @@
-"""Write docs/commands.md, docs/settings.md and docs/specification.md: from the parsers, the schemas, and the tests.
+"""Write docs/commands.md and docs/settings.md from the parsers and the schemas.
 
 python docs/generate.py            writes both
 python docs/generate.py --check    writes nothing; exit code 1 where one is not as it would be written
@@ -9,7 +9,7 @@ import importlib
 import json
 import re
 import sys
-import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,15 +30,24 @@ WHERE = {
 
 def commands() -> str:
     """Return the page of all verbs and their options."""
+    rows = {verb: [row for action in _parser(verb)._actions if (row := _row(action))] for verb in VERBS}
+    often = Counter(row for verb in rows.values() for row in verb)
+    common = [row for row, times in often.items() if times > 2 and row.startswith("| `-")]
     made = [
         "# Commands",
         "",
-        "Every verb with its options, as `ai-rails VERB --help` says it. This page is written by `docs/generate.py`.",
+        "Every verb with its options; `ai-rails VERB --help` says the same. Options of three verbs or more are listed"
+        " once, at the end. This page is written by `docs/generate.py`.",
     ]
     for title, verbs in GROUPS.items():
         made += ["", f"## {title[0].upper()}{title[1:]}"]
         for verb in verbs:
-            made += ["", *_verb(verb)]
+            own = [row for row in rows[verb] if row not in common]
+            made += ["", f"### {verb}", "", _inline(" ".join((_parser(verb).description or "").split()))]
+            made += ["", *_HEAD, *own] if own else []
+            if shared := [row.split("`")[1].split()[0].rstrip(",") for row in rows[verb] if row in common]:
+                made += ["", f"Also: {', '.join(f'`{name}`' for name in shared)}."]
+    made += ["", "## Common options", "", *_HEAD, *common]
     made += ["", "## Exit codes, environment, files", "", "```text", *_epilog(), "```", ""]
     return "\n".join(made)
 
@@ -48,14 +57,11 @@ def _epilog() -> Iterator[str]:
     yield from lines[lines.index("exit codes:") :]
 
 
-def _verb(verb: str) -> Iterator[str]:
-    parser = verb_parser(verb, VERBS[verb], importlib.import_module(f"rails.commands.{verb}").options)
-    yield f"### {verb}"
-    yield ""
-    yield _inline(" ".join((parser.description or "").split()))
-    rows = [row for action in parser._actions if (row := _row(action))]
-    if rows:
-        yield from ("", "| | |", "| --- | --- |", *rows)
+_HEAD = ("| | |", "| --- | --- |")
+
+
+def _parser(verb: str) -> argparse.ArgumentParser:
+    return verb_parser(verb, VERBS[verb], importlib.import_module(f"rails.commands.{verb}").options)
 
 
 def _row(action: argparse.Action) -> str:
@@ -90,31 +96,6 @@ def settings() -> str:
         schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8"))
         made += ["", f"## {title}", "", f"{_inline(schema['description']).rstrip('.')}. It stands {where}."]
         made += _table(schema, "")
-    return "\n".join([*made, ""])
-
-
-def specification() -> str:
-    """Return the page of all lines of the specification, with the tests that hold them."""
-    lines = tomllib.loads((DOCS.parent / "tests/specification.toml").read_text("utf-8"))
-    lacking, other = (sum(key in line for line in lines.values()) for key in ("lacks", "reason"))
-    made = [
-        "# The specification, line by line",
-        "",
-        f"AI-Rails was made after five systems; what each of them did, and where it failed, became {len(lines)} lines."
-        f" {len(lines) - lacking - other} hold, each by the tests that are named; {other} hold in a part only, because"
-        f" the rest would break a promise, which is said with the reason; what {lacking} lack is said, too."
-        " The page is written by `docs/generate.py` from `tests/specification.toml`, and a test of the suite holds that"
-        " every test named here is there.",
-    ]
-    group = ""
-    for name, line in lines.items():
-        if line["group"] != group:
-            group = line["group"]
-            made += ["", f"## {group}", "", "| line | what must be so | held by |", "| --- | --- | --- |"]
-        tests = "<br>".join(f"`{test}`" for test in line["tests"])
-        lacks = f"**Lacks:** {_said({'description': line['lacks']})}" if "lacks" in line else ""
-        other = f"**Otherwise here:** {_said({'description': line['reason']})}" if "reason" in line else ""
-        made.append(f"| {name} | {_cell(line['text'])} | {'<br>'.join(filter(None, (lacks, other, tests)))} |")
     return "\n".join([*made, ""])
 
 
@@ -164,7 +145,7 @@ def _inline(text: str) -> str:
     return re.sub(r"([<>*_\[\]])", r"\\\1", text)
 
 
-PAGES = {"commands.md": commands, "settings.md": settings, "specification.md": specification}
+PAGES = {"commands.md": commands, "settings.md": settings}
 
 
 def main() -> int:

@@ -30,7 +30,7 @@ from rails.data_formats.positions import JsonPlace
 ORDER: Final = "command line, environment, your .env, your file, the project's file (which may only tighten), default"
 #: The variables that are settings, and what counts without them; keys are never shown.
 VARIABLES: Final = {
-    "AI_RAILS_CONFIG_DIR": "the usual place",
+    "AI_RAILS_CONFIG_DIR": "the user's configuration folder",
     "AI_RAILS_MODEL": "none",
     "AI_RAILS_STRONGER_MODEL": "none",
     "AI_RAILS_STRICT": "only to the provider's own server",

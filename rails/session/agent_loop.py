@@ -1,4 +1,4 @@
-"""One agent on one task: turn after turn until it is done, a budget is spent, or a human takes over.
+"""One agent on one task: turn after turn until it is done, a budget is spent, or it is a person's turn.
 
 When its attempts run out, the ladder (``rails.session.escalation``) goes a rung up: the conversation is begun afresh
 from one page, and attempts are counted again. Turns, tokens, time and money are not: they bound all steps together.

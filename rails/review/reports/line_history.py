@@ -1,4 +1,4 @@
-"""Why is this line so? From a file and a line number back to the edit, the request and the decision. Pure.
+"""Blame: from a file and a line number back to the edit, the request and the decision. Pure.
 
 The applied changes of a file are walked from the newest to the oldest; a line that a change did not
 write is followed to its number before that change. The hashes in the log say whether the walk can be

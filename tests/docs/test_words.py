@@ -1,0 +1,56 @@
+"""Words that readers stumbled over do not come back: not in messages, help, pages or docs."""
+
+import pytest
+
+from .pages import DOCS, ROOT
+
+#: Each was said to a person once; docs/glossary.md and plain English say it better.
+GONE = """\
+to correct"
+a human takes over
+Fixed for you
+Look twice
+Adjusted on the way
+No check looks at what a tool does
+leave parts out
+Why not? The agent
+That decides nothing
+Give this back to the model
+nothing that is kept
+This session has no end
+Why is this line so
+it did not get right
+more than one try
+told next
+only sessions that
+moment of quiet
+Nobody has answered
+Words that go with
+to look only
+Say what to do;
+replace all answers
+Left out of what the model
+In other words
+words instead of signs
+who may take over
+apart from each other, each
+It does not take
+nobody takes over
+Your answer is left for
+Sent back to the agent
+by headless
+Honest limits""".splitlines()
+SUFFIXES = {".py", ".js", ".html", ".json", ".toml", ".md"}
+
+
+@pytest.mark.parametrize("folder", ["rails", "docs", "agent_templates", "mcp_definitions"])
+def test_no_old_wording_is_left(folder):
+    files = [one for one in (ROOT / folder).rglob("*") if one.suffix in SUFFIXES]
+    texts = {str(one.relative_to(ROOT)): one.read_text("utf-8") for one in files}
+    assert [(name, words) for name, text in texts.items() for words in GONE if words in text] == []
+
+
+def test_the_glossary_is_in_order():
+    rows = [line.split("|")[1].strip() for line in (DOCS / "glossary.md").read_text("utf-8").splitlines()[4:]]
+    assert len(rows) >= 30
+    assert rows == sorted(rows)
