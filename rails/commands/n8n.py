@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -26,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
         ".tgz files), "
         "draw FLOW.json [--before OLD.json] [-o FILE.svg], "
-        "diff OLD.json NEW.json, account read URL [-o .rails.toml] (what your n8n has, through its API). "
+        "diff OLD.json NEW.json. "
         "Workflows are checked by ai-rails gate FLOW.json.",
     )
     parser.add_argument(
@@ -34,14 +32,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
     parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
-    words = "with account: the environment variable that holds the API key (default: N8N_API_KEY)"
-    parser.add_argument("--key-env", metavar="NAME", default="N8N_API_KEY", help=words)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="with draw and account: where (default: FLOW.svg, the screen; - is the screen)",
-    )
+    words = "with draw: where (default: FLOW.svg; - is the screen)"
+    parser.add_argument("-o", "--output", metavar="FILE", help=words)
     parser.add_argument("--json", action="store_true", help="the result as JSON")
 
 
@@ -90,46 +82,6 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
             "  npm pack n8n-nodes-base @n8n/n8n-nodes-langchain && ai-rails n8n catalogue build ."
         )
     return EXIT_OK
-
-
-def _account(options: argparse.Namespace, words: list[str]) -> int:
-    """Read what the user's n8n has and print it as the table of ``.rails.toml``, or put it there."""
-    from rails.integrations.n8n_api import N8nApi
-    from rails.n8n.plugin import account_of, facts_in
-
-    if len(words) != 2 or words[0] != "read":
-        raise UsageError("Write: ai-rails n8n account read URL [--key-env NAME] [-o .rails.toml].")
-    key = os.environ.get(options.key_env, "")
-    if not key:
-        raise UsageError(
-            f"{one_line(options.key_env)} is not set: it must hold a key of your n8n's API. Nothing was asked."
-        )
-    api = N8nApi(words[1], key)
-    flows, credentials, packages = (api.listed(what) for what in ("workflows", "credentials", "community-packages"))
-    active = [flow for flow in flows or () if flow.get("active") is True]
-    served = [facts for flow in active for facts in facts_in(dict(flow), "")]
-    routes = {" ".join(route): facts.id for facts in served for route in facts.routes}
-    account = account_of(api.version(), flows, credentials, packages, routes)
-    for what, found in (("workflows", flows), ("credentials", credentials), ("community packages", packages)):
-        if found is None:
-            print(f"n8n: the key may not read the {what}; nothing is known of them", file=sys.stderr)
-    target = "-" if options.output is None else options.output
-    _give(target, account.toml() if target == "-" else _with_table(Path(target), account.toml()))
-    return EXIT_OK
-
-
-def _with_table(file: Path, table: str) -> str:
-    """Return the settings file with this ``[n8n]`` in place of the one that it has. Raises UsageError for no TOML."""
-    import tomllib
-
-    text = _read(str(file)).decode("utf-8", "replace") if file.exists() else ""
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{one_line(str(file))} is not valid TOML: {error}. Nothing was written.") from None
-    tables = re.split(r"(?m)^(?=\[)", text)
-    kept = "".join(one for one in tables if not re.match(r"\[n8n[.\]]", one)).rstrip()
-    return f"{kept}\n\n{table}" if kept else table
 
 
 def _give(target: str, text: str) -> None:
@@ -203,5 +155,4 @@ _ACTIONS: Final = {
     "catalogue": _catalogue,
     "draw": _draw,
     "diff": _diff,
-    "account": _account,
 }

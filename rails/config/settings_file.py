@@ -85,7 +85,7 @@ class SettingsFile:
         return positions.place_of(positions.in_toml(self.text), place)
 
     def _part(self, only: str) -> Mapping[str, Json]:
-        others = {"gate", "n8n", "policy", "run"} - {only} if only else set()
+        others = {"gate", "policy", "run"} - {only} if only else set()
         return {key: value for key, value in self.value.items() if key not in others}
 
     def fitting(self, place: tuple[str, ...], kind: type[T]) -> Iterator[tuple[int, T]]:

@@ -187,17 +187,6 @@ class PolicyTables(Struct, frozen=True, forbid_unknown_fields=True):
     schema_address: str = field(default="", name="$schema")
 
 
-class N8nTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """``[n8n]``: what the n8n has that the project's workflows are for. What is not there is not known."""
-
-    version: str = ""
-    credentials: dict[str, dict[str, str]] | None = None
-    workflows: dict[str, str] | None = None
-    published: list[str] | None = None
-    webhooks: dict[str, str] | None = None
-    packages: list[str] | None = None
-
-
 class BoundsTable(Struct, frozen=True, forbid_unknown_fields=True):
     """``[run]`` of a project: an agent, and bounds, of which the tightest counts."""
 
@@ -251,7 +240,6 @@ class ProjectTables(Struct, frozen=True, forbid_unknown_fields=True):
 
     gate: GateTables = GateTables()
     policy: PolicyTables = PolicyTables()
-    n8n: N8nTable = N8nTable()
     run: BoundsTable = BoundsTable()
     schema_address: str = field(default="", name="$schema")
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.builtin_tools import N8N_NODE_INFO
+from rails.core.plugins import plugin_of
 from rails.core.tool_request import Json, ToolResult
 
 
 def _node_info(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
-    from rails.n8n.plugin import answer
-
-    return ToolResult(True, answer(parameters))
+    return ToolResult(True, plugin_of("n8n").answer(parameters))
 
 
 #: By the name of the built-in tool, for ``Registry.with_runners``.

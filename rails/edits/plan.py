@@ -39,6 +39,7 @@ from rails.core.changes import ChangeSet, EditResult, FileChange
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath
+from rails.core.plugins import plugin_of
 from rails.core.restrictions import Restrictions
 from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest
@@ -332,12 +333,10 @@ class _Planner:
 
     def edit_workflow(self, request: ToolRequest) -> None:
         """edit_workflow: an n8n workflow by operations; what they come to is one exact edit of the whole file."""
-        from rails.n8n.plugin import workflow_edit  # n8n, which few answers need
-
         draft = self.draft(request, request.parameters.get("file_path"))
         if draft is None:
             return
-        made = workflow_edit(draft.path, draft.before, request.parameters.get("operations"))
+        made = plugin_of("n8n").edit(draft.path, draft.before, request.parameters.get("operations"))
         if isinstance(made, Refusal):
             self.refusals.append(replace(made, path=str(draft.path), request_id=request.id))
         else:

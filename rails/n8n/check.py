@@ -19,7 +19,6 @@ from rails.core.verdict import Finding, Severity
 from rails.data_formats import positions
 from rails.data_formats.positions import JsonSpan
 from rails.n8n import json_file, model
-from rails.n8n.account import N8nAccount
 from rails.n8n.json_file import Unreadable, WorkflowFile
 from rails.n8n.model import Issue, JsonPath, format_path, shown_value
 from rails.n8n.nodes import catalogue, ports
@@ -133,7 +132,7 @@ def check_workflow(
     ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one or several of ``PROFILES``,
     with commas: what one of them refuses is an error,
     ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships), ``around`` the other
-    workflows of the project and the n8n that it is for.
+    workflows of the project.
     Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
     """
     profiles = tuple(dict.fromkeys(profile.split(",")))
@@ -170,16 +169,11 @@ def version() -> str:
     return known.n8n if known.is_full else f"{known.n8n} names only"
 
 
-def unjudged(account: N8nAccount | None = None) -> tuple[str, ...]:
-    """Say what of a workflow cannot be judged here, and why; empty where everything can."""
-    known, version = catalogue.current(), account.version if account else ""
-    if not known.is_full:
-        return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
-    if version and known.n8n != "unknown" and known.n8n.split(".")[:2] != version.split(".")[:2]:
-        return (
-            f"the catalogue is of n8n {known.n8n}, and the workflow is for {version} (see `ai-rails n8n catalogue`)",
-        )
-    return ()
+def unjudged() -> tuple[str, ...]:
+    """Return what of a workflow cannot be judged here, and why; empty where everything can."""
+    if catalogue.current().is_full:
+        return ()
+    return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +198,7 @@ def _issues(value: Json, judge: _Judge) -> Iterator[Issue]:
     ]
     for index, item in enumerate(value):
         others = (one for number, found in enumerate(beside) if number != index for one in found)
-        around = Surroundings((*judge.around.others, *others), judge.around.account)
+        around = Surroundings((*judge.around.others, *others))
         for issue in _workflow_issues(item, replace(judge, around=around)):
             yield replace(issue, path=(index, *issue.path))
 
@@ -214,17 +208,16 @@ def _workflow_issues(value: Json, judge: _Judge) -> Iterator[Issue]:
     yield from broken
     if not isinstance(value, dict):
         return
-    known, profile, account = judge.known, judge.profile, judge.around.account
+    known, profile = judge.known, judge.profile
     yield from destination.check(value, profile)
     workflow = model.build(value)
     stuck: Severity = "error" if profile == "publish" and not triggers.has_webhook(workflow, known) else "warning"
     yield from graph.check(workflow, whole=not broken, stuck=stuck)
-    publishes = profile in {"publish", "strict"}
-    yield from node_types.check(workflow, known, account.packages, version=account.version, publishes=publishes)
+    yield from node_types.check(workflow, known)
     held, issues = _parameters(workflow, known)
     yield from issues
     yield from connections.check(workflow, known, held)
-    yield from triggers.check(workflow, known, held, profile, account)
+    yield from triggers.check(workflow, known, held, profile)
     yield from project.check(workflow, judge.around, judge.path, profile)
     run = [*expressions.check(workflow, held, whole=not broken), *code.check(workflow)]
     yield from _as_they_run(run, graph.never_runs(workflow) if not broken else set())

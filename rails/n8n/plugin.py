@@ -1,12 +1,11 @@
-"""What the rest of AI-Rails knows of n8n: the only module of this package that others import."""
+"""The plug-in: the only module of this package that others import, namely the gate's kind and the verb of n8n."""
 
 from __future__ import annotations
 
-from rails.n8n.account import N8nAccount, account_of
+from rails.core.plugins import KindPlugin
 from rails.n8n.check import check_workflow, unjudged, version
 from rails.n8n.draw.picture import stylesheet, svg
-from rails.n8n.edit.operations import apply_operations
-from rails.n8n.formatting import canonical, complete, tidied
+from rails.n8n.formatting import canonical, tidied
 from rails.n8n.info.describe import answer
 from rails.n8n.json_file import WorkflowFile, read_workflow_file
 from rails.n8n.nodes.build import build_catalogue, catalogue_info
@@ -19,8 +18,9 @@ from rails.n8n.summary import workflow_summary
 from rails.n8n.whole_file import workflow_edit
 
 __all__ = [
-    "PROFILES", "RULES", "N8nAccount", "Surroundings", "WorkflowFacts", "WorkflowFile", "account_of", "answer",
-    "apply_operations", "build_catalogue", "canonical", "catalogue_info", "check_workflow", "complete",
-    "current_catalogue", "facts_in", "looks_like_workflow", "read_workflow_file",
-    "stylesheet", "svg", "tidied", "unjudged", "version", "workflow_edit", "workflow_summary",
+    "PLUGIN", "PROFILES", "RULES", "Surroundings", "WorkflowFacts", "WorkflowFile", "build_catalogue", "canonical",
+    "catalogue_info", "check_workflow", "current_catalogue", "facts_in", "looks_like_workflow", "read_workflow_file",
+    "svg", "tidied", "unjudged", "version", "workflow_summary",
 ]  # fmt: skip
+
+PLUGIN = KindPlugin(edit=workflow_edit, answer=answer, picture=svg, style=stylesheet)

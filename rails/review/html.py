@@ -15,6 +15,7 @@ from typing import Final
 
 from rails.core.change_summary import ChangeSummary
 from rails.core.dataclass import replace
+from rails.core.plugins import plugin_of
 from rails.core.text import one_line
 from rails.log.session_stats import SessionStats
 from rails.projections.attempts import AttemptRow, caption, rows_of
@@ -67,9 +68,8 @@ def html_parts(view: SessionView, turns: Iterable[TurnView]) -> Iterator[str]:
 
 def document(title: str, content: Html) -> str:
     """Return ``content`` as a complete HTML document with our style sheet, and a policy that allows nothing else."""
-    from rails.n8n import plugin
-
-    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8") + plugin.stylesheet()
+    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
+    style += plugin_of("n8n").style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     head = el(
@@ -211,10 +211,7 @@ def workflow_picture(summary: ChangeSummary) -> str:
     """Return the picture of what a change of a workflow means, as markup; nothing where there is none."""
     if summary.drawing is None:
         return ""
-    from rails.n8n import plugin
-
-    label = f"The workflow in {one_line(summary.path, 300)}: {one_line(summary.title, 300)}"
-    return plugin.svg(summary.drawing, label=label)
+    return plugin_of("n8n").picture(summary.drawing, f"The workflow in {summary.path}: {summary.title}")
 
 
 def footer(view: SessionView) -> Html:

@@ -189,7 +189,6 @@ parse ok.py --stream-chunks 0 | a whole number from 1 is wanted
 parse ok.py --finish nope | --finish takes one of end_turn
 review --library missing | There is no store of jobs in missing
 doctor --into x | --into goes with --install javascript
-n8n account read nonsense | N8N_API_KEY is not set
 gate --staged --all | --all means every file
 gate --unsafe-fixes ok.py | --unsafe-fixes goes with --fix
 gate --stdin-filename ../x.py | is outside the project
@@ -245,7 +244,6 @@ prompt --tools --agent nobody | There is no agent 'nobody'. Known agents
 n8n catalogue build missing | missing does not exist. Nothing was built
 n8n catalogue nope | Write: ai-rails n8n catalogue [info]
 n8n diff ok.py ok.py | is not an n8n workflow in JSON
-n8n account read | Write: ai-rails n8n account read URL
 grants revoke 1 2 | unknown argument 2
 config schema | Which schema? There are rails, config
 doctor --install nope | choose from

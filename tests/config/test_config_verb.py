@@ -101,7 +101,7 @@ def test_a_command_of_the_project_is_said_to_wait_for_a_human(own, project, caps
         (
             "../project/.rails.toml",
             "[job]\n",
-            ".rails.toml:1:2: `job` is not known. Allowed: `gate`, `policy`, `n8n`, `run`.",
+            ".rails.toml:1:2: `job` is not known. Allowed: `gate`, `policy`, `run`.",
         ),
         (
             "../project/.rails.toml",

@@ -40,14 +40,6 @@ GATE = {
     "fix": False,
 }
 POLICY = {"version": 1, "rule": [RULE], "example": [EXAMPLE]}
-N8N = {
-    "version": "2.41.1",
-    "credentials": {"slackApi": {"abc": "Team"}},
-    "workflows": {"w1": "Orders"},
-    "published": ["w1"],
-    "webhooks": {"POST orders": "w1"},
-    "packages": ["n8n-nodes-foo"],
-}
 BOUNDS = {"agent": "coder", "max_tokens": 9, "max_minutes": 0.5, "max_cost": 2.5}
 RUN = {
     **BOUNDS,
@@ -61,7 +53,7 @@ RUN |= {"handoff": "go", "escalate": "squash", "correction": "off", "dialect": [
 RUN |= {"max_attempts": 2, "max_turns": 7, "backup": True}
 PRICE = {"input": 1, "output": 2.5, "cached": 0, "window": 9000}
 FULL = {
-    "rails": {"gate": GATE, "policy": POLICY, "n8n": N8N, "run": BOUNDS},
+    "rails": {"gate": GATE, "policy": POLICY, "run": BOUNDS},
     "config": {"run": RUN, "sessions": {"keep_days": 90}, "fetch": {"hosts": ["docs.python.org"]}},
     "gate": {"fix": False}
     | {key: [{**entry, "project": "/p"} for entry in all_] for key, all_ in GATE.items() if key != "fix"},
@@ -191,7 +183,7 @@ def test_every_mistake_is_told_with_its_place():
         "Allowed: `mode`, `check`, `path`, `agent`, `rule`, `attempts`.",
         ".rails.toml:5:1: gate.mode 1: `attempts` is 5000; it must be at most 3600. "
         "With retry: how often it goes back to the agent.",
-        ".rails.toml:6:2: `police` is not known. Did you mean `policy`? Allowed: `gate`, `policy`, `n8n`, `run`.",
+        ".rails.toml:6:2: `police` is not known. Did you mean `policy`? Allowed: `gate`, `policy`, `run`.",
         ".rails.toml:8:1: gate.mode 2: `path 1` is empty. At least 1 character.",
     )
 

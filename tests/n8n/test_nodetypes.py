@@ -1,13 +1,7 @@
 """Node types and versions by the list that ships."""
 
-import json
-
 import pytest
 from n8n_workflows import errors, findings, node, the_one, workflow
-
-from rails.n8n.account import N8nAccount
-from rails.n8n.check import check_workflow
-from rails.n8n.rules.project import Surroundings
 
 START = node("Start", "n8n-nodes-base.manualTrigger")
 
@@ -69,16 +63,3 @@ def test_nodes_that_n8n_leaves_out_by_default_are_a_warning():
 def test_a_long_wrong_name_is_cut_in_the_message():
     (found,) = [f for f in findings(with_type("n8n-nodes-base." + "x" * 5_000)) if f.rule == "N8N040"]
     assert len(found.message) < 400
-
-
-@pytest.mark.parametrize(("version", "severity"), [("99.1.0", "warning"), ("1.0.0", "error"), ("", "error")])
-def test_c13_06_of_a_newer_n8n_the_list_cannot_say_what_it_lacks(version, severity):
-    def judged(type):
-        around = Surroundings((), N8nAccount(version=version))
-        found = check_workflow(json.dumps(with_type(type)).encode(), "a.json", "import", around=around)
-        return next(one for one in found if one.rule == "N8N040")
-
-    found = judged("n8n-nodes-base.brandNew")
-    assert found.severity == severity
-    assert ("your n8n 99.1.0 is newer" in found.message) is (severity == "warning")
-    assert judged("n8n-nodes-base.start").severity == "error"

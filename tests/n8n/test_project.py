@@ -1,4 +1,4 @@
-"""Several files are one project: who calls whom, who serves a webhook, where errors go; and what the account has."""
+"""Several files are one project: who calls whom, who serves a webhook, where errors go."""
 
 import json
 from itertools import pairwise
@@ -7,8 +7,7 @@ import pytest
 from n8n_workflows import node, to, workflow
 
 from rails.core.verdict import Finding
-from rails.n8n.account import N8nAccount
-from rails.n8n.check import check_workflow, unjudged
+from rails.n8n.check import check_workflow
 from rails.n8n.rules.project import Surroundings, facts_in
 
 START = node("Start", "n8n-nodes-base.manualTrigger")
@@ -27,10 +26,10 @@ def called(**more):
     return flow(node("Called", "n8n-nodes-base.executeWorkflowTrigger", 1.1, parameters=more), id="sub", name="Sub")
 
 
-def judged(value, *others, account=None, profile="import", path="a.json") -> list[Finding]:
+def judged(value, *others, profile="import", path="a.json") -> list[Finding]:
     facts = [one for number, other in enumerate(others) for one in facts_in(other, f"{number}.json")]
     data = json.dumps(value, indent=1).encode()
-    return list(check_workflow(data, path, profile, around=Surroundings(facts, account)))
+    return list(check_workflow(data, path, profile, around=Surroundings(facts)))
 
 
 def told(found, rule):
@@ -43,21 +42,13 @@ def test_a_call_of_a_workflow_that_is_there_is_fine():
 
 def test_of_a_workflow_that_nobody_can_know_nothing_is_said():
     assert told(judged(flow(START, caller("elsewhere")), called()), "N8N110") == []
-    assert told(judged(flow(START, caller("={{ $json.id }}")), account=N8nAccount(workflows={})), "N8N110") == []
+    assert told(judged(flow(START, caller("={{ $json.id }}")), called()), "N8N110") == []
 
 
 @pytest.mark.parametrize("target", ["Sub", "0.json", {"__rl": True, "value": "old", "cachedResultName": "Sub"}])
 def test_a_name_in_place_of_an_id_is_told_with_the_id(target):
     (found,) = [one for one in judged(flow(START, caller(target)), called()) if one.rule == "N8N110"]
     assert (found.severity, found.remedy) == ("warning", 'Write its id: "sub".')
-
-
-def test_what_your_n8n_does_not_have_stops_publishing_only():
-    account = N8nAccount(workflows={"live": "Live", "draft": "Draft"}, published=frozenset({"live"}))
-    for target, wrong in (("live", False), ("draft", True), ("gone", True)):
-        for profile, severity in (("import", "warning"), ("publish", "error")):
-            found = judged(flow(START, caller(target)), account=account, profile=profile)
-            assert [one for one, _ in told(found, "N8N110")] == ([severity] if wrong else [])
 
 
 def test_a_called_workflow_needs_a_trigger_for_it_and_takes_only_its_inputs():
@@ -82,7 +73,6 @@ def test_an_error_workflow_is_there_and_catches_errors():
     assert "no Error Trigger" in told(judged(own, called()), "N8N111")[0][1]
     catches = flow(node("Any", "n8n-nodes-base.errorTrigger"), node("B"), id="sub")
     assert told(judged(own, catches), "N8N111") == []
-    assert "nobody" in told(judged(own, account=N8nAccount(workflows={})), "N8N111")[0][1]
 
 
 def hook(path, **more):
@@ -97,9 +87,6 @@ def test_two_files_cannot_serve_one_webhook():
     for profile, severity in (("import", "warning"), ("publish", "error")):
         ((found, message),) = told(judged(hook("x", id="1"), hook("/x", id="2"), profile=profile), "N8N081")
         assert (found, "0.json" in message) == (severity, True)
-    account = N8nAccount(webhooks={"POST x": "other"})
-    assert told(judged(hook("x", id="1"), account=account, profile="publish"), "N8N081")[0][0] == "error"
-    assert told(judged(hook("x", id="other"), account=account, profile="publish"), "N8N081") == []
 
 
 def test_two_files_with_one_workflow_id_are_told():
@@ -110,35 +97,3 @@ def test_two_files_with_one_workflow_id_are_told():
 def test_the_workflows_of_one_file_are_a_project_too():
     found = judged([flow(START, caller("Sub"), id="1"), called()])
     assert told(found, "N8N110")[0][0] == "warning"
-
-
-SLACK = {"slackApi": {"abc": "Team"}, "httpHeaderAuth": {"h1": "Header"}}
-
-
-@pytest.mark.parametrize(
-    ("entry", "wrong"),
-    [({"id": "abc"}, False), ({"id": "h1"}, True), ({"id": "zzz"}, True), ({"id": ""}, False), ("abc", False)],
-)
-def test_a_credential_that_your_n8n_does_not_have_stops_publishing(entry, wrong):
-    it = node("It", "n8n-nodes-base.noOp", credentials={"slackApi": entry})
-    for profile, severity in (("import", "warning"), ("publish", "error")):
-        found = judged(flow(START, it), account=N8nAccount(credentials=SLACK), profile=profile)
-        assert [one for one, _ in told(found, "N8N094")] == ([severity] if wrong else [])
-        assert all('"id": "abc"' in one.remedy for one in found if one.rule == "N8N094")
-    assert told(judged(flow(START, it)), "N8N094") == []
-
-
-def test_a_community_package_that_is_not_installed_stops_publishing():
-    it = node("It", "n8n-nodes-foo.bar")
-    account = N8nAccount(packages=frozenset({"n8n-nodes-other"}))
-    assert told(judged(flow(START, it), account=account, profile="publish"), "N8N042")[0][0] == "error"
-    assert told(judged(flow(START, it), account=account), "N8N042")[0][0] == "warning"
-    assert (
-        told(judged(flow(START, it), account=N8nAccount(packages=frozenset({"n8n-nodes-foo"}))), "N8N042")[0][0]
-        == "info"
-    )
-
-
-def test_a_catalogue_of_another_version_is_told(catalogue):
-    assert unjudged(N8nAccount(version="9.8.1")) == ()
-    assert "the catalogue is of n8n 9.8.7, and the workflow is for 2.41.1" in unjudged(N8nAccount(version="2.41.1"))[0]

@@ -141,7 +141,6 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     from rails.n8n import formatting, summary
-    from rails.n8n.account import N8nAccount
     from rails.n8n.check import check_workflow
     from rails.n8n.draw import picture
     from rails.n8n.nodes import catalogue
@@ -149,7 +148,6 @@ def main():
     from rails.n8n.rules.destination import PROFILES
     from rails.n8n.rules.project import Surroundings, facts_in
 
-    account = N8nAccount("1.0", {"a": {"1": "A"}}, {"x": "X"}, frozenset(), {"GET x": "x"}, frozenset())
     others = []
     rng = random.Random(options.seed)
     files = sorted(options.workflows.glob("*.json")) if options.workflows else []
@@ -163,7 +161,7 @@ def main():
         started = time.process_time()
         try:
             looks_like_workflow(flow)
-            around = Surroundings(others, rng.choice([account, None]))
+            around = Surroundings(others)
             list(check_workflow(data, "flow.json", rng.choice(PROFILES), around=around))
             others = [*others[-5:], *facts_in(flow, "other.json")]
             told = summary.workflow_summary(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")

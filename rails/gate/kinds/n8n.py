@@ -10,10 +10,10 @@ from rails.core.errors import FAULT
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.kinds.data import Missing, json_findings, parse_json, schema_findings
+from rails.gate.kinds.n8n_files import WorkflowFiles
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind, RuleTexts
-from rails.gate.support.workflow_files import WorkflowFiles
 
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
@@ -37,8 +37,7 @@ def _outcome(job: CheckJob, context: CheckContext, around: WorkflowFiles) -> Che
     after, fixed = _tidied(job, context) if context.fix else (job.after, ())
     found, missing = _findings(job.path, after, context, around)
     before, _ = _findings(job.path, job.before, context, around) if job.before is not None else ((), None)
-    account = context.options.account
-    not_checked = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged(account)]
+    not_checked = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged()]
     if missing is not None:
         not_checked.append(NotChecked(job.path, missing.check, missing.reason, missing.required))
     return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from rails.config.tables import CommandTable, GateTables, HeadingsTable, ModeTable, SchemaTable, UserGateTables
     from rails.core.verdict import Finding
     from rails.gate.support.check_command import CheckCommand
-    from rails.n8n.plugin import N8nAccount
 
 PROJECT_FILE: Final = ".rails.toml"
 USER_FILE: Final = "gate.toml"
@@ -107,17 +106,13 @@ class Headings:
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
-    """All of it. ``held_back`` names the project's commands that nobody has agreed to.
-
-    ``account`` is the n8n that the project's workflows are for, where the project describes one.
-    """
+    """All of it. ``held_back`` names the project's commands that nobody has agreed to."""
 
     modes: tuple[Mode, ...] = ()
     schemas: tuple[FileSchema, ...] = ()
     headings: tuple[Headings, ...] = ()
     commands: tuple[CheckCommand, ...] = ()
     held_back: tuple[CheckCommand, ...] = ()
-    account: N8nAccount | None = None
     #: Whether safe fixes and formatting are made in what an agent proposes; else they are findings.
     fix: bool = True
 
@@ -164,7 +159,6 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
         (*mine.headings, *theirs.headings),
         (*(mine.commands if agreed else ()), *theirs.commands),
         () if agreed else mine.commands,
-        mine.account,
         mine.fix and theirs.fix,
     )
 
@@ -184,23 +178,12 @@ def _parsed(data: bytes, name: str, project: str) -> GateSettings:
     try:
         if name == PROJECT_FILE:
             file = parse_settings(data, name, "rails")
-            made = _Reader(file, Path(project), ("gate",)).settings(file.tables(ProjectTables, only="gate").gate)
-            return replace(made, account=_account(file)) if "n8n" in file.value else made
+            return _Reader(file, Path(project), ("gate",)).settings(file.tables(ProjectTables, only="gate").gate)
         file = parse_settings(data, name, "gate")
         return _Reader(file, Path(project), ()).settings(file.tables(UserGateTables))
     except SettingsError as error:
         more = len(error.mistakes) - 1
         raise CheckError(error.mistakes[0] + (f" ({more} more in the file.)" if more else "")) from None
-
-
-def _account(file: SettingsFile) -> N8nAccount:
-    from rails.config.tables import ProjectTables
-    from rails.n8n.plugin import N8nAccount
-
-    table = file.tables(ProjectTables, only="n8n").n8n
-    lists = (None if names is None else frozenset(names) for names in (table.published, table.packages))
-    published, packages = lists
-    return N8nAccount(table.version, table.credentials, table.workflows, published, table.webhooks, packages)
 
 
 class _Mistake(Exception):

@@ -54,7 +54,7 @@ def _plain_sheet() -> str:
     )
 
 
-def svg(value: Json, *, label: str = "Workflow", alone: bool = False) -> str:
+def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
     """Return the picture of ``value`` (from :func:`drawing`), or "" where there is nothing to draw.
 
     ``alone`` makes a file of its own: with the style sheet inside. Without it the page has the style sheet.

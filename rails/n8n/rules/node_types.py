@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from rails.core.dataclass import replace
 from rails.core.similarity import most_alike
 from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import Catalogue
@@ -37,46 +36,19 @@ _REPLACED: Final[Mapping[str, str]] = {
 _EXCLUDED: Final = frozenset({"n8n-nodes-base.executeCommand", "n8n-nodes-base.localFileTrigger"})
 
 
-def check(
-    workflow: Workflow,
-    catalogue: Catalogue,
-    installed: frozenset[str] | None = None,
-    *,
-    version: str = "",
-    publishes: bool = False,
-) -> Iterator[Issue]:
-    """Yield what is wrong with the types and versions of the nodes. Disabled nodes are not judged.
-
-    ``installed`` are the community packages of the n8n that the workflow is for, and ``version`` is its own, where
-    they are known: of a newer one the list cannot say what it lacks.
-    """
-    is_newer = () < _numbers(catalogue.n8n) < _numbers(version)
+def check(workflow: Workflow, catalogue: Catalogue) -> Iterator[Issue]:
+    """Yield what is wrong with the types and versions of the nodes. Disabled nodes are not judged."""
     for node in workflow.nodes:
         versions = catalogue.known_versions(node.type)
         if versions is not None:
             yield from _known(node, versions, catalogue)
         elif not node.disabled:
-            issue = _unknown(node, catalogue)
-            if is_newer and issue.rule == "N8N040" and node.type not in _REPLACED:
-                message = f"{issue.message}; your n8n {version} is newer and may have it"
-                issue = replace(issue, message=message, severity="warning")
-            package = node.type.rpartition(".")[0]
-            if issue.rule == "N8N042" and installed is not None and package not in installed:
-                message = (
-                    f"{node.title} is of the community package {shown_value(package)}, which your n8n does not have"
-                )
-                remedy = f"Install it there first. It has {listed(sorted(installed)) or 'none'}."
-                issue = replace(issue, message=message, remedy=remedy, severity="error" if publishes else "warning")
-            yield issue
+            yield _unknown(node, catalogue)
         if node.version is None and "typeVersion" not in node.raw and not node.is_sticky:
             message = f"{node.title} has no `typeVersion`: n8n takes the newest, which may behave differently"
             newest = f"; the newest is {versions[-1]:g}" if versions else ""
             remedy = f"Write the version that the parameters are meant for{newest}."
             yield Issue("N8N043", node.path, message, remedy, "warning")
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
 def _known(node: Node, versions: tuple[float, ...], catalogue: Catalogue) -> Iterator[Issue]:

@@ -10,7 +10,6 @@ from rails.core.dataclass import NamedTuple, dataclass
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n import model
-from rails.n8n.account import N8nAccount
 from rails.n8n.model import Issue, JsonPath, Node, Workflow, listed, reachable, shown_value
 from rails.n8n.rules.graph import routes, served_twice
 
@@ -22,7 +21,6 @@ CALLERS: Final = (
 )
 _CALLED: Final = "n8n-nodes-base.executeWorkflowTrigger"
 _CATCHES: Final = "n8n-nodes-base.errorTrigger"
-_NO_HANDLER: Final = frozenset({"", "DEFAULT"})
 
 
 class WorkflowCall(NamedTuple):
@@ -104,11 +102,10 @@ def _inputs(trigger: Node) -> frozenset[str] | None:
 
 
 class Surroundings:
-    """The other workflows of a project, and the account that they are for."""
+    """The other workflows of a project."""
 
-    def __init__(self, others: Iterable[WorkflowFacts] = (), account: N8nAccount | None = None) -> None:
+    def __init__(self, others: Iterable[WorkflowFacts] = ()) -> None:
         self.others = tuple(others)
-        self.account = account or N8nAccount()
 
     @cached_property
     def by_id(self) -> Mapping[str, WorkflowFacts]:
@@ -134,21 +131,17 @@ def check(workflow: Workflow, around: Surroundings, path: str, profile: str) -> 
         message = f"The workflow's id {shown_value(own.id)} is also that of {twin.path}: n8n keeps one of the two"
         yield Issue("N8N112", ("id",), message, "Give one of them another id, or leave the id out.", "warning")
     for call in own.calls:
-        yield from _call(call, own, around, strict)
+        yield from _call(call, own, around)
     yield from _handler(own, around)
     yield from _served(workflow, own, around, strict)
 
 
-def _call(call: WorkflowCall, own: WorkflowFacts, around: Surroundings, strict: Severity) -> Iterator[Issue]:
+def _call(call: WorkflowCall, own: WorkflowFacts, around: Surroundings) -> Iterator[Issue]:
     title, target = f"Node {shown_value(call.node)}", around.by_id.get(call.target)
-    known = around.account.workflows
     if call.target == own.id:
         yield Issue("N8N110", call.place, f"{title} calls its own workflow", "Make sure that it ends.", "warning")
-    elif target is None and not (known and call.target in known):
-        yield from _nowhere(call, title, around, strict)
-    elif known is not None and around.account.published is not None and call.target not in around.account.published:
-        message = f"{title} calls the workflow {shown_value(call.target)}, which is not published in your n8n"
-        yield Issue("N8N110", call.place, message, "Publish that one first.", strict)
+    elif target is None:
+        yield from _nowhere(call, title, around)
     if target is None:
         return
     if not target.is_called:
@@ -166,45 +159,33 @@ def _call(call: WorkflowCall, own: WorkflowFacts, around: Surroundings, strict: 
         )
 
 
-def _nowhere(call: WorkflowCall, title: str, around: Surroundings, strict: Severity) -> Iterator[Issue]:
-    """A call of a workflow that nobody knows; where only the project's files are known, of one that was meant."""
+def _nowhere(call: WorkflowCall, title: str, around: Surroundings) -> Iterator[Issue]:
+    """A call of a workflow that no file has as its id, but one has as its name or path."""
     meant = [one for one in around.others if call.target in {one.name, one.path} or call.named == one.name != ""]
-    known = around.account.workflows
-    same = [id_ for id_, name in (known or {}).items() if name in {call.target, call.named}]
-    if known is None and not meant:
+    if not meant:
         return
-    message = f"{title} calls the workflow {shown_value(call.target)}, which "
-    message += "no file here and nobody in your n8n has" if known is not None else "no file here has as its id"
-    ids = [*same, *(one.id for one in meant if one.id)]
+    message = f"{title} calls the workflow {shown_value(call.target)}, which no file here has as its id"
+    ids = [one.id for one in meant if one.id]
     remedy = f"Write its id: {listed(dict.fromkeys(ids))}." if ids else "Write the id of a workflow that is there."
-    yield Issue("N8N110", call.place, message, remedy, strict if known is not None else "warning")
+    yield Issue("N8N110", call.place, message, remedy, "warning")
 
 
 def _handler(own: WorkflowFacts, around: Surroundings) -> Iterator[Issue]:
-    if own.error_workflow in _NO_HANDLER or own.error_workflow == own.id:
-        return
-    place, target, known = ("settings", "errorWorkflow"), around.by_id.get(own.error_workflow), around.account.workflows
+    target = around.by_id.get(own.error_workflow)
     if target is not None and not target.catches:
         message = f"Errors go to {target.path}, which has no Error Trigger: nothing runs there"
-        yield Issue("N8N111", place, message, f"Add {shown_value(_CATCHES)} to {target.path}.", "warning")
-    elif target is None and known is not None and own.error_workflow not in known:
-        message = f"Errors go to the workflow {shown_value(own.error_workflow)}, which nobody here or in your n8n has"
-        yield Issue("N8N111", place, message, "Write the id of a workflow that is there.", "warning")
+        remedy = f"Add {shown_value(_CATCHES)} to {target.path}."
+        yield Issue("N8N111", ("settings", "errorWorkflow"), message, remedy, "warning")
 
 
 def _served(workflow: Workflow, own: WorkflowFacts, around: Surroundings, strict: Severity) -> Iterator[Issue]:
-    """Webhooks that another file serves, or another workflow of the account."""
+    """Webhooks that another file serves."""
     others = [one for one in around.others if not (own.id and one.id == own.id)]
     served = {route: one.path for one in others for route in one.routes}
-    taken = around.account.webhooks or {}
     for node in workflow.nodes:
-        for method, path in routes(node) if not node.disabled else ():
-            owner = taken.get(f"{method} {path}", own.id)
-            who = served.get((method, path)) or (
-                f"the workflow {shown_value(owner)} of your n8n" if owner != own.id else ""
-            )
-            if who:
-                yield served_twice(node, who, method, path, strict)
+        for route in routes(node) if not node.disabled else ():
+            if route in served:
+                yield served_twice(node, served[route], *route, strict)
 
 
 def facts_in(value: Json, path: str) -> Iterator[WorkflowFacts]:

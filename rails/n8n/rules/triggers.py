@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.verdict import Severity
-from rails.n8n.account import N8nAccount
 from rails.n8n.model import Issue, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import CORE_PACKAGES, Catalogue, Credential, Description
 from rails.n8n.nodes.display import compiled
@@ -35,18 +34,13 @@ _HAS_WEBHOOK: Final = frozenset(
 )
 
 
-_Owned = Mapping[str, Mapping[str, str]]
-
-
 def check(
     workflow: Workflow,
     known: Catalogue,
     held: Mapping[int, Mapping[str, Any]],
     profile: str,
-    account: N8nAccount | None = None,
 ) -> Iterator[Issue]:
-    """Yield the issues of triggers and responses, and of credentials where the catalogue or the account knows them."""
-    owned = account.credentials if account is not None else None
+    """Yield the issues of triggers and responses, and of credentials where the catalogue knows them."""
     running = [node for node in workflow.nodes if not node.disabled]
     publishes = profile in {"publish", "strict"}
     if publishes:
@@ -54,12 +48,10 @@ def check(
     yield from _responses(running)
     for node in running:
         description, values = known.describe(node.type, node.version), held.get(node.index)
-        if owned is not None:
-            yield from _not_owned(node, owned, "error" if publishes else "warning")
         if description is not None and values is not None:
             used = [item for item in description.credentials if item.required and _shows(item, node, values)]
             severity = _severity(workflow, node, description) if publishes else "info"
-            yield from _lacking(node, used, severity, owned or {}, publishes=publishes)
+            yield from _lacking(node, used, severity, publishes=publishes)
             yield from _of_no_use(node, description, values)
 
 
@@ -117,9 +109,7 @@ def _has_outputs(workflow: Workflow, node: Node) -> bool:
     return isinstance(connections, dict) and bool(connections.get(node.name))
 
 
-def _lacking(
-    node: Node, used: list[Credential], severity: Severity, owned: _Owned, *, publishes: bool
-) -> Iterator[Issue]:
+def _lacking(node: Node, used: list[Credential], severity: Severity, *, publishes: bool) -> Iterator[Issue]:
     """Required credentials that are missing or that n8n takes for not configured."""
     given = node.raw.get("credentials")
     names = dict(given) if isinstance(given, dict) else {}
@@ -127,7 +117,7 @@ def _lacking(
     if missing and (publishes or not names):
         what = f"no credential of type {listed(missing)}" if names else f"no credential; it needs {listed(missing)}"
         message = f"{node.title} has {what}{', which its settings ask for' if names else ''}"
-        yield Issue("N8N092", node.path, message, _choose(missing, owned), severity)
+        yield Issue("N8N092", node.path, message, "Let the user choose one in n8n after the import.", severity)
     for item in used if publishes else ():
         entry = names.get(item.name)
         if item.name in missing or (isinstance(entry, dict) and _is_configured(entry)):
@@ -137,29 +127,6 @@ def _lacking(
         )
         remedy = 'Write {"id": "…", "name": "…"} as n8n\'s own export has it, or let the user choose one.'
         yield Issue("N8N092", (*node.path, "credentials", item.name), message, remedy, severity)
-
-
-def _choose(types: list[str], owned: _Owned) -> str:
-    """Return the remedy for credentials of these types that are missing: those that the account has, if it has any."""
-    found = [(kind, *one) for kind in types for one in owned.get(kind, {}).items()]
-    if not found:
-        return "Let the user choose one in n8n after the import."
-    written = [f'"{kind}": {{"id": {shown_value(id_)}, "name": {shown_value(name)}}}' for kind, id_, name in found[:3]]
-    return f'Your n8n has {len(found)}: write "credentials": {{{" or ".join(written)}}}.'
-
-
-def _not_owned(node: Node, owned: _Owned, severity: Severity) -> Iterator[Issue]:
-    """Credentials that the account does not have: no run finds them."""
-    given = node.raw.get("credentials")
-    for kind, entry in given.items() if isinstance(given, dict) else ():
-        key = entry.get("id") if isinstance(entry, dict) else None
-        if not isinstance(key, str) or not key or key in owned.get(kind, {}):
-            continue
-        other = next((name for name, known in owned.items() if key in known), None)
-        but = "" if other is None else f", but of {shown_value(other)}"
-        message = f"{node.title}: your n8n has no credential {shown_value(key)} of type {shown_value(kind)}{but}"
-        place = (*node.path, "credentials", kind)
-        yield Issue("N8N094", place, message, _choose([kind], owned), severity)
 
 
 def _is_configured(entry: Mapping[str, Any]) -> bool:

@@ -39,6 +39,7 @@ from rails.approval.pending import is_being_written
 from rails.core import limits
 from rails.core.dataclass import replace
 from rails.core.errors import RailsError, UsageError
+from rails.core.plugins import plugin_of
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.log.files import SESSION_ID
@@ -53,19 +54,18 @@ from rails.review.web.stream import Streams
 _JS: Final = "text/javascript; charset=utf-8"
 _CSS: Final = "text/css; charset=utf-8"
 _STATIC: Final = {
-    "/": ("rails.review.web", "static/shell.html", "text/html; charset=utf-8"),
-    "/app.js": ("rails.review.web", "static/app.js", _JS),
-    "/live.js": ("rails.review.web", "static/live.js", _JS),
-    "/approval.js": ("rails.review.web", "static/approval.js", _JS),
-    "/diffs.js": ("rails.review.web", "static/diffs.js", _JS),
-    "/notify.js": ("rails.review.web", "static/notify.js", _JS),
-    "/changes.js": ("rails.review.web", "static/changes.js", _JS),
-    "/turns.js": ("rails.review.web", "static/turns.js", _JS),
-    "/reports.js": ("rails.review.web", "static/reports.js", _JS),
-    "/app.css": ("rails.review.web", "static/app.css", _CSS),
-    "/approval.css": ("rails.review.web", "static/approval.css", _CSS),
-    "/session.css": ("rails.review", "session.css", _CSS),
-    "/flow.css": ("rails.n8n.draw", "picture.css", _CSS),
+    "/": ("web/static/shell.html", "text/html; charset=utf-8"),
+    "/app.js": ("web/static/app.js", _JS),
+    "/live.js": ("web/static/live.js", _JS),
+    "/approval.js": ("web/static/approval.js", _JS),
+    "/diffs.js": ("web/static/diffs.js", _JS),
+    "/notify.js": ("web/static/notify.js", _JS),
+    "/changes.js": ("web/static/changes.js", _JS),
+    "/turns.js": ("web/static/turns.js", _JS),
+    "/reports.js": ("web/static/reports.js", _JS),
+    "/app.css": ("web/static/app.css", _CSS),
+    "/approval.css": ("web/static/approval.css", _CSS),
+    "/session.css": ("session.css", _CSS),
 }
 _SESSION: Final = re.compile("[0-9A-Za-z_-]{1,80}")
 _NUMBER: Final = re.compile("[0-9]{1,12}")
@@ -85,6 +85,7 @@ class ReviewPage:
         """Return the application. What must not be answered has to be stopped before it (``guard``)."""
         routes = [
             *(Route(path, _static) for path in _STATIC),
+            Route("/flow.css", _flow_style),
             Route("/api/sessions", self._sessions),
             Route("/api/search", self._search),
             Route(
@@ -234,8 +235,12 @@ class ReviewPage:
 
 
 def _static(asked: Request) -> Response:
-    package, name, kind = _STATIC[asked.url.path]
-    return Response(resources.files(package).joinpath(name).read_bytes(), headers={"Content-Type": kind})
+    name, kind = _STATIC[asked.url.path]
+    return Response(resources.files("rails.review").joinpath(name).read_bytes(), headers={"Content-Type": kind})
+
+
+def _flow_style(_asked: Request) -> Response:
+    return Response(plugin_of("n8n").style(), headers={"Content-Type": _CSS})
 
 
 def _object(body: bytes, *names: str) -> dict[str, str]:

@@ -29,11 +29,11 @@ class WorkflowFiles:
         self._jobs, self._context = jobs, context
 
     def around(self, path: str) -> Surroundings:
-        """Return the other workflows of the project and the account that they are for."""
+        """Return the other workflows of the project."""
         from rails.n8n.plugin import Surroundings
 
         others = [facts for name, found in self._facts.items() if name != path for facts in found]
-        return Surroundings(others, self._context.options.account)
+        return Surroundings(others)
 
     @cached_property
     def _facts(self) -> dict[str, tuple[WorkflowFacts, ...]]:

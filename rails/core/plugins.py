@@ -1,0 +1,36 @@
+"""Kinds of files whose knowledge is a package of its own: what others ask of it, and where it is found."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from rails.core.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from rails.core.errors import Refusal
+    from rails.core.paths import WorkspacePath
+    from rails.core.tool_request import Json
+
+_MODULES: Final = {"n8n": "rails.n8n.plugin"}
+
+
+@dataclass(frozen=True, slots=True)
+class KindPlugin:
+    """What a kind of files offers beyond the gate's check of it.
+
+    ``edit`` takes a file's path, bytes and operations and returns its text before and after; ``answer`` is its tool
+    for questions; ``picture`` returns a drawing of a change summary as SVG, "" for none, in the styles of ``style``.
+    """
+
+    edit: Callable[[WorkspacePath, bytes | None, Json], tuple[str, str] | Refusal]
+    answer: Callable[[Mapping[str, Json]], str]
+    picture: Callable[[Json, str], str]
+    style: Callable[[], str]
+
+
+def plugin_of(kind: str) -> KindPlugin:
+    """Return the plug-in of a kind ("n8n"), imported at the first use."""
+    plugin: KindPlugin = importlib.import_module(_MODULES[kind]).PLUGIN
+    return plugin
