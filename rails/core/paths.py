@@ -3,13 +3,17 @@
 Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, reserved device
 names, trailing dots and spaces, alternate streams, over-long names, invisible characters, and names
 that only look different from a protected one (case, Unicode compatibility, NTFS short names).
-Not covered here, because it needs the disk: links, devices, races. ``rails.edits.apply`` holds those.
+Not covered here, because it needs the disk: links, devices, races. ``rails.edits.apply`` holds those. Only
+:func:`forbidden` looks at the disk, if it is told where.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import unicodedata
+from pathlib import Path
 from typing import Final
 
 from rails.core import limits
@@ -273,12 +277,25 @@ def protected(path: WorkspacePath) -> str | None:
     return found or ("a hidden name: programs read it by themselves" if read_unasked else None)
 
 
-#: Never written by an agent, not even with an approval: a write here could forge or run anything.
-def forbidden(path: WorkspacePath) -> str | None:
-    """Say why no approval can allow a write to ``path``, or return ``None``."""
-    names = {casefolded_name(part) for part in path.parts}
-    if names & {".git", ".rails"} or any(_SHORT_NAME.fullmatch(name) for name in names):
+#: What git looks for beside a file HEAD: a folder with these is a repository, whatever its name, and git runs what its
+#: configuration says as soon as anybody asks for the state of files in it.
+_OF_A_REPOSITORY: Final = frozenset({"objects", "refs", "hooks", "config", "config.worktree", "commondir"})
+
+
+def forbidden(path: WorkspacePath, project: Path | None = None) -> str | None:
+    """Say why no approval can allow a write to ``path``, or return None: a write here could forge or run anything.
+
+    With ``project``, its disk is asked which folders have a file HEAD.
+    """
+    names = [casefolded_name(name) for name in path.parts]
+    if {".git", ".rails"} & {*names} or any(_SHORT_NAME.fullmatch(name) for name in names):
         return "it is inside .git or .rails, which no agent may write"
+    if path.name == "HEAD" or (names[-1] == "head" and sys.platform != "linux"):
+        return "a file HEAD makes its folder a git repository, whose configuration git runs"
+    for depth, name in enumerate(names if project else ()):
+        folder = "/".join(path.parts[:depth]) or "."
+        if project and name in _OF_A_REPOSITORY and os.path.lexists(project / folder / "HEAD"):
+            return f"{folder} has a file HEAD, so it would be a git repository, whose configuration git runs"
     return None
 
 

@@ -84,7 +84,7 @@ def write(
     disk: Disk = DISK,
 ) -> Applied:
     """Write a change set that :func:`apply` has checked, or that nobody has to approve."""
-    _check_bounds(changes)
+    _check_bounds(changes, project)
     if not changes:
         return Applied(changes)
     with sole_writer(project, disk) as workspace:
@@ -111,7 +111,7 @@ def write_held(
 
     ``empty`` names folders, outer ones first, that go too if nothing is left in them afterwards.
     """
-    _check_bounds(changes)
+    _check_bounds(changes, workspace.project)
     transaction = _Transaction(workspace, changes, step, empty)
     transaction.run(on_intent)
     number, problem = _finish(workspace, transaction.journal)
@@ -174,7 +174,7 @@ def _told() -> Iterator[None]:
         raise WorkspaceError(f"The disk refused: {error}. Nothing is half written; try again.") from error
 
 
-def _check_bounds(changes: ChangeSet) -> None:
+def _check_bounds(changes: ChangeSet, project: Path | None = None) -> None:
     seen = {change.path for change in changes.changes}
     if len(seen) < len(changes.changes):
         raise WorkspaceError("A change set names one file twice. Nothing was changed.")
@@ -183,7 +183,7 @@ def _check_bounds(changes: ChangeSet) -> None:
     if sum(len(c.before or b"") + len(c.after or b"") for c in changes.changes) > 2 * limits.CHANGE_BYTES:
         raise WorkspaceError(f"The change is larger than {limits.CHANGE_BYTES} bytes. Nothing was changed.")
     for change in changes.changes:
-        if paths.parse_path(str(change.path)) != change.path or paths.forbidden(change.path):
+        if paths.parse_path(str(change.path)) != change.path or paths.forbidden(change.path, project):
             raise WorkspaceError(f"{change.path} may not be written. Nothing was changed.")
 
 

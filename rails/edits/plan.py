@@ -173,7 +173,7 @@ class _Planner:
         return None
 
     def _open(self, path: WorkspacePath) -> Draft:
-        if reason := paths.forbidden(path):
+        if reason := paths.forbidden(path, self.workspace.project):
             raise EditError("protected", f"Not allowed: {reason}.", "Work on the project's own files.")
         if reason := self.restrictions.reason(str(path)):
             raise EditError("restricted", f"Not allowed: {reason}.", "Leave this file as it is.")

@@ -122,7 +122,8 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
             if isinstance(path, Refusal):
                 left_out.append(str(path))
                 continue
-            fault = one.fault or forbidden(path) or self.restrictions.reason(one.path) or self._behind_link(path)
+            fault = one.fault or forbidden(path, self.project) or self.restrictions.reason(one.path)
+            fault = fault or self._behind_link(path)
             if fault:
                 left_out.append(f"{one_line(one.path)} was left out: {fault}.")
                 continue

@@ -411,3 +411,20 @@ def test_a_kept_text_is_shown_although_it_is_in_a_folder_that_is_not():
     digest = "0123456789abcdef" * 4
     assert paths.why_hidden(WorkspacePath(paths.kept_file(digest))) == ""
     assert "inside .rails" in paths.why_hidden(WorkspacePath(f"{paths.kept_file(digest)}.txt"))
+
+
+@pytest.mark.parametrize("folder", ["", "sub/", "a/b/x.git/", "tests/fixtures/repo/"])
+def test_no_folder_becomes_a_git_repository_in_any_order(tmp_path, folder):
+    made = [f"{folder}{name}" for name in ("config", "objects/k", "refs/heads/x", "commondir", "hooks/post-checkout")]
+    assert forbidden(WorkspacePath(f"{folder}HEAD"), tmp_path)
+    assert [forbidden(WorkspacePath(name), tmp_path) for name in made] == [None] * 5
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    (tmp_path / folder / "HEAD").symlink_to("nowhere")
+    assert all(forbidden(WorkspacePath(name), tmp_path) for name in made)
+    assert forbidden(WorkspacePath(f"{folder}README.md"), tmp_path) is None
+    assert forbidden(WorkspacePath(f"beside/{folder}objects/k"), tmp_path) is None
+
+
+@pytest.mark.parametrize("name", ["head.py", "HEAD.txt", "a/HEAD.md", "objects/a.py", "config", "refs/a", "HEADER"])
+def test_names_that_only_look_like_those_of_a_repository_are_free(tmp_path, name):
+    assert forbidden(WorkspacePath(name), tmp_path) is None
