@@ -1,7 +1,7 @@
 """From a string that a model wrote to a :class:`WorkspacePath`, or a refusal.
 
-Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, reserved device
-names, trailing dots and spaces, alternate streams, over-long names, invisible characters, and names
+Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, a dash at the start, spaces at
+the ends of names, alternate streams, over-long names, invisible characters, and names
 that only look different from a protected one (case, Unicode compatibility, NTFS short names).
 Not covered here, because it needs the disk: links, devices, races. ``rails.edits.apply`` holds those. Only
 :func:`forbidden` looks at the disk, if it is told where.
@@ -23,7 +23,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, printable
 
 _DEVICE: Final = lazy(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
-_DRIVE: Final = lazy(r"[A-Za-z]:")
+_DRIVE: Final = lazy(r"[A-Za-z]:(?:/|$)")
 _SHORT_NAME: Final = lazy(r"(git|rails|env|claude|vscode)~[0-9]", re.I)
 
 #: Folders that are never shown: their content is not the project's text, or not the model's business.
@@ -238,6 +238,8 @@ def parse_path(raw: object) -> WorkspacePath | Refusal:
         return _refuse(
             raw, "it is not relative to the project folder", "Write it relative, without a leading / or ~ or drive."
         )
+    if "".join(parts[:1]).startswith("-"):
+        return _refuse(raw, "it starts with a dash, which programs read as an option", "Use a plain file name.")
     if not parts or path.endswith("/"):
         return _refuse(raw, "it names a folder", "Name a file.")
     if len(parts) > limits.PATH_DEPTH:
@@ -325,20 +327,28 @@ def casefolded_name(part: str) -> str:
     return visible.casefold().split(":", 1)[0].rstrip(". ")
 
 
+def not_on_windows(path: WorkspacePath) -> str:
+    """Return why Windows cannot have a file of this name, "" if it can."""
+    for part in path.parts:
+        if any(char in part for char in ':<>"|?*'):
+            return f'{part} has one of : < > " | ? *'
+        if part.endswith("."):
+            return f"{part} ends with a dot"
+        if _DEVICE.fullmatch(casefolded_name(part)):
+            return f"{part} is the name of a device there"
+    return ""
+
+
 def _bad_part(part: str) -> str | None:
     if part == "..":
         return "it leaves the project folder"
-    if part != part.strip() or part.endswith("."):
-        return "a name in it starts or ends with a space or ends with a dot"
-    if ":" in part or any(char in part for char in '<>"|?*'):
-        return 'a name in it has one of : < > " | ? *'
-    if part.startswith("-"):
-        return "a name in it starts with a dash, which programs read as an option"
-    if _DEVICE.fullmatch(casefolded_name(part)):
-        return "a name in it is a reserved device name"
+    if part != part.strip():
+        return "a name in it starts or ends with a space"
+    if part.endswith(":") or "::" in part or ":$" in part:
+        return "it has the colon of an address or a stream"
     if not casefolded_name(part):
         return "a name in it is nothing but dots to some systems"
-    if set(unicodedata.normalize("NFKC", part)) & set("/\\:"):
+    if set(unicodedata.normalize("NFKC", part)) & set("/\\:") - set(part):
         return "a name in it has a character that some systems take for a slash or a colon"
     if len(part.encode("utf-8", "surrogatepass")) > limits.PATH_PART_BYTES:
         return f"a name in it is longer than {limits.PATH_PART_BYTES} bytes"

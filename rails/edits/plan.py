@@ -389,7 +389,9 @@ def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
 
 
 def _losses(change: FileChange) -> Sequence[str]:
-    """Say it when a file is emptied or loses many lines: a diff of many files hides that easily."""
+    """Say it when a file is emptied or loses many lines, or has an odd name: a diff of many files hides that."""
+    if change.before is None and (why := paths.not_on_windows(change.path)):
+        return (f"Windows cannot have a file of this name: {why}",)
     if not change.before or change.after is None:
         return ()
     if not change.after:

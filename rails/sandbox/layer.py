@@ -35,15 +35,15 @@ from rails.processes.programs import run_tool
 #: Says which of these paths (folders end in ``/``) git ignores; what does not know git ignores nothing.
 IgnoredBy = Callable[[Collection[str]], Collection[str]]
 #: What programs need of ``/etc``: where libraries, alternatives, time zones and certificates are.
-MINIMAL_ETC: Final = (
-    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
-    *("ssl/certs", "ssl/openssl.cnf", "ca-certificates.conf", "pki", "mime.types", "protocols", "services"),
+MINIMAL_ETC: Final = str.split(
+    "ld.so.cache ld.so.conf ld.so.conf.d alternatives localtime timezone nsswitch.conf ssl/certs ssl/openssl.cnf"
+    " ca-certificates.conf pki mime.types protocols services"
 )
 #: Folders of a project that hold installed packages: read-only, and never part of a change.
 CACHES: Final = (".venv", "venv", "node_modules")
 #: What tools make again whenever they like: it stays in the session and is proposed to nobody.
 TOOL_CACHES: Final = frozenset(
-    {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".nyc_output", ".cache"}
+    str.split("__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .nyc_output .cache")
 )
 #: What a walk looks at before it gives up.
 MOST_ENTRIES: Final = 50_000
@@ -129,6 +129,8 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
                 continue
             before, mode = self._before(path)
             if one.after == before:
+                if (one.mode ^ mode) & 0o111:
+                    left_out.append(f"{one_line(one.path)}: that its mode is {one.mode:o} now was left out.")
                 continue
             found.append(FileChange(path, before, one.after, one.mode if before is None else mode))
             size += len(one.after or b"")

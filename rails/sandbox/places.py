@@ -1,7 +1,7 @@
 """What of this machine a contained command may read, and the environment that it gets.
 
 A repository says nothing about it: where a link of the project leads, is shown only if it leads into a folder of a list
-that is ours (:data:`_INTERPRETERS`, :data:`_STORES`) or the user's (:data:`USERS`), and of an interpreter's prefix only
+that is ours (:data:`_INTERPRETERS`) or the user's (:data:`USERS`), and of an interpreter's prefix only
 the interpreter, its library, its headers and shared libraries.
 """
 
@@ -27,11 +27,11 @@ TEMPORARY: Final = "/tmp"  # noqa: S108
 USERS: Final = "AI_RAILS_SANDBOX_READ"
 _SYSTEM: Final = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"), Path("/sbin"))
 #: Folders that hold nothing but interpreters and environments, each in a folder of its own.
-_INTERPRETERS: Final = (
-    *("~/.pyenv/versions", "~/.asdf/installs/python", "~/.local/share/mise/installs/python", "~/.rye/py"),
-    *("~/.local/share/uv/python", "~/.local/share/uv/tools", "~/.local/share/pipx/venvs", "~/.local/share/hatch/env"),
-    *("~/.virtualenvs", "~/.local/share/virtualenvs", "~/.cache/pypoetry/virtualenvs", "~/.conda/envs"),
-    *("~/miniconda3", "~/anaconda3", "~/miniforge3", "~/mambaforge", "/opt"),
+_INTERPRETERS: Final = str.split(
+    "~/.pyenv/versions ~/.asdf/installs/python ~/.local/share/mise/installs/python ~/.rye/py ~/.local/share/uv/python"
+    " ~/.local/share/uv/tools ~/.local/share/pipx/venvs ~/.local/share/hatch/env ~/.virtualenvs"
+    " ~/.local/share/virtualenvs ~/.cache/pypoetry/virtualenvs ~/.conda/envs ~/miniconda3 ~/anaconda3 ~/miniforge3"
+    " ~/mambaforge /opt"
 )
 _PYTHON: Final = re.compile(r"(python|pypy)[\d.]*")
 _WORKTREE: Final = re.compile(r"(?m)^\s*worktree\s*=\s*(.+?)\s*$")
@@ -199,11 +199,11 @@ def named_on_card(project: Path) -> tuple[str, ...]:
 
 def search_path(project: Path) -> str:
     """Return the ``PATH``: the project's own environment, the interpreters', the system's."""
-    own = [project / name / "bin" for name in (".venv", "venv")]
+    own = [project / name / "bin" for name in CACHES[:2]]
     own += [project / "node_modules" / ".bin", *(root / "bin" for root in _prefixes())]
     own += [program.parent for program in _node_of(project)][:1]
     folders = [str(folder) for folder in own if folder.is_dir()]
-    return os.pathsep.join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]))
+    return os.pathsep.join([*dict.fromkeys(folders), "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"])
 
 
 def contained_environment(
@@ -225,13 +225,13 @@ def contained_environment(
     }
     if socket:
         proxy = "http://127.0.0.1:3128"
-        built |= dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy)
+        built |= dict.fromkeys(str.split("http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY"), proxy)
     return {**built, **view.environment}
 
 
 def python_of(project: Path) -> str:
     """Return the Python that runs the project's code: its own where it has one, else ours."""
-    places = (project / name / "bin" / "python" for name in (".venv", "venv"))
+    places = (project / name / "bin" / "python" for name in CACHES[:2])
     return next((str(place) for place in places if os.access(place, os.X_OK)), sys.executable)
 
 

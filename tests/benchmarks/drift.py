@@ -454,8 +454,9 @@ def whole_line_among_deeper(rng):
 def in_encoding(name, text):
     def make(rng):
         block = next(b for b in blocks(rng) if "".join(b.lines).isascii())
-        right = "\n".join([f"# {text}", *block.result()]).encode(name)
-        return "\n".join([f"# {text}", *block.lines]).encode(name), block.old, block.new, right
+        head = f"# coding: {name}\n# {text}"
+        right = "\n".join([head, *block.result()]).encode(name)
+        return "\n".join([head, *block.lines]).encode(name), block.old, block.new, right
 
     return make
 

@@ -268,3 +268,18 @@ def test_a_project_larger_than_the_bound_is_not_copied(project, monkeypatch):
     monkeypatch.setattr(copied, "_COPY_BYTES", size - 1)
     with pytest.raises(CheckError, match=r"more than 0 MB; it is not copied for a command\. Nothing was run"):
         CopyLayer(project)
+
+
+@pytest.mark.parametrize("kind", [OverlayLayer, CopyLayer])
+def test_a_mode_alone_is_left_out_and_said_and_a_repository_under_another_name_is_none(project, kind):
+    (project / "run.sh").write_text("echo\n")
+    (project / "old").mkdir()
+    (project / "old/HEAD").write_text("ref: refs/heads/main\n")
+    with kind(project) as layer:
+        layer.put(
+            {"run.sh": b"echo\n", "sub/HEAD": b"ref: refs/heads/main\n", "old/config": b"[core]\n", "sub/a": b"1"}
+        )
+        (layer.upper / "run.sh").chmod(0o755)
+        changes, left_out = layer.changes()
+    assert [str(change.path) for change in changes.changes] == ["sub/a"]
+    assert sorted(words.split()[0].strip(":") for words in left_out) == ["old/config", "run.sh", "sub/HEAD"]
