@@ -124,7 +124,7 @@ class Draft:
 
     def write(self, content: str, base: str, *, create_only: bool = False, keep: bool = False) -> Sequence[str]:
         """Take ``content`` as the whole file, in the file's own encoding and line ends."""
-        if create_only and self._data is not None:
+        if create_only and self._data:  # an empty file holds nothing to lose
             hint = "To change it, send an edit; to replace it, send write_file without create_only."
             raise EditError("exists", "The file exists already, and it was to be created.", hint)
         if self._fate in ("edited", "written", "moved away"):

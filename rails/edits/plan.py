@@ -5,7 +5,7 @@ is not in the file, but is in what the edits before it in the same answer made o
 (a chain). Two edits that touch the same characters are refused as an overlap, and so are requests that
 contradict each other: two whole writes, an edit followed by a whole write, two moves onto one name. If
 one request is refused, none is planned, unless it says itself that it may be left out (``partial``): then the others
-are planned as if it had not been sent, and a note says what was left out.
+are planned as if it had not been sent, and a note says what was left out. What changes nothing beside changes is a note.
 
 The tools and their parameters: write_file{file_path, content, create_only?, keep_placeholder?};
 edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_line?, expected_count?, base_hash?,
@@ -105,6 +105,7 @@ class _Planner:
         self.known = known
         self.drafts: dict[WorkspacePath, Draft] = {}
         self.refusals: list[Refusal] = []
+        self.unchanged: list[Refusal] = []
         self.misses: list[Miss] = []
         self.notes: list[str] = []
         self.fuzzy: list[WorkspacePath] = []
@@ -153,8 +154,8 @@ class _Planner:
 
             words, hint = in_chat_words(problem.code, words, hint)
         message = f"{where}: {words}" if where else words
-        refusal = Refusal(problem.code, message, hint, path=where, request_id=request.id)
-        self.refusals.append(refusal)
+        kept = self.unchanged if problem.code == "no_change" else self.refusals
+        kept.append(Refusal(problem.code, message, hint, path=where, request_id=request.id))
         if problem.miss is not None:
             self.misses.append(replace(problem.miss, request_id=request.id, path=where))
 
@@ -235,6 +236,10 @@ class _Planner:
             if change is not None:
                 changes.append(change)
                 self.notes += [f"{draft.path}: {note}" for note in _of_file(draft, change)]
+        if changes:
+            self.notes += [one.message for one in self.unchanged]
+        else:
+            self.refusals += self.unchanged
         if not self.refusals and sum(len(c.after or b"") for c in changes) > limits.CHANGE_BYTES:
             message = f"The files of this answer come to more than {limits.CHANGE_BYTES} bytes."
             self.refusals.append(Refusal("limit", message, "Send them in parts."))

@@ -595,3 +595,20 @@ def test_c6_08_a_file_of_more_than_ten_megabytes_is_neither_read_nor_written(tmp
 def test_c7_07_a_file_in_another_encoding_keeps_it(tmp_path):
     save(tmp_path, "a.txt", "caf\u00e9 one\n".encode("latin-1"))
     assert after(tmp_path, "a.txt", edit("a.txt", "one", "two")) == "caf\u00e9 two\n".encode("latin-1")
+
+
+def test_what_changes_nothing_beside_changes_is_a_note(tmp_path):
+    save(tmp_path, "a.txt", "one\n")
+    save(tmp_path, "b.txt", "two\n")
+    nothing = edit("b.txt", "two", "two")
+    planned = plan([edit("a.txt", "one", "1"), nothing], tmp_path)
+    assert [str(change.path) for change in planned.changes.changes] == ["a.txt"]
+    assert any("b.txt: No changes made" in note for note in planned.notes)
+    assert codes(tmp_path, nothing) == ["no_change"]
+
+
+@pytest.mark.parametrize("held", ["", "x\n"])
+def test_an_empty_file_may_be_created_since_it_holds_nothing(tmp_path, held):
+    save(tmp_path, "a.txt", held)
+    planned = plan([request("write_file", file_path="a.txt", content="new\n", create_only=True)], tmp_path)
+    assert [refusal.code for refusal in planned.refusals] == (["exists"] if held else [])
