@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.plain_file import read_ordinary
 
@@ -48,14 +48,27 @@ class _Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Restrictions:
-    """The patterns in force; ``broken`` says why all is restricted instead."""
+    """The patterns in force; ``broken`` says why all is restricted instead.
+
+    ``above`` is what the folder above restricts, in which the project is called ``name``.
+    """
 
     patterns: tuple[_Pattern, ...] = ()
     broken: str = ""
+    above: Restrictions | None = None
+    name: str = ""
 
     @classmethod
     def of(cls, project: Path) -> Restrictions:
-        """Return what ``project`` restricts; nothing without a file."""
+        """Return what ``project`` restricts, and the folders above it in its repository; nothing without a file."""
+        own = cls._in(project)
+        if (project / ".git").exists() or not any((one / ".git").exists() for one in project.parents):
+            return own
+        above = cls.of(project.parent)
+        return replace(own, above=above, name=project.name) if above else own
+
+    @classmethod
+    def _in(cls, project: Path) -> Restrictions:
         try:
             data = read_ordinary(project / RESTRICTIONS_NAME, _MOST_BYTES, links=False)
         except FileNotFoundError:
@@ -77,7 +90,7 @@ class Restrictions:
             return cls(broken=f"{RESTRICTIONS_NAME} cannot be read ({error})")
 
     def __bool__(self) -> bool:
-        return bool(self.patterns or self.broken)
+        return bool(self.patterns or self.broken or self.above)
 
     def reason(self, path: str) -> str:
         """Return why agents may not touch ``path`` (written with ``/``, from the project folder); "" if they may."""
@@ -89,7 +102,7 @@ class Restrictions:
             last = next((one for one in reversed(self.patterns) if one.shape.search(name)), None)
             if last and last.restricts:
                 return f"{RESTRICTIONS_NAME} has {last.written}"
-        return ""
+        return self.above.reason(f"{self.name}/{path}") if self.above else ""
 
 
 #: What holds without a file.

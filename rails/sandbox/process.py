@@ -120,7 +120,7 @@ def start_process(
     try:
         return Running(_starter().submit(begin).result(), launch)
     except (OSError, subprocess.SubprocessError) as error:
-        words = getattr(error, "strerror", None) or error
+        words = getattr(error, "strerror", None) or "the system refused what contains it; run: ai-rails doctor"
         raise CheckError(f"{Path(launch.argv[0]).name} could not be started: {words}.") from error
 
 

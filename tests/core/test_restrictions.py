@@ -202,3 +202,19 @@ def test_a_range_is_as_wide_as_it_is_written_in_either_case(line, closed, free):
         **dict.fromkeys(closed, True),
         **dict.fromkeys(free, False),
     }
+
+
+def test_what_the_repository_restricts_holds_in_every_folder_of_it(tmp_path):
+    project = tmp_path / "repository/pkg/deep"
+    project.mkdir(parents=True)
+    (tmp_path / ".agent-restrictions").write_text("*\n")
+    (tmp_path / "repository/.agent-restrictions").write_text("secrets/\n/pkg/deep/own.txt\n")
+    (tmp_path / "repository/pkg/.agent-restrictions").write_text("!secrets/\n")
+    assert not Restrictions.of(project), "there is no repository"
+    (tmp_path / "repository/.git").mkdir()
+    found = Restrictions.of(project)
+    assert found.reason("secrets/k.txt") == ".agent-restrictions has secrets/"
+    assert found.reason("own.txt")
+    assert not found.reason("a.txt")
+    (project / ".agent-restrictions").write_bytes(b"\xff")
+    assert "cannot be read" in Restrictions.of(project).reason("a.txt")
