@@ -115,13 +115,6 @@ def test_parse_answers_its_contract_and_writes_nothing(rails, project):
     assert list(project.iterdir()) == []
 
 
-def test_parse_finds_the_same_in_pieces_of_any_size(rails):
-    text = PROSE + WRITE + BROKEN
-    whole = rails("parse", "--json", text=text).stdout
-    assert rails("parse", "--json", "--stream-chunks", "1", text=text).stdout == whole
-    assert rails("parse", "--json", "--stream-chunks", "7", text=text).stdout == whole
-
-
 def test_a_further_dialect_is_read_only_when_it_is_named(rails):
     text = '<tool_call>{"name": "write_file", "arguments": {"file_path": "a.txt", "content": "x"}}</tool_call>\n'
     assert json.loads(rails("parse", "--json", text=text, code=0).stdout)["requests"] == []

@@ -38,7 +38,6 @@ def run(options: argparse.Namespace) -> int:
         from rails.integrations.acp.lines import serve
     except ModuleNotFoundError as error:
         raise UsageError(f"This needs {error.name}. Install it: {install_command('acp')}") from None
-    common.by_a_program("acp", "An editor")
     agent = RailsAgent(_Sessions(options))
     try:
         asyncio.run(serve(agent))

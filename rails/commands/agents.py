@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from rails.agents import acceptance
@@ -16,7 +17,9 @@ from rails.commands.options import add_project
 from rails.core.dataclass import replace
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
+from rails.core.tool_request import Json
 from rails.session.project import agents_of, registry_of, trust_of
+from rails.tools.registry import Registry
 from rails.trust.record import TrustRecord
 
 
@@ -39,37 +42,22 @@ def run(options: argparse.Namespace) -> int:
     name = options.which or "coder" if options.name == "show" else options.name
     if name:
         agent = named(agents, name)
+        prompt = system_prompt(agent, registry) + instructions_text(project, trust)
         if not agent.trusted:
             print(f"note: {_origin(agent, trust)}; {one_line(agent.source, 200)}", file=sys.stderr)
-        print(printable(system_prompt(agent, registry) + instructions_text(project, trust)))
+        if options.json:
+            common.print_json({**_as_json(agent, registry, trust), "prompt": prompt})
+        else:
+            print(printable(prompt))
         if note := _not_used(project, trust):
             print(f"note: {note}", file=sys.stderr)
         return EXIT_OK
     if options.json:
-        common.print_json(
-            [
-                {
-                    "name": agent.name,
-                    "description": agent.description,
-                    "tools": [spec.name for spec in tool_specs(agent, registry)],
-                    "source": str(agent.source),
-                    "origin": agent.origin,
-                    "trust": acceptance.trust_state_of(agent, trust),
-                    "replaces": agent.replaces,
-                    "model": agent.runs_on,
-                    "stronger_model": agent.stronger,
-                    "aliases": list(agent.aliases),
-                    "digest": agent.digest,
-                }
-                for agent in agents.values()
-            ]
-        )
+        common.print_json([_as_json(agent, registry, trust) for agent in agents.values()])
         return EXIT_OK
     width = max(len(agent.name) for agent in agents.values())
-    origins = {agent.name: _origin(agent, trust) for agent in agents.values()}
-    wide = max(map(len, origins.values()))
     for agent in agents.values():
-        print(f"{agent.name:{width}}  {origins[agent.name]:{wide}}  {one_line(agent.description, 100)}")
+        print(f"{agent.name:{width}}  {_origin(agent, trust):20}  {one_line(agent.description, 100)}")
     if note := _not_used(project, trust):
         print(note, file=sys.stderr)
     for words in agents.notes:
@@ -77,6 +65,22 @@ def run(options: argparse.Namespace) -> int:
     if waiting := acceptance.pending_agents(agents):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK
+
+
+def _as_json(agent: Agent, registry: Registry, trust: TrustRecord) -> dict[str, Json]:
+    return {
+        "name": agent.name,
+        "description": agent.description,
+        "tools": [spec.name for spec in tool_specs(agent, registry)],
+        "source": str(agent.source),
+        "origin": agent.origin,
+        "trust": acceptance.trust_state_of(agent, trust),
+        "replaces": agent.replaces,
+        "model": agent.runs_on,
+        "stronger_model": agent.stronger,
+        "aliases": list(agent.aliases),
+        "digest": agent.digest,
+    }
 
 
 def _origin(agent: Agent, trust: TrustRecord) -> str:
@@ -105,11 +109,7 @@ def offer_instructions(project: Path, listened: str | None) -> str:
 
 def _offered(found: Instructions, trust: TrustRecord) -> bool:
     """Show instructions whole and have the word typed; whether they are accepted now."""
-    print(found.question(trust))
-    agreed = common.typed("trust", "give them to every agent")
-    if agreed:
-        found.accept(trust)
-    return agreed
+    return common.accepted(found.question(trust), "give them to every agent", lambda: found.accept(trust))
 
 
 def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, project: Path) -> int:
@@ -149,8 +149,5 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 
 def _accepted(agent: Agent, trust: TrustRecord) -> bool:
     """Show a template whole and have the word typed; without a terminal the answer is no."""
-    print(acceptance.trust_question(agent, trust))
-    agreed = common.typed("trust", f"let agents work as this {agent.name}")
-    if agreed:
-        acceptance.accept_agent(agent, trust)
-    return agreed
+    what, accept = f"let agents work as this {agent.name}", partial(acceptance.accept_agent, agent, trust)
+    return common.accepted(acceptance.trust_question(agent, trust), what, accept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rails.approval.decision import NO_HUMAN
@@ -12,22 +12,19 @@ from rails.commands import common
 from rails.commands.options import add_approval, add_correction, add_dialects, add_project
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError
 from rails.core.messages import say
+from rails.core.plain_file import read_input, read_jsonl
 from rails.core.text import printable
 from rails.session.project import agents_of, registry_of, state_of
 
 if TYPE_CHECKING:
-    from rails.approval.decision import ApprovalRequest, Approver
-    from rails.commands.live import ProgressScreen
-    from rails.core.tool_request import Json
-    from rails.session.saved_answer import AppliedAnswer, Proposals
+    from pathlib import Path
 
-_EXIT: Final = {
-    "applied": EXIT_OK,
-    "refused": EXIT_FINDINGS,
-    "denied": EXIT_FINDINGS,
-    "partial": EXIT_FINDINGS,
-    "error": EXIT_BROKEN,
-}
+    from rails.approval.decision import Approver
+    from rails.commands.live import ProgressScreen
+    from rails.session.saved_answer import AppliedAnswer, Proposals
+    from rails.tools.registry import Registry
+
+_EXIT: Final = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -65,11 +62,15 @@ def run(options: argparse.Namespace) -> int:
         print(f"note: {words}", file=sys.stderr)
     agents = trust.require(loaded, [options.agent], project, ask=not quiet)
     approver: Approver = (
-        DryRunApprover(None if quiet else _shown_on(screen))
+        DryRunApprover(None if quiet else partial(common.show_question, screen))
         if options.dry_run
         else common.approver_of(options, screen, project, registry, gate)
     )
-    answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_input(options.file))]
+    answers = list(read_jsonl(options.file)) if options.jsonl else [(None, read_input(options.file))]
+    if not quiet:
+        answers = [(None, _settled(answers[0][1], options, project, registry, screen))]
+        if not answers[0][1]:
+            return EXIT_FINDINGS
     worst = EXIT_OK
     with SessionLog.create(state_of(project)) as log:
         tasks = ((options.agent, f"apply {options.file}"),)
@@ -82,8 +83,9 @@ def run(options: argparse.Namespace) -> int:
         with proposals.open():
             for item_id, text in answers:
                 result = _applied(proposals, text, only=not options.jsonl)
-                worst = max(worst, _EXIT[result.status])
-                value = _as_json(result, dry_run=options.dry_run)
+                worst = max(worst, _EXIT.get(result.status, EXIT_FINDINGS))
+                value = result.to_json()
+                value |= {"dry_run": options.dry_run, "session": value.pop("session")}
                 if options.jsonl:
                     common.print_json({"id": item_id, **value}, indent=None)
                 elif options.json:
@@ -93,6 +95,25 @@ def run(options: argparse.Namespace) -> int:
     if options.commit and worst == EXIT_OK and not options.dry_run:
         common.commit(project, log.session_id, f"Apply {options.file}", screen)
     return worst
+
+
+def _settled(text: str, options: argparse.Namespace, project: Path, registry: Registry, screen: ProgressScreen) -> str:
+    """Return the answer with what it leaves open settled, where it is one of a chat; "" for a text without an edit."""
+    from rails.parsing.parse import parse
+
+    shapes = registry.shapes()
+    found = parse(text, shapes, dialects=options.dialect)
+    if found.requests or found.refusals:
+        return text
+    from rails.commands.pasted import NothingToApplyError, Settling, with_fence
+    from rails.tools.runners.files import project_texts
+
+    files, person = dict(project_texts(project)), common.human_of(screen)
+    try:
+        return Settling(files, shapes, person, lambda words: screen.line(f"  {words}", "dim")).settle(with_fence(text))
+    except NothingToApplyError as nothing:
+        screen.line(str(nothing), "yellow")
+        return ""
 
 
 def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
@@ -107,34 +128,18 @@ def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
         return broken(error, proposals.log.session_id)
 
 
-def _as_json(result: AppliedAnswer, *, dry_run: bool) -> dict[str, Json]:
-    """Return the contract ``apply.schema.json``."""
-    facts = result.to_json()
-    session = facts.pop("session")
-    return {**facts, "dry_run": dry_run, "session": session}
-
-
-def _shown_on(screen: ProgressScreen) -> Callable[[ApprovalRequest], None]:
-    from rails.approval.terminal.screen import Look, draw_request
-
-    def show(request: ApprovalRequest) -> None:
-        screen.line()
-        for line in draw_request(request, Look(colour=screen.colour, plain=screen.plain)).lines:
-            screen.line(line)
-
-    return show
-
-
 def _show(result: AppliedAnswer, screen: ProgressScreen, *, dry_run: bool) -> None:
     screen.rest()
     applied = result.status == "applied"
     words = "would be applied (dry run: nothing was written)" if applied and dry_run else result.status
     screen.line()
     screen.line(words, "green" if applied else "red")
-    told = result.previous_tool_output
+    from rails.session.feedback import HEADER
+
+    told = result.previous_tool_output.removeprefix(HEADER).lstrip("\n")
     if f"Human Feedback: {NO_HUMAN}" in told:
         screen.line(say("nothing_written", "en"))  # the model has nothing to correct
     elif told:
         screen.line()
         screen.line("Paste this back into the chat:", "bold")
-        screen.line(printable(told))
+        screen.out.write(printable(told) + "\n")  # it is copied, so nothing is wrapped

@@ -5,32 +5,29 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
 import sys
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from rails.commands.leave import code_after
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
-from rails.core.limits import ANSWER_CHARS
 from rails.core.outcomes import GOOD, MEANINGS, SessionEnd, is_good, outcome_for
-from rails.core.text import decode_text, one_line
+from rails.core.text import one_line
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
     import argparse
 
     from rails.agents.template import Agents
-    from rails.approval.decision import Approver
+    from rails.approval.decision import ApprovalRequest, Approver
     from rails.approval.pending import PendingAnswers
     from rails.approval.policy.grants import Grants
     from rails.approval.queue import ApprovalQueue
     from rails.commands.live import ProgressScreen
     from rails.core.events.base import Event
     from rails.core.events.record import Record
-    from rails.core.tool_request import Json, ToolRequest
+    from rails.core.tool_request import ToolRequest
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
     from rails.projections.common import SessionView
@@ -108,6 +105,15 @@ def approver_of(
             elsewhere=queue.answered_elsewhere,
         )
     return PolicyApprover(load_policy(project), queue, queue.grants, decides=by_policy)
+
+
+def show_question(screen: ProgressScreen, request: ApprovalRequest, width: int = 100) -> None:
+    """Draw a question that nobody at this terminal is asked."""
+    from rails.approval.terminal.screen import Look, draw_request
+
+    screen.line()
+    for line in draw_request(request, Look(screen.colour, width, screen.plain)).lines:
+        screen.line(line)
 
 
 def queue_of(
@@ -226,17 +232,13 @@ def width_of(stream: TextIO) -> int:
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
 
 
-def by_a_program(verb: str, what: str) -> None:
-    """Say at a terminal that a program talks to this verb. Raises UsageError where nothing can be talked over."""
-    kind = 0
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        kind = os.fstat(sys.stdin.fileno()).st_mode
-    if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
-        return
-    words = f"{what} starts ai-rails {verb} and talks to it over standard input."
-    if not sys.stdin or not sys.stdin.isatty():
-        raise UsageError(f"{words} Here that is a file or nothing, so nothing was started.")
-    print(f"{words} Ctrl-C ends it.", file=sys.stderr)
+def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
+    """Show a whole text that comes from the project, and accept it where a person types the word; whether they did."""
+    print(question)
+    agreed = typed("trust", what)
+    if agreed:
+        accept()
+    return agreed
 
 
 def typed(word: str, what: str) -> bool:
@@ -250,38 +252,7 @@ def typed(word: str, what: str) -> bool:
         return False
 
 
-def read_input(name: str) -> str:
-    """Read a file or standard input (``-``) as text: UTF-8, or UTF-16 with its mark, as PowerShell writes it.
-
-    Other bytes become U+FFFD, visibly.
-    """
-    if name == "-":
-        data = sys.stdin.buffer.read(ANSWER_CHARS * 4 + 1)
-    else:
-        path = Path(name)
-        if not path.is_file():
-            raise UsageError(
-                f"{one_line(name) or repr(name)} is not a file. Name a saved answer, or - for standard input."
-            )
-        data = path.read_bytes()
-    marked = decode_text(data) if data.startswith((BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)) else None
-    return marked.text if marked else data.decode("utf-8", "replace")
-
-
-def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
-    """Read ``{"id": …, "text": …}`` lines. Raises UsageError naming the line that is none."""
-    for number, line in enumerate(read_input(name).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            item = json.loads(line)
-            yield item["id"], str(item["text"])
-        except (ValueError, TypeError, KeyError) as error:
-            why = f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
-            raise UsageError(f'Line {number} is not {{"id": …, "text": …}}: {why}. Nothing more was read.') from error
-
-
-def print_json(value: Mapping[str, Json] | Json, *, indent: int | None = 2) -> None:
+def print_json(value: object, *, indent: int | None = 2) -> None:
     """Print JSON to standard output: stable order, ASCII, one line when ``indent`` is ``None``."""
     print(json.dumps(value, indent=indent))
 

@@ -33,9 +33,8 @@ def run(options: argparse.Namespace) -> int:
 def parser_of_all() -> argparse.ArgumentParser:
     """Return one parser with every verb, which on the command line have one each."""
     parser = argparse.ArgumentParser(prog="ai-rails")
-    parser.add_argument("--version", action="store_true", help="print the version")
     verbs = parser.add_subparsers()
     for name, summary in VERBS.items():
-        one = verbs.add_parser(name, help=summary, description=summary)
+        one = verbs.add_parser(name, help=summary)
         importlib.import_module(f"rails.commands.{name}").options(one)
     return parser

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -19,12 +18,10 @@ from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_OK, CheckError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.gate.support.settings import PROJECT_FILE, read_gate_settings
+from rails.gate.support.settings import read_gate_settings
 
-_COMMAND: Final = re.compile(r"gate\.command \d+\.name")
 #: Values that are longer push what stands behind them to the right.
 _VALUE: Final = 44
-_HELD_BACK: Final = "not run: read .rails.toml, then: ai-rails gate --trust"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -72,12 +69,9 @@ def _as_text(found: AllSettings, project: Path) -> Iterator[str]:
     yield f"The first place that sets a value counts: {ORDER}."
     yield f"your files: {config_folder()}"
     yield f"project:    {project}"
-    held_back = set(_held_back(project, found))
     wide = max(len(one.name) for one in found.settings)
-    high = min(_VALUE, max(len(_value(one)) for one in found.settings))
     for one in found.settings:
-        note = f" ({_HELD_BACK})" if one.name in held_back else ""
-        yield f"  {one.name:{wide}}  {_value(one):{high}}  {_source(one)}{note}"
+        yield f"  {one.name:{wide}}  {_value(one):{_VALUE}}  {_source(one)}"
 
 
 def _value(one: Setting) -> str:
@@ -88,17 +82,6 @@ def _value(one: Setting) -> str:
 
 def _source(one: Setting) -> str:
     return f"{Path(one.source).name}:{one.line}" if one.line else one.source
-
-
-def _held_back(project: Path, found: AllSettings) -> Iterator[str]:
-    """Yield the settings of the project's commands that nobody has agreed to."""
-    try:
-        held = {command.name for command in read_gate_settings(project).held_back}
-    except CheckError:
-        return
-    for one in found.settings:
-        if _COMMAND.fullmatch(one.name) and one.source.endswith(PROJECT_FILE) and one.value in held:
-            yield one.name
 
 
 def _beyond_shape(project: Path) -> Iterator[str]:

@@ -36,12 +36,7 @@ class Shown:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Show ``request`` and give the script's next answer."""
-        from rails.approval.terminal.screen import Look, draw_request
-
-        look = Look(colour=self._screen.colour, width=min(100, shutil.get_terminal_size().columns))
-        self._screen.line()
-        for line in draw_request(request, look).lines:
-            self._screen.line(line)
+        common.show_question(self._screen, request, min(100, common.width_of(sys.stdout)))
         return self._script.decide(request)
 
 

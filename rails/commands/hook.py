@@ -44,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         ("uninstall", "take them out again"),
         ("test", "show what the hook says to a clean edit and to one with a mistake"),
     ):
-        one = actions.add_parser(action, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
+        one = actions.add_parser(action, help=help_text, description=help_text)
         one.add_argument("host", choices=HOSTS, help="claude-code, codex or gemini")
         if action != "test":
             one.add_argument("--project", action="store_true", help="the project's settings, shared with others")
@@ -56,9 +56,7 @@ def options(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--rewrite", action="store_true", help=words)
     actions.add_parser("status", help="which hosts call AI-Rails")
     for host in HOSTS:
-        one = actions.add_parser(host, help=f"what {host} calls: its JSON in, AI-Rails' JSON out")
-        one.add_argument("--strict", action="store_true", help="what cannot be judged is denied")
-        one.add_argument("--rewrite", action="store_true", help="formatting goes through by itself")
+        actions.add_parser(host, help=f"what {host} calls, with --strict or --rewrite: its JSON in, ours out")
 
 
 def run(options: argparse.Namespace) -> int:

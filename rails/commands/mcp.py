@@ -45,7 +45,6 @@ def run(options: argparse.Namespace) -> int:
     tools = _tools(options)
     service = McpService(tools)
     if options.http is None:
-        common.by_a_program("mcp", "A client of the Model Context Protocol")
         run_until_ended(service, partial(on_stdio, service))
         return EXIT_OK
     try:

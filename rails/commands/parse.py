@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 from rails.commands import common
-from rails.commands.options import add_dialects, add_project, from_one
-from rails.core.conversation import StopReason
-from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.commands.options import add_dialects, add_project
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.json_text import json_object
+from rails.core.plain_file import read_input, read_jsonl
 from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import SELDOM, Json, Repair
-from rails.parsing.parse import AnswerParser
+from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.proposals import what_is_read, with_proposals
 from rails.parsing.results import ParsedAnswer, ToolSchemas
@@ -26,26 +26,22 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
     add_dialects(parser)
-    parser.add_argument("--stream-chunks", type=from_one, metavar="N", help="feed the text in pieces of N characters")
-    parser.add_argument(
-        "--finish", default="end_turn", metavar="REASON", help="why the model stopped (default: end_turn)"
-    )
+    words = "why the model stopped (default: end_turn)"
+    parser.add_argument("--finish", choices=_FINISHES, default="end_turn", metavar="REASON", help=words)
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what was found; exit 1 when something that looks like a request was refused."""
-    if options.finish not in _FINISHES:
-        raise UsageError(f"--finish takes one of {', '.join(_FINISHES)}, not {one_line(options.finish)!r}.")
     shapes = registry_of(common.project_of(options)).shapes()
     if options.jsonl:
         code = EXIT_OK
-        for item_id, text in common.read_jsonl(options.file):
+        for item_id, text in read_jsonl(options.file):
             found = _read(text, shapes, options)
             code = EXIT_FINDINGS if found.refusals else code
             common.print_json({"id": item_id, **parsed_as_json(found)}, indent=None)
         return code
-    text = common.read_input(options.file)
+    text = read_input(options.file)
     found = _read(text, shapes, options)
     if options.json:
         common.print_json(parsed_as_json(found))
@@ -55,13 +51,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(text: str, shapes: ToolSchemas, options: argparse.Namespace) -> ParsedAnswer:
-    reader = AnswerParser(shapes, dialects=options.dialect)
-    size = options.stream_chunks or len(text) or 1
-    for start in range(0, len(text), size):
-        reader.feed(text[start : start + size])
-    finish: StopReason = options.finish
     exists = exists_in(common.project_of(options))
-    return with_proposals(reader.flush(finish), text, shapes, exists=exists)
+    found = parse(text, shapes, finish=options.finish, dialects=options.dialect)
+    return with_proposals(found, text, shapes, exists=exists)
 
 
 def parsed_as_json(found: ParsedAnswer) -> dict[str, Json]:

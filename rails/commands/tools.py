@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,15 +21,14 @@ from rails.core.text import counted, one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.session.project import definition_folders, registry_of, trust_of
-from rails.tools.acceptance import accept_definition, pending_definitions
-from rails.tools.describe import describe, starter
+from rails.tools.describe import accept_definition, describe, pending_definitions, starter
 from rails.tools.health import Reached, check_health
-from rails.tools.loader import check_folder, load_definitions
+from rails.tools.loader import check_folder
 from rails.tools.registry import Builtin, Definition, Registry
 from rails.tools.validate import validate
 
 
-def options(parser: argparse.ArgumentParser) -> None:
+def options(parser: ArgumentParser) -> None:
     """Add what this verb takes."""
     add_description(
         parser,
@@ -50,14 +50,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Namespace) -> int:
     """Do what the action says and return the exit code."""
     room = {"list": 0, "test": 2}.get(options.action, 1)
     common.refuse_more(f"tools {options.action}", (options.name, options.parameters), room)
     return _ACTIONS[options.action](options, common.project_of(options))
 
 
-def _list(options: argparse.Namespace, project: Path) -> int:
+def _list(options: Namespace, project: Path) -> int:
     registry = registry_of(project)
     definitions = [registry.definitions[name] for name in registry.names()]
     if options.json:
@@ -83,16 +83,17 @@ def _whose(definition: Definition) -> str:
     return "yours" if folder.is_relative_to(config_folder()) else "project"
 
 
-def _show(options: argparse.Namespace, project: Path) -> int:
+def _show(options: Namespace, project: Path) -> int:
     print(printable(describe(_named(options, registry_of(project)))))
     return EXIT_OK
 
 
-def _check(options: argparse.Namespace, project: Path) -> int:
+def _check(options: Namespace, project: Path) -> int:
     """Say every mistake in the files; without any, whether what the tools need is there."""
     folders = [Path(options.name)] if options.name else definition_folders("mcp_definitions", project)
     mistakes = check_folder(folders)
-    reached = {} if mistakes or options.files_only else check_health(_defined(folders, options, project), project)
+    only_files = mistakes or options.files_only or options.name
+    reached = {} if only_files else check_health(registry_of(project).definitions.values(), project)
     if options.json:
         common.print_json({"mistakes": [to_json(one) for one in mistakes], "needs": to_json(reached)})
     else:
@@ -106,14 +107,6 @@ def _check(options: argparse.Namespace, project: Path) -> int:
     return EXIT_OK if all(one.ok for one in reached.values()) else EXIT_BROKEN
 
 
-def _defined(folders: Sequence[Path], options: argparse.Namespace, project: Path) -> Collection[Definition]:
-    """Return what ``folders`` define, with what the human has trusted."""
-    if not options.name:
-        return registry_of(project).definitions.values()
-    trusted = trust_of(project).digests()
-    return load_definitions([folder for folder in folders if folder.is_dir()], trusted=trusted).definitions.values()
-
-
 def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
     """Yield a line for each tool: whether what it needs is there, and what to do if not."""
     width = max(map(len, reached), default=0)
@@ -124,24 +117,23 @@ def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
             yield f"{'':{width}}           {one_line(one.fix, 300)}"
 
 
-def _new(options: argparse.Namespace, project: Path) -> int:
+def _new(options: Namespace, project: Path) -> int:
     name = _name(options, "count_lines")
     _write(project / "mcp_definitions" / f"{name}.json", starter(name))
     print(f"It works as it is. Change it, then run: ai-rails tools check, and: ai-rails tools test {name}")
     return EXIT_OK
 
 
-def _trust(options: argparse.Namespace, project: Path) -> int:
+def _trust(options: Namespace, project: Path) -> int:
     """Show every definition that nobody accepted as it is now; a typed "trust" accepts it."""
     trust = trust_of(project)
     pending = pending_definitions(registry_of(project), trust)
     waiting = [item for item in pending if options.name in (None, item.definition.tool_name)]
     for item in waiting:
-        print(item.question())
-        if not common.typed("trust", "let it run as its access_control says"):
+        accept = partial(accept_definition, item.definition, trust)
+        if not common.accepted(item.question(), "let it run as its access_control says", accept):
             print("Not trusted: no agent may use it until it is.")
             return EXIT_FINDINGS
-        accept_definition(item.definition, trust)
         print(f"{item.definition.tool_name} is trusted as it is now.")
     if not waiting:
         if options.name:
@@ -150,7 +142,7 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
     return EXIT_OK
 
 
-def _test(options: argparse.Namespace, project: Path) -> int:
+def _test(options: Namespace, project: Path) -> int:
     """Run a tool with the given parameters or each of its own examples, as an agent's request would."""
     from rails.tools.runners import dispatch
 
@@ -158,6 +150,10 @@ def _test(options: argparse.Namespace, project: Path) -> int:
     definition = _named(options, registry)
     if isinstance(definition.transport, Builtin) and definition.effect == "edit":
         raise UsageError(f"{definition.tool_name} changes files; try it with ai-rails apply --dry-run.")
+    if not (definition.trusted or options.untrusted):
+        name = definition.tool_name
+        accept = f"Accept it: ai-rails tools trust {name}. Or run it once with --untrusted."
+        raise UsageError(f"{name} comes from the project, and nobody has accepted it. {accept}")
     tries = [_parameters(options.parameters)] if options.parameters else definition.examples
     if not tries:
         raise UsageError(
@@ -173,26 +169,10 @@ def _test(options: argparse.Namespace, project: Path) -> int:
             print(printable("\n".join(str(refusal) for refusal in request)))
             code = EXIT_FINDINGS
             continue
-        if number == 1 and not _may_run(definition, options):
-            return EXIT_FINDINGS
         result = dispatch.run_request(request, definition, project, registry.runners)
         print(f"example {number}: {'ok' if result.ok else 'failed'}\n{printable(result.text)}")
         code = code if result.ok else EXIT_FINDINGS
     return code
-
-
-def _may_run(definition: Definition, options: argparse.Namespace) -> bool:
-    """Whether the tool may run: a shipped or accepted one, or once somebody has read what it would start."""
-    if definition.trusted or options.untrusted:
-        return True
-    accept = f"Accept it: ai-rails tools trust {definition.tool_name}. Or run it once with --untrusted."
-    if not sys.stdin.isatty():
-        raise UsageError(f"{definition.tool_name} comes from the project, and nobody has accepted it. {accept}")
-    print(printable(describe(definition)))
-    if common.typed("run", "run it once"):
-        return True
-    print(f"It was not run. {accept}")
-    return False
 
 
 def _parameters(text: str) -> Mapping[str, Json]:
@@ -206,7 +186,7 @@ def _parameters(text: str) -> Mapping[str, Json]:
     return value
 
 
-def _import(options: argparse.Namespace, project: Path) -> int:
+def _import(options: Namespace, project: Path) -> int:
     """Turn the servers of an ``.mcp.json``, or one at an address, into definition files, one for each tool."""
     from rails.tools.mcp_import import import_server
 
@@ -243,13 +223,13 @@ def _servers(source: str) -> Mapping[str, Mapping[str, Json]]:
     return server_entries(Path(source).read_text("utf-8"), source)
 
 
-def _name(options: argparse.Namespace, example: str) -> str:
+def _name(options: Namespace, example: str) -> str:
     if not options.name:
         raise UsageError(f"A name is needed, for example: ai-rails tools {options.action} {example}")
     return str(options.name)
 
 
-def _named(options: argparse.Namespace, registry: Registry) -> Definition:
+def _named(options: Namespace, registry: Registry) -> Definition:
     name = _name(options, READ_FILE.name)
     definition = registry.get(name)
     if definition is None:

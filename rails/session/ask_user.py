@@ -23,7 +23,7 @@ from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
 from rails.core.text import one_line, printable
 
-About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests"]
+About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "block"]
 
 #: Lines that are read for one answer; then it counts as none.
 _TRIES: Final = 20

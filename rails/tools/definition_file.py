@@ -17,10 +17,11 @@ from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Effect, Json
 from rails.data_formats.positions import JsonPlace
+from rails.json_schema import quick_check
 from rails.json_schema.allowed import did_you_mean, kind_in_words, quoted_json
 from rails.json_schema.metaschema import SchemaProblem, as_problem, check_meaning, metaschema
 from rails.tools import aliases
-from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
+from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, property_at, role_slug
 from rails.tools.transports import filled_texts, placeholders, read_transport, secret_texts
 
 #: Fields that have several spellings, our own first.
@@ -157,13 +158,14 @@ def _roles(value: Mapping[str, Any], _definition: Definition, roles: Collection[
 
 
 def _aliases(_value: Mapping[str, Json], definition: Definition, _roles: Collection[str]) -> _Problems:
-    known = parameter_paths(dict(definition.request_schema))
+    schema = definition.request_schema
     for alias, target in definition.aliases.items():
         place = ("parameter_aliases", alias)
-        if target not in known:
-            fix = did_you_mean(target, known, f"Known: {', '.join(sorted(known)) or 'none'}.")
+        if property_at(schema, target) is None:
+            known = quick_check.properties(schema)
+            fix = did_you_mean(target, known, f"Known: {', '.join(known) or 'none'}.")
             yield SchemaProblem(place, f"{quoted_json(target, 60)} is not a parameter", fix)
-        elif alias in known:
+        elif property_at(schema, alias) is not None:
             yield SchemaProblem(place, "an alias cannot have the name of a parameter", "Remove it.")
         elif alias.count(".") >= aliases.PARTS:
             yield SchemaProblem(place, f"an alias has at most {aliases.PARTS} parts", "Use a shorter path.")
@@ -218,20 +220,3 @@ def _filled_in(value: Mapping[str, Any], definition: Definition, _roles: Collect
 
 _Check = Callable[[Mapping[str, Any], Definition, Collection[str]], _Problems]
 _CHECKS: Final[tuple[_Check, ...]] = (_schemas, _roles, _aliases, _transport, _filled_in)
-
-
-def parameter_paths(schema: Json, prefix: str = "", depth: int = 0) -> set[str]:
-    """Return the dotted paths of a schema's parameters, with ``[]`` for the items of a list."""
-    found: set[str] = set()
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or depth > limits.SCHEMA_DEPTH:
-        return found
-    for name, inner in properties.items():
-        path = f"{prefix}{name}"
-        found.add(path)
-        found |= parameter_paths(inner, f"{path}.", depth + 1)
-        items = inner.get("items") if isinstance(inner, dict) else None
-        if isinstance(items, dict):
-            found.add(f"{path}[]")
-            found |= parameter_paths(items, f"{path}[].", depth + 1)
-    return found

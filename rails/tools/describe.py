@@ -1,16 +1,18 @@
-"""Definitions for people: one tool in full, and a starter file for a new one."""
+"""Definitions for people: one tool in full, what waits to be accepted, and a starter file for a new one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
+from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
-from rails.core.text import one_line
+from rails.core.text import one_line, printable
 from rails.json_schema.explain import form_in_words
 from rails.sandbox.functions import function_of
 from rails.tools.loader import read_definition
-from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Transport
+from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Registry, Transport
+from rails.trust.record import TrustRecord, file_for_review
 
 _ACCESS = {"free": "runs without asking", "ask": "asks a human", "none": "may not use it"}
 
@@ -128,3 +130,31 @@ def starter(name: str) -> str:
     if mistakes:
         raise UsageError("\n".join(f"{mistake.message}. {mistake.fix}" for mistake in mistakes))
     return text
+
+
+# -- definitions that wait for a person; until one accepts a definition, no agent may use it -------------
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDefinition:
+    """A definition that waits for a human: ``before`` is the text that was accepted last, or empty."""
+
+    definition: Definition
+    before: str = ""
+
+    def question(self) -> str:
+        """All that a human should see before accepting: what runs, the change, and the whole file."""
+        one = self.definition
+        first = f"{one.tool_name} ({one.source}) {what_runs(one.transport)}"
+        return printable("\n".join((first, "", *file_for_review(self.before, one.text))))
+
+
+def pending_definitions(registry: Registry, record: TrustRecord) -> tuple[PendingDefinition, ...]:
+    """The definitions of ``registry`` that nobody accepted as they are now, by name. Raises UsageError."""
+    waiting = [registry.definitions[name] for name in registry.names() if not registry.definitions[name].trusted]
+    return tuple(PendingDefinition(one, record.accepted_text(one.tool_name)) for one in waiting)
+
+
+def accept_definition(definition: Definition, record: TrustRecord) -> None:
+    """Record that a human accepted this text. Raises UsageError when it cannot be recorded."""
+    record.accept(definition.tool_name, definition.digest, definition.text)

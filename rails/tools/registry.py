@@ -302,7 +302,7 @@ def _with_aliases(definition: Definition) -> Mapping[str, Json]:
     """
     shape: dict[str, Json] = json.loads(json.dumps(definition.request_schema))
     for alias, target in definition.aliases.items():
-        schema = _property(definition.request_schema, target)
+        schema = property_at(definition.request_schema, target) or {}
         _add_property(shape, alias.split("."), json.loads(json.dumps(schema)))
         _allow_instead(shape, alias.split("."), target.split("."))
     return shape
@@ -338,13 +338,14 @@ def _either(level: dict[str, Json], alias: str, name: str) -> None:
             options.append({"required": [alias]})
 
 
-def _property(schema: Mapping[str, Json], dotted: str) -> Json:
+def property_at(schema: Mapping[str, Json], dotted: str) -> Json:
+    """Return the schema of a parameter at a path, with ``[]`` for the items of a list; None where there is none."""
     node: Json = dict(schema)
     for part in dotted.split("."):
         properties = node.get("properties") if isinstance(node, dict) else None
-        node = properties.get(part.removesuffix("[]"), {}) if isinstance(properties, dict) else {}
+        node = properties.get(part.removesuffix("[]")) if isinstance(properties, dict) else None
         if part.endswith("[]") and isinstance(node, dict):
-            node = node.get("items", {})
+            node = node.get("items")
     return node
 
 

@@ -14,7 +14,7 @@ from rails.log.writer import SessionLog
 from rails.session.job import SessionJob, log_session_start
 from rails.session.run import Session
 from rails.testing import ScriptedModel
-from rails.tools.acceptance import accept_definition, pending_definitions
+from rails.tools.describe import accept_definition, pending_definitions
 from rails.tools.loader import load_definitions
 from rails.trust.record import TrustRecord
 

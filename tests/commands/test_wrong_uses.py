@@ -161,8 +161,6 @@ batch run ok.py --workers 0 | a whole number from 1 is wanted, not '0'
 mcp --http 99999 | a port is a whole number from 0 to 65535
 mcp --agent nobody | There is no agent 'nobody'. Known agents
 mcp --answer-within 0 | a number above 0 is wanted
-mcp | starts ai-rails mcp and talks to it over standard input
-acp --agent coder | An editor starts ai-rails acp and talks to it over standard input
 acp extra | unknown argument extra
 sandbox | the following arguments are required: COMMAND
 sandbox --timeout 0 -- true | a number above 0 is wanted, not '0'
@@ -185,8 +183,7 @@ log sizes extra | sizes takes no word
 log verify a b | verify takes one session
 log search x --limit 0 | a whole number from 1 is wanted
 undo --step x | a whole number from 1 is wanted, not 'x'
-parse ok.py --stream-chunks 0 | a whole number from 1 is wanted
-parse ok.py --finish nope | --finish takes one of end_turn
+parse ok.py --finish nope | invalid choice: 'nope'
 review --library missing | There is no store of jobs in missing
 doctor --into x | --into goes with --install javascript
 gate --staged --all | --all means every file
@@ -310,7 +307,8 @@ def test_a_wrong_use_is_answered_by_a_sentence(folder, capsys, use, said):
 
 def test_what_cannot_be_written_is_named(folder, capsys):
     log = folder / ".rails" / "sessions"
-    assert called(["apply", "ok.py"]) == 1
+    (folder / "answer.md").write_text("`b.md`\n\n```\ntext\n```\n")
+    assert called(["apply", "answer.md", "--dry-run"]) == 0
     assert log.is_dir()
     assert called(["review", "--html", "folder"]) == 3
     assert "ai-rails: folder: Is a directory. Nothing more was done." in capsys.readouterr().err

@@ -9,7 +9,6 @@ import pytest
 from rails.cli import main
 from rails.commands import user_env
 from rails.config.settings_file import SCHEMAS, schema_text
-from rails.gate.support import executed_config
 
 
 @pytest.fixture
@@ -82,14 +81,6 @@ def test_as_json_every_source_is_a_whole_path(own, project, capsys):
     }
     assert wanted in told["settings"]
     assert told["mistakes"] == []
-
-
-def test_a_command_of_the_project_is_said_to_wait_for_a_human(own, project, capsys):
-    content = '[[gate.command]]\nname = "mypy"\n'
-    (project / ".rails.toml").write_text(content)
-    assert "ai-rails gate --trust" in config(project, capsys)[1]
-    executed_config.agree(project, content.encode())
-    assert "ai-rails gate --trust" not in config(project, capsys)[1]
 
 
 @pytest.mark.parametrize(

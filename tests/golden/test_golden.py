@@ -130,7 +130,7 @@ def test_parse_of_every_kept_answer(golden, tmp_path):
     golden("parse/all.jsonl", "".join(found))
 
 
-@pytest.mark.parametrize("options", [["--stream-chunks", "7"], ["--finish", "max_tokens"], ["dialects"]], ids="-".join)
+@pytest.mark.parametrize("options", [["--finish", "max_tokens"], ["dialects"]], ids="-".join)
 def test_parse_with_options_differs_only_where_it_did(golden, tmp_path, options):
     items = [(name, text) for name, text, _ in texts() if not re.match(r"\d", name)]
     words = [word for name in DIALECTS for word in ("--dialect", name)] if options == ["dialects"] else options

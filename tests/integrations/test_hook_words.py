@@ -8,7 +8,7 @@ import pytest
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import parse_path
-from rails.core.verdict import Finding, Fixed, NotChecked, Verdict
+from rails.core.verdict import Finding, Fixed, Verdict
 from rails.integrations.hooks import handle as handled
 from rails.integrations.hooks.contract import (
     LATER,
@@ -22,7 +22,6 @@ from rails.integrations.hooks.contract import (
     now_on_disk,
     path_in_project,
 )
-from rails.session.hosted import FoundOnDisk
 
 PAYLOAD = {
     "hook_event_name": "Stop",
@@ -114,60 +113,6 @@ def test_a_host_s_path_is_one_of_the_project_however_its_folder_is_named(tmp_pat
 
 def verdict(status="fail", paths=(), rule="format", misses=()):
     return Verdict(status, ChangeSet(()), tuple(Finding(path, 1, 1, rule, "m", "ruff") for path in paths), (), misses)
-
-
-LONG = "n" * 250
-CUT = f"{'n' * 200}… (+50 characters)"
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (FoundOnDisk(), ""),
-        (FoundOnDisk(verdict("pass")), ""),
-        (FoundOnDisk(verdict(paths="aba")), "not formatted as the project has it: a, b. ai-rails"),
-        (FoundOnDisk(verdict(paths="abc")), ": a, b, c. ai-rails"),
-        (FoundOnDisk(verdict(paths="abcd")), ": a, b, c and 1 more. ai-rails"),
-        (FoundOnDisk(verdict(paths=["a", LONG])), f": a, {CUT}. ai-rails"),
-    ],
-)
-def test_files_of_which_only_the_formatting_is_wrong_are_named_up_to_three(found, words):
-    assert words in handled._unformatted(found)
-    assert bool(handled._unformatted(found)) == bool(words)
-
-
-@pytest.mark.parametrize(
-    ("unknown", "words"),
-    [
-        ({}, ""),
-        ({"a": "a pipe"}, "AI-Rails could not judge what was written: a (a pipe)."),
-        (dict.fromkeys("abc", "x"), "AI-Rails could not judge what was written: a (x); b (x); c (x)."),
-        (dict.fromkeys("abcde", "x"), "AI-Rails could not judge what was written: a (x); b (x); c (x) and 2 more."),
-        ({LONG: LONG}, f"AI-Rails could not judge what was written: {CUT} ({CUT})."),
-    ],
-)
-def test_what_can_be_compared_with_nothing_is_named_up_to_three(unknown, words):
-    assert handled._unknown(FoundOnDisk(None, (), unknown)) == words
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (FoundOnDisk(), ""),
-        (FoundOnDisk(verdict("fail", "a")), ""),
-        (FoundOnDisk(verdict("error")), "AI-Rails could not judge what was written: a check failed."),
-        (
-            FoundOnDisk(verdict("error", misses=(NotChecked("a", "n", "N", False), NotChecked("b", "r", "R")))),
-            "AI-Rails could not judge what was written: b by r (R).",
-        ),
-        (
-            FoundOnDisk(verdict("error", misses=tuple(NotChecked(one, "c", "r", False) for one in "abcd"))),
-            "AI-Rails could not judge what was written: a by c (r); b by c (r); c by c (r).",
-        ),
-    ],
-)
-def test_what_no_check_could_judge_is_named_the_required_ones_first(found, words):
-    assert handled._not_judged(found) == words
 
 
 def test_a_change_of_ours_is_told_whole_up_to_what_a_host_shows_and_cut_by_name_beyond():

@@ -7,7 +7,7 @@ import pytest
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import UsageError
-from rails.tools.acceptance import accept_definition, pending_definitions
+from rails.tools.describe import accept_definition, pending_definitions
 from rails.tools.loader import load_definitions
 from rails.trust.record import TrustRecord
 

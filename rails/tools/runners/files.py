@@ -9,6 +9,7 @@ is bounded and in a fixed order. Not covered: secrets inside ordinary files.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fnmatch
 import os
@@ -184,6 +185,18 @@ def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
     except _Unreadable:
         return ()
     return symbols(text, language_of(entry.path))
+
+
+def project_texts(project: Path) -> Iterator[tuple[str, str]]:
+    """Yield the path and text (lines end in ``\\n``) of each file of a project, in name order, up to 20 MB of them."""
+    view, read = AgentView(project, lambda _: ""), 0
+    for entry in _Walk().files(view, ""):
+        read += entry.size
+        if read > _SEARCHED_BYTES:
+            return
+        with contextlib.suppress(_Unreadable):
+            text = _text_of(_read(project, _path(entry.path)), entry.path).text
+            yield entry.path, text.replace("\r\n", "\n")
 
 
 def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | None = None) -> str:

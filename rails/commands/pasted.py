@@ -1,0 +1,196 @@
+"""What an answer from a chat leaves open, settled before it is applied: the file of a block, and where its code goes.
+
+A block that names no file gets the one that it fits, or the one that a person names. Functions by themselves take the
+places of those with their names, as a difference. Of two blocks for the same place a person takes one. What comes out
+is the same answer in a form that needs no question; it takes the road of every other answer.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from rails.core.changes import unified_diff
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import RailsError
+from rails.core.text import line_column, one_line
+from rails.core.tool_request import RawRequest
+from rails.data_formats.file_names import is_surely_file, name_in_comment
+from rails.data_formats.proposed import NAMED
+from rails.data_formats.source import language_of, parses, symbols
+from rails.edits.placeholders import lost_lines, placeholder
+from rails.parsing.blocks import BlockSpan, find_blocks
+from rails.parsing.call_formats.named_files import is_talk
+from rails.parsing.proposals import find_proposals
+from rails.parsing.results import ToolSchemas
+from rails.session.ask_user import Person, UserQuestion
+
+_RENDERED: Final = (
+    "Line {}: this looks like code that was copied without its fences, so where it begins and ends is not known. Copy "
+    "the whole answer with the chat's own copy button below it, or one block of code with the block's own button."
+)
+#: A line of code, or the button above a block that was copied with it.
+_CODE: Final = re.compile(r"^(?:copy code|\s*(?:def|class|async|const|let|function|export)\b.*[:{;(])\s*$", re.M | re.I)
+_SUFFIXES: Final = {"python": "py", "javascript": "js", "typescript": "ts"}
+#: A file's name between marks.
+_NAMED: Final = re.compile(r"[`*]([^`*\s]+)[`*]")
+#: What shows how code is used, and lines of a block that need no place in its file: blank ones, comments, decorators.
+_USAGE: Final = re.compile(r"\s*(?:>>>|\$ |In \[|Traceback )")
+_IGNORED: Final = re.compile(r"\s*(?:\Z|@|#|//|/\*|\*)")
+#: What stands above a block, in characters, and how many files are offered for one.
+_ABOVE: Final = 400
+_OFFERED: Final = 6
+#: Longer than the fences within a file.
+_FENCE: Final = "`" * 10
+
+
+class NothingToApplyError(RailsError):
+    """A text holds no edit; the words say what to copy instead, if that is known."""
+
+
+def with_definitions(old: str, block: str, language: str) -> tuple[str, str]:
+    """Return ``old`` with what ``block`` defines in the place of what has the same names, and these names.
+
+    Two empty texts where that is not certain: a name fits nowhere or twice, a body is shortened, or the block holds
+    lines that the file has not. Python, JavaScript and TypeScript are read.
+    """
+    lines, rows = old.split("\n"), textwrap.dedent(block).strip("\n").split("\n")
+    known, names, edits = symbols(old, language), list[str](), list[tuple[int, int, str]]()
+    for one in symbols("\n".join(rows), language):
+        places = [each for each in known if each.name.rpartition(".")[2] == one.name]
+        if one.depth:
+            continue
+        if len(places) != 1 or placeholder("\n".join(rows[one.first - 1 :]), old, "x.py"):
+            return "", ""
+        place, text = places[0], rows[one.first - 1 : one.last]
+        rows[one.first - 1 : one.last] = [""] * len(text)
+        head = lines[place.first - 1]
+        indent = head[: len(head) - len(head.lstrip())]
+        edits.append((place.first - 1, place.last, textwrap.indent("\n".join(text), indent)))
+        names.append(place.name)
+    if not all(_IGNORED.match(row) or row in lines for row in rows):
+        return "", ""
+    for first, last, new in sorted(edits, reverse=True):
+        lines[first:last] = [new]
+    return "\n".join(lines) if names else "", ", ".join(names)
+
+
+def with_fence(text: str) -> str:
+    """Return an answer with a block in it; code from end to end becomes one. Raises NothingToApplyError."""
+    if any(map(_is_block, find_blocks(text, {}).items)):
+        return text
+    language = next((name for name in ("python", "javascript") if parses(text.strip(), name)), "")
+    if not language or "\n" not in text.strip():
+        code = _CODE.search(text)
+        line = line_column(text, code.start())[0] if code else 0
+        raise NothingToApplyError(_RENDERED.format(line) if line else "No edit found in this text.")
+    return f"```{language}\n{text.rstrip()}\n```\n"
+
+
+def _is_block(item: BlockSpan | str) -> bool:
+    return not isinstance(item, str) and item.container in (None, "patch") and item.closed
+
+
+@dataclass(slots=True)
+class Settling:
+    """Settles one answer. ``files`` are the texts of the project by path, ``person`` answers what is open.
+
+    ``note`` gets a sentence on each thing that was settled. ``_claims``: by a file and names in it, the piece that
+    holds their difference, the file before it, and its line.
+    """
+
+    files: dict[str, str]
+    tools: ToolSchemas
+    person: Person
+    note: Callable[[str], object]
+    _pieces: list[str] = field(default_factory=list)
+    _claims: dict[tuple[str, str], tuple[int, str, int]] = field(default_factory=dict)
+
+    def settle(self, text: str) -> str:
+        """Return the answer with a file for each block."""
+        at = 0
+        for item in find_blocks(text, {}).items:
+            if not isinstance(item, str) and _is_block(item):
+                line = line_column(text, item.start)[0]
+                self._pieces += [text[at : item.start], self._settled(item, text[: item.start], line)]
+                at = item.end
+        return "".join([*self._pieces, text[at:]])
+
+    def _settled(self, span: BlockSpan, above: str, line: int) -> str:
+        """Return one block in a form that says all, as it is where it does."""
+        found = next(
+            find_proposals(above[-_ABOVE:].rpartition("```")[2] + span.raw, self.tools, self.files.__contains__), None
+        )
+        body = "\n".join(span.raw.rstrip("\n").split("\n")[1:-1])
+        if isinstance(found, RawRequest):
+            path, content = (str(found.parameters.get(key)) for key in ("file_path", "content"))
+            return self._named(path, content, line, part=False) if found.dialect == NAMED else span.raw
+        if is_talk(span.label) or _USAGE.match(body) or (found and "names no file" not in found.message):
+            return span.raw
+        nearest = self._nearest(above, span.label.lower())
+        fits = [path for path in nearest if self._fits(span.raw if found else body, path, patch=found is not None)]
+        path = fits[0] if len(fits) == 1 else self._asked(line, body, fits or nearest)
+        return self._named(path, body, line) if path and not found else f"\n{path}\n{span.raw}"
+
+    def _fits(self, text: str, path: str, *, patch: bool) -> bool:
+        """Whether a block is a part of a file: a patch by the lines that it searches, code by what it defines."""
+        old = self.files.get(path, "")
+        if not patch:
+            return bool(with_definitions(old, text, language_of(path))[1])
+        found = next(find_proposals(f"{path}\n{text}", self.tools), None)
+        return isinstance(found, RawRequest) and str(found.parameters.get("old_string")) in old
+
+    def _nearest(self, above: str, label: str) -> list[str]:
+        """Return the files that a block may be for: those that the text above names, the last first, or all."""
+        wanted = language_of(f"x.{_SUFFIXES.get(label, label)}")
+        paths = {*self.files, *filter(is_surely_file, _NAMED.findall(above))}
+        said = {
+            path: above.rfind(path.rpartition("/")[2]) for path in paths if language_of(path) == wanted or not wanted
+        }
+        named = [path for path in said if said[path] >= 0]
+        return sorted(named or said, key=lambda path: (-said[path], "test" in path, path.count("/"), path))
+
+    def _asked(self, line: int, body: str, paths: Sequence[str]) -> str:
+        """Return the file that a person names for a block; "" for none."""
+        choices = {str(n): (path, path) for n, path in enumerate(paths[:_OFFERED], 1)}
+        choices |= {"f": ("feedback", "f PATH: another file"), "n": ("", "none: leave the block out")}
+        return self._answer(f"Line {line}: which file is this block for? {one_line(body.strip(), 60)}", choices)
+
+    def _answer(self, words: str, choices: Mapping[str, tuple[str, str]]) -> str:
+        reply = self.person.answer(UserQuestion("block", (words,), choices, ""))
+        return reply.text if reply.answer == "feedback" else reply.answer
+
+    def _named(self, path: str, body: str, line: int, *, part: bool = True) -> str:
+        """Return a block with its file: a difference where it is a part of it, else the whole file."""
+        first, _, rest = body.partition("\n")
+        said, old = name_in_comment(first), self.files.get(path, "")
+        if said and f"/{path}".endswith(f"/{said}") and not old.startswith(first):
+            body = rest.lstrip("\n")
+        lost, language = lost_lines(old, body), language_of(path)
+        part = bool(part or lost or placeholder(body, old, path))
+        after, names = with_definitions(old, body, language) if part else ("", "")
+        if not names and lost and _defines_all(body, old, language):
+            after, names = body, "everything"
+        if not names:
+            return f"\n`{path}`\n\n{_FENCE}\n{body.rstrip()}\n{_FENCE}\n"
+        rival = self._claims.get((path, names))
+        if rival and after != old:
+            choices = {str(n): (str(n), f"the block at line {at}") for n, at in enumerate((rival[2], line), 1)}
+            if self._answer(f"Two blocks have {names}. Which one?", choices) != "2":
+                return ""
+            self._pieces[rival[0]], old = "", rival[1]
+        if after == old:
+            return ""
+        self._claims[path, names] = len(self._pieces) + 1, old, line
+        self.files[path] = after
+        self.note(f"line {line}: the block replaces {names} in {path}")
+        rows = unified_diff(old.encode(), after.encode(), path)
+        return "\n".join(["\n", *rows, "\n"])  # in no fence: lines of the file may be fences
+
+
+def _defines_all(body: str, old: str, language: str) -> bool:
+    """Whether a shorter file still has all that the old one defines, and stands for nothing else."""
+    names, known = ({one.name for one in symbols(text, language)} for text in (body, old))
+    return bool(known) and known <= names and not placeholder(body, old)

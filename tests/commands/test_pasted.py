@@ -1,0 +1,157 @@
+"""An answer that a person copied out of a chat: what it leaves open is asked, and then it is as good as any other."""
+
+from pathlib import Path
+
+import pytest
+
+from rails.cli import main
+from rails.commands.pasted import NothingToApplyError, Settling, with_definitions, with_fence
+from rails.session.ask_user import UserReply
+from rails.session.project import registry_of
+
+CASES = Path(__file__).parent.parent / "cases/pasted"
+STORE = '''"""Tasks."""
+
+import os
+
+
+def title_of(task):
+    """Return the title."""
+    return task.title
+
+
+class Store:
+    """Tasks in a list."""
+
+    def __init__(self):
+        """Begin with none."""
+        self.tasks = []
+
+    @staticmethod
+    def remove(self, number):
+        """Remove."""
+        del self.tasks[number]
+'''
+SCRIPT = "const tax = 0.2;\n\nfunction total(rows) {\n  return 0;\n}\n"
+FILES = {"src/store.py": STORE, "src/total.js": SCRIPT, "tests/test_other.py": "def test_nothing():\n    pass\n"}
+
+
+class Typist:
+    """Types these answers, one to each question, and remembers the questions."""
+
+    def __init__(self, *typed):
+        self.typed, self.asked = list(typed), []
+
+    def answer(self, question):
+        self.asked.append(question)
+        letter, _, text = self.typed.pop(0).partition(" ")
+        return UserReply(question.choices[letter][0], "human", text)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def settled(case, *typed):
+    """Return a settled answer, the questions on the way, and what was said of it."""
+    person, notes = Typist(*typed), []
+    answer = with_fence((CASES / f"{case}.md").read_text("utf-8"))
+    text = Settling(dict(FILES), registry_of(Path.cwd()).shapes(), person, notes.append).settle(answer)
+    assert not person.typed
+    return text, person.asked, notes
+
+
+@pytest.mark.parametrize(
+    ("case", "file", "line"),
+    [
+        ("function", "src/store.py", "    return task.title.strip()"),
+        ("method", "src/store.py", "        self.tasks.pop(number - 1)"),
+        ("script", "src/total.js", "  return rows.reduce((sum, row) => sum + row.price, 0);"),
+        ("only-code", "src/store.py", "    return task.title.upper()"),
+        ("elided", "src/store.py", '    return task.title or "-"'),
+        ("before-after", "src/store.py", "    return task.title.strip()"),
+        ("hunk", "src/store.py", '    return task.title or "?"'),
+        ("search", "src/store.py", "    return task.title.lower()"),
+        ("labelled", "src/labels.py", 'LABELS = ("new", "done")'),
+    ],
+)
+def test_what_fits_one_place_is_put_there_without_a_question(project, capsys, case, file, line):
+    settled(case)
+    main(["apply", str(CASES / f"{case}.md"), "--dry-run"])
+    shown = capsys.readouterr().out
+    assert "dry run" in shown
+    assert file in shown
+    assert line.strip() in shown
+    assert {name: (project / name).read_text("utf-8") for name in FILES} == FILES
+
+
+def test_a_replaced_definition_keeps_its_decorators_and_what_stands_around_it():
+    after, names = with_definitions(STORE, (CASES / "method.md").read_text("utf-8")[10:-4], "python")
+    assert names == "Store.remove"
+    assert after == STORE.replace(
+        '"""Remove."""\n        del self.tasks[number]', '"""Remove a task."""\n        self.tasks.pop(number - 1)'
+    )
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "def nowhere():\n    pass\n",
+        "X = 1\n\n\ndef title_of(task):\n    return X\n",
+        "def title_of(task):\n    # ... rest of the code ...\n",
+        "def title_of(task:\n",
+    ],
+    ids=["no such name", "a line that the file has not", "a shortened body", "no syntax"],
+)
+def test_what_does_not_surely_fit_is_not_put_anywhere(block):
+    assert with_definitions(STORE, block, "python") == ("", "")
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("1", "One."), ("2", "Two.")])
+def test_of_two_blocks_for_one_place_a_person_takes_one(project, typed, kept):
+    text, asked, _ = settled("alternatives", typed)
+    assert len(asked) == 1
+    assert text.count("--- a/src/store.py") == 1
+    assert f'+    """{kept}"""' in text
+
+
+def test_a_block_without_a_name_gets_the_file_that_a_person_names(project):
+    text, asked, _ = settled("new-file", "1")
+    assert asked[0].choices["1"] == ("src/dates.py", "src/dates.py")
+    assert "\n`src/dates.py`\n" in text
+    assert "\n`lib/days.py`\n" in settled("new-file", "f lib/days.py")[0]
+    assert "```python" in settled("new-file", "n")[0]
+
+
+def test_a_shortened_body_is_refused_with_the_line_that_stands_for_the_rest(project, capsys):
+    text, _, _ = settled("shortened-body", "1")
+    (project / "answer.md").write_text(text, "utf-8")
+    assert main(["apply", "answer.md", "--dry-run"]) == 1
+    assert "stands for code that was left out" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_comment_that_only_named_the_file_does_not_stay_in_it(project):
+    assert "# src/labels.py" not in settled("labelled")[0]
+
+
+def test_prose_and_text_without_its_fences_are_told_apart(project, capsys):
+    assert main(["apply", str(CASES / "prose.md"), "--dry-run"]) == 1
+    assert capsys.readouterr().out == "No edit found in this text.\n"
+    with pytest.raises(NothingToApplyError, match=r"Line 4: .* copy button"):
+        with_fence((CASES / "rendered.md").read_text("utf-8"))
+
+
+def test_what_is_pasted_back_is_neither_wrapped_nor_headed(project, capsys):
+    words = " ".join(["word"] * 60)
+    (project / "answer.md").write_text(
+        f"`src/store.py`\n\n```\n<<<<<<< SEARCH\n{words}\n=======\nx\n>>>>>>> REPLACE\n```\n"
+    )
+    assert main(["apply", "answer.md", "--dry-run"]) == 1
+    back = capsys.readouterr().out.partition("Paste this back into the chat:\n")[2]
+    assert back.startswith("Human/System Feedback:")
+    assert "PREVIOUS TOOL OUTPUT" not in back
