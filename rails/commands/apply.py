@@ -12,7 +12,6 @@ from rails.commands import common
 from rails.commands.options import add_approval, add_correction, add_dialects, add_project
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError
 from rails.core.messages import say
-from rails.core.plain_file import read_input, read_jsonl
 from rails.core.text import printable
 from rails.session.project import agents_of, registry_of, state_of
 
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         if options.dry_run
         else common.approver_of(options, screen, project, registry, gate)
     )
-    answers = list(read_jsonl(options.file)) if options.jsonl else [(None, read_input(options.file))]
+    answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_input(options.file))]
     if not quiet:
         answers = [(None, _settled(answers[0][1], options, project, registry, screen))]
         if not answers[0][1]:

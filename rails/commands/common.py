@@ -6,14 +6,16 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from rails.commands.leave import code_after
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
+from rails.core.limits import ANSWER_CHARS
 from rails.core.outcomes import GOOD, MEANINGS, SessionEnd, is_good, outcome_for
-from rails.core.text import one_line
+from rails.core.text import decode_text, one_line
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from rails.commands.live import ProgressScreen
     from rails.core.events.base import Event
     from rails.core.events.record import Record
-    from rails.core.tool_request import ToolRequest
+    from rails.core.tool_request import Json, ToolRequest
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
     from rails.projections.common import SessionView
@@ -250,6 +252,37 @@ def typed(word: str, what: str) -> bool:
         return input(f'Type the whole word "{word}" to {what}: ').strip() == word
     except EOFError:
         return False
+
+
+def read_input(name: str) -> str:
+    """Read a file or standard input (``-``) as text: UTF-8, or UTF-16 with its mark, as PowerShell writes it.
+
+    Other bytes become U+FFFD, visibly.
+    """
+    if name == "-":
+        data = sys.stdin.buffer.read(ANSWER_CHARS * 4 + 1)
+    else:
+        path = Path(name)
+        if not path.is_file():
+            raise UsageError(
+                f"{one_line(name) or repr(name)} is not a file. Name a saved answer, or - for standard input."
+            )
+        data = path.read_bytes()
+    marked = decode_text(data) if data.startswith((BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE)) else None
+    return marked.text if marked else data.decode("utf-8", "replace")
+
+
+def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
+    """Read ``{"id": …, "text": …}`` lines. Raises UsageError naming the line that is none."""
+    for number, line in enumerate(read_input(name).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+            yield item["id"], str(item["text"])
+        except (ValueError, TypeError, KeyError) as error:
+            why = f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
+            raise UsageError(f'Line {number} is not {{"id": …, "text": …}}: {why}. Nothing more was read.') from error
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:

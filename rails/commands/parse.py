@@ -8,7 +8,6 @@ from rails.commands import common
 from rails.commands.options import add_dialects, add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.json_text import json_object
-from rails.core.plain_file import read_input, read_jsonl
 from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import SELDOM, Json, Repair
 from rails.parsing.parse import parse
@@ -36,12 +35,12 @@ def run(options: argparse.Namespace) -> int:
     shapes = registry_of(common.project_of(options)).shapes()
     if options.jsonl:
         code = EXIT_OK
-        for item_id, text in read_jsonl(options.file):
+        for item_id, text in common.read_jsonl(options.file):
             found = _read(text, shapes, options)
             code = EXIT_FINDINGS if found.refusals else code
             common.print_json({"id": item_id, **parsed_as_json(found)}, indent=None)
         return code
-    text = read_input(options.file)
+    text = common.read_input(options.file)
     found = _read(text, shapes, options)
     if options.json:
         common.print_json(parsed_as_json(found))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, Protocol, TextIO
+from typing import Literal, Protocol, TextIO
 
 from rails.approval.answer import PageAnswer
 from rails.approval.edit import HumanEditError, run_editor
@@ -24,9 +24,6 @@ from rails.core.events.session import HumanSteered
 from rails.core.text import one_line, printable
 
 About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "block"]
-
-#: Lines that are read for one answer; then it counts as none.
-_TRIES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ class AtTerminal:
         self._print("", *question.lines, "")
         self._print(*(f"  [{letter}] {meaning}" for letter, (_, meaning) in question.choices.items()))
         self._console.arm()
-        for _ in range(_TRIES):
+        for _ in range(20):  # lines that are read for one answer; then it counts as none
             self._console.put("> ")
             try:
                 typed = self._console.line()
