@@ -5,7 +5,8 @@ is not in the file, but is in what the edits before it in the same answer made o
 (a chain). Two edits that touch the same characters are refused as an overlap, and so are requests that
 contradict each other: two whole writes, an edit followed by a whole write, two moves onto one name. If
 one request is refused, none is planned, unless it says itself that it may be left out (``partial``): then the others
-are planned as if it had not been sent, and a note says what was left out. What changes nothing beside changes is a note.
+are planned as if it had not been sent, and a note says what was left out. A request that changes
+nothing is a note beside those that change something.
 
 The tools and their parameters: write_file{file_path, content, create_only?, keep_placeholder?};
 edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_line?, expected_count?, base_hash?,

@@ -36,6 +36,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd
 from rails.core.events.turn import LlmResponse, McpRequestFormulated, ToolRequestValidationFailed
 from rails.core.events.values import to_json, verdict_to_json
+from rails.core.outcomes import outcome_for
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
@@ -65,10 +66,10 @@ ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
 
 #: What the end of a session says, by its outcome.
 _ENDED: Final = {
-    "done": "applied a saved answer",
+    "changed": "applied a saved answer",
     "dry_run": "a dry run: nothing was to be written",
     "partial": "a part of what was sent was applied",
-    "nothing_done": "no answer was carried out",
+    "unchanged": "no answer was carried out",
     "error": "a check could not be done, so nothing was applied",
     "denied": "what the answer asked for was denied",
     "refused": "the answer was refused",
@@ -213,9 +214,10 @@ class Proposals:
         """The session; its log begins when it is first asked for."""
         if self._session is None:
             log_session_start(self.job, self.log, self.author)
-            words = (self.job, self.log, self.registry, self.agents)
             model_for = SavedAnswer(self.author).for_agent
-            self._session = OpenSession(*words, model_for, self.approver, gate=self.gate)
+            self._session = OpenSession(
+                self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate
+            )
         return self._session
 
     @contextmanager
@@ -224,7 +226,7 @@ class Proposals:
         with self.session.open():
             yield
         outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover))
-        self.session.publish(WorkflowEnd(_ENDED[outcome], outcome))
+        self.session.publish(WorkflowEnd(_ENDED[outcome], outcome_for(outcome)))
 
     def apply(self, text: str) -> AppliedAnswer:
         """Carry out one answer. Raises RailsError; the log then holds all that happened."""
@@ -311,9 +313,9 @@ def _native(raw: RawRequest) -> NativeCall:
 
 
 def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:
-    """Return how a session ended in which these answers were applied: "done" only when all of all was written."""
+    """Return how a session ended in which these answers were applied: "changed" only when all of all was written."""
     if set(became) <= {"applied"}:
-        return "nothing_done" if not became else "dry_run" if dry else "done"
+        return "unchanged" if not became else "dry_run" if dry else "changed"
     if "applied" in became or "partial" in became:
         return "partial"
     return next(status for status in ("error", "denied", "refused") if status in became)

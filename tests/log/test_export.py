@@ -257,7 +257,7 @@ def test_markdown_tells_the_story(records):
         "## Turn 2, `coder`",
         "- Request `write_file a.py` (repaired: `comma",
         "- Gate: `fail`",
-        "- Fixed for the agent: `",
+        "- Auto-fixed: `",
         "| `a.py` | 3 | `F821` |",
         "- Not checked: `b.js by eslint: missing`",
         "- ⛔ Decision: `",

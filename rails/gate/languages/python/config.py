@@ -1,7 +1,8 @@
 """Which tools a project wants for its Python files, and with which options: read as data, run nowhere.
 
 Read from the files on disk, which are the last approved state while a change set is being judged. A
-project that configures no Python tool at all has said nothing about style: ruff looks for errors only, nothing is formatted.
+project that configures no Python tool at all has said nothing about style: ruff looks for errors only, and
+nothing is formatted.
 """
 
 from __future__ import annotations
