@@ -105,10 +105,14 @@ def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
     if isinstance(request, ApprovalOpened):
         yield from _of_record(request)
     tools = one_line(", ".join(request.tools), 400)
-    does = [action_text(one.tool_name, one.parameters) for one in request.requests if request.kind == "tool"]
-    who, what = ("agent", (one_line(request.agent),)), ("tool", (tools,))
-    facts = who, what, ("does", tuple(does)), ("why", _why(request.explanation))
-    yield blocks.Facts(tuple((name, lines) for name, lines in facts if any(lines)))
+    does = [action_text(one.tool_name, one.parameters) for one in request.requests if one.tool_name == RUN_COMMAND.name]
+    facts = {
+        "agent": (one_line(request.agent),),
+        "tool": (tools,),
+        "does": tuple(does),
+        "why": _why(request.explanation),
+    }
+    yield blocks.Facts(tuple(fact for fact in facts.items() if any(fact[1])))
     if request.risks:
         yield blocks.Risks(request.risks)
     if notes := tuple(_notes(request)):

@@ -241,10 +241,7 @@ def _verdict(one: Comparison) -> Cell:
 
 
 def _percent(share: Share) -> Cell:
-    low, high = share.interval
-    if not share.of:
-        return Cell("")
-    return Cell(f"{share.hits}/{share.of} {share.hits / share.of:.0%}", span=(low, share.hits / share.of, high))
+    return Cell(f"{share.hits}/{share.of} {share.hits / share.of:.0%}" if share.of else "")
 
 
 def _interval(share: Share) -> str:

@@ -38,9 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
     )
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits that are shown (default: 50)")
-    parser.add_argument(
-        "--format", default="markdown", help="markdown, html, sarif, transcript, atif, recording or answers"
-    )
+    parser.add_argument("--format", default="markdown", help="markdown, html, transcript, atif, recording or answers")
     parser.add_argument("--jsonl", action="store_true", help="with export: the records, one JSON object a line")
     words = "with --format answers: the folder for a file of each answer (default: answers)"
     parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
@@ -104,7 +102,7 @@ def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
 
 
 def _export(state: Path, chosen: SessionSummary, form: str) -> int:
-    formats = {**FORMATS, "html": _html, "sarif": _sarif}
+    formats = {**FORMATS, "html": _html}
     if form not in formats:
         raise UsageError(f"--format takes one of {', '.join(sorted(formats))}, not {one_line(form)!r}.")
     records, damages = read_lenient(chosen.path)
@@ -162,12 +160,6 @@ def _html(records: Sequence[Record]) -> str:
     from rails.review.html import render_html
 
     return render_html(session_view(records))
-
-
-def _sarif(records: Sequence[Record]) -> str:
-    from rails.review.reports.sarif import to_sarif
-
-    return to_sarif(records)
 
 
 def _search(state: Path, line: str, limit: int) -> int:

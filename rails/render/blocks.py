@@ -57,16 +57,12 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text and how it is meant; ``session`` and ``record`` say where it leads.
-
-    ``span`` is (low, value, high) between 0 and 1, which a page draws beside the text.
-    """
+    """A text and how it is meant; ``session`` and ``record`` say where it leads."""
 
     text: str
     style: CellStyle = ""
     session: str = ""
     record: int = 0
-    span: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 
 #: What a page of ours says that it was written by, so that it may be written anew.
 GENERATOR: Final = "AI-Rails"
-_RUNNING: Final = Badge("●", "open", "Running")
+RUNNING: Final = Badge("●", "open", "Running")
 _LISTED: Final = 100
 #: Where the turns go; no text of a log can hold it, for a bracket in a text is escaped.
 _TURNS: Final = Html("<!--turns-->")
@@ -89,7 +89,7 @@ def document(title: str, content: Html) -> str:
 
 def header(view: SessionView, more: Mapping[str, str] | None = None, *, running: bool = False) -> Html:
     """Return the session's task, ending and facts, with ``more`` of them; ``running``: its run is known to run."""
-    ended = _RUNNING if running and not view.outcome else ending_badge(view.outcome)
+    ended = RUNNING if running and not view.outcome else ending_badge(view.outcome)
     return el(
         "header",
         el("p", html_text("AI-Rails session"), class_="eyebrow"),

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from rails.core.text import one_line
 from rails.render.blocks import Cell, Table
-from rails.render.html_page.markup import Html, HtmlText, el, html_text, join
+from rails.render.html_page.markup import Html, HtmlText, el, html_text
 
 #: Where a cell about a session leads; ``None``: nowhere.
 Link: TypeAlias = Callable[[Cell], str | None]
@@ -47,21 +47,6 @@ def _cell(cell: Cell, at: int, table: Table, link: Link) -> Html:
     words = html_text(one_line(cell.text, 400))
     inside: Html | HtmlText = el("a", words, href=target) if target else words
     classes = [cell.style, "num" if at in table.numeric else "", "long" if at in table.wide else ""]
-    if cell.span:
-        inside = join(_span(*cell.span), inside)
     if cell.style == "head":
         return el("th", inside, scope="row", class_=" ".join(filter(None, classes)))
     return el("td", inside, class_=" ".join(filter(None, classes)) or None)
-
-
-def _span(low: float, value: float, high: float) -> Html:
-    """Draw an interval between 0 and 1, and the value in it."""
-    return el(
-        "svg",
-        el("line", x1=0, x2=100, y1=7, y2=7, class_="axis"),
-        el("line", x1=f"{100 * low:.1f}", x2=f"{100 * high:.1f}", y1=7, y2=7, class_="range"),
-        el("circle", cx=f"{100 * value:.1f}", cy=7, r=3.5),
-        viewBox="-5 0 110 14",
-        class_="span",
-        aria_hidden="true",
-    )

@@ -31,7 +31,7 @@ ENDINGS: Final = {
     "left": Badge("■", "open", "Left"),
     "waiting": Badge("?", "open", "Waits at a hand-off"),
     "unanswered": Badge("?", "open", "Asks you"),
-    "nothing_done": Badge("✕", "bad", "No changes"),
+    "nothing_done": Badge("·", "dim", "No changes"),
     "model_failed": Badge("✕", "bad", "The model failed"),
     "internal_error": Badge("✕", "bad", "Error"),
     "partial": Badge("✕", "bad", "Applied in part"),

@@ -27,6 +27,8 @@ SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
     "a": ("✓", "good", "approved"),
     "d": ("■", "bad", "denied"),
 }
+#: A point that a newer version wrote.
+UNKNOWN: Final[tuple[str, CellStyle, str]] = ("?", "open", "unknown")
 _POINTS: Final = 16
 STATES: Final = (
     *("waiting", "unattended", "done", "unfinished", "failed", "findings", "refused", "denied", "approved", "undone"),
@@ -125,7 +127,7 @@ def _row(card: SessionStats) -> tuple[Cell, ...]:
 
 def spark(letters: str) -> str:
     """Return the sparkline of a session as characters."""
-    return "".join(SPARK[letter][0] if letter in SPARK else "?" for letter in letters)
+    return "".join(SPARK.get(letter, UNKNOWN)[0] for letter in letters)
 
 
 def legend(sparks: Iterable[str]) -> str:

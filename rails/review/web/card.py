@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import Final
 
+from rails.approval.diff_view import file_diff
 from rails.approval.edit import sides
 from rails.approval.question import question_card
 from rails.core.changes import FileChange
@@ -25,6 +27,9 @@ from rails.render.html_page.blocks import HtmlRenderer, diff_html, diff_row, not
 from rails.render.html_page.markup import Html, el, html_text
 from rails.render.units import time_text
 from rails.review.html import workflow_picture
+
+#: Lines of a file that are highlighted as a whole.
+_WHOLE: Final = 3_000
 
 
 def question_json(
@@ -85,7 +90,8 @@ class _CardRenderer(HtmlRenderer):
 
     def __init__(self, asked: ApprovalOpened, *, can_edit: bool) -> None:
         super().__init__(workflow_picture)
-        self._changes = {str(one.path): one for one in asked.changes.changes} if can_edit else {}
+        self._all = {str(one.path): one for one in asked.changes.changes}
+        self._changes = self._all if can_edit else {}
         self._texts = dict(editable_texts(asked)) if can_edit else {}
 
     def draw(self, block: Block) -> Html:
@@ -99,12 +105,28 @@ class _CardRenderer(HtmlRenderer):
         change = self._changes.get(diff.path)
         pieces = NumberedPieces(change) if change else None
         row = pieces.row if pieces and pieces.count > 1 else diff_row
-        rows = [row(line, parts) for line, parts in zip(diff.lines, spans(diff), strict=True)]
+        rows = [row(line, parts) for line, parts in zip(diff.lines, self._spans(diff), strict=True)]
         edit = el("button", html_text("Edit the text"), type="button", data_edit=diff.path)
         every = el("button", html_text("Show every line"), type="button", data_do="full")
         hidden = el("p", html_text(f"Not shown: {counted(diff.hidden, 'line')}. "), every, class_="box bad")
         below = el("p", edit if diff.path in self._texts else None, class_="file-edit") if change else None
         return diff_html(diff, rows, hidden if diff.hidden else None, below)
+
+    def _spans(self, diff: Diff) -> list[list[Span]]:
+        """Return the parts of each line, read in the whole file: a text may begin far above what is shown of it."""
+        change = self._all.get(diff.path)
+        if change is None:
+            return spans(diff)
+        whole = file_diff(change, context=_WHOLE, max_lines=None)
+        if len(whole.lines) > _WHOLE:
+            return spans(diff)
+        known = {(line.style, line.old, line.new): parts for line, parts in zip(whole.lines, spans(whole), strict=True)}
+        drawn = []
+        for line in diff.lines:
+            parts = known.get((line.style, line.old, line.new), [])
+            same = "".join(part.text for part in parts) == line.text
+            drawn.append(parts if same else [Span(line.text, "", False)])
+        return drawn
 
 
 class NumberedPieces:

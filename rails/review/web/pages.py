@@ -27,6 +27,7 @@ from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
 from rails.core.text import counted, one_line, sha256
 from rails.core.tool_request import Json
+from rails.log.actions import action_text
 from rails.log.event_codec import NEWER
 from rails.log.reader import LOG_NAME, full
 from rails.log.scan import SearchHit, records_from, search
@@ -36,15 +37,15 @@ from rails.projections.common import SessionView
 from rails.projections.progress import current_step_text, plan_of
 from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
-from rails.render.blocks import Diff, DiffLine, show
+from rails.render.blocks import Badge, Diff, DiffLine, show
 from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
 from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import bytes_text, minute_text
-from rails.review.html import header, overview, turn_sections, why
+from rails.review.html import RUNNING, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.reports.session import ending_badge
-from rails.review.reports.sessions import unread_lines
+from rails.review.reports.sessions import SPARK, UNKNOWN, unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
 from rails.review.web.search import RECORD_CHIPS, SESSION_CHIPS, chips, hit_html
 
@@ -60,13 +61,7 @@ _HITS: Final = 50
 #: Unchanged lines that are opened at a time, and characters of a line that have to be the same.
 _OPENED: Final = 500
 _COMPARED: Final = 200
-_SPARK: Final = {
-    "p": ("good", "checks passed"),
-    "f": ("bad", "checks failed"),
-    "e": ("open", "checks could not be completed"),
-    "a": ("good", "approved"),
-    "d": ("bad", "denied"),
-}
+WAITING: Final = Badge("●", "open", "Waiting for approval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +127,10 @@ class Pages:
     def card(self, card: SessionStats) -> Html:
         """Return a session as an entry of the list, with its cost."""
         log = self.state / "sessions" / card.session_id / LOG_NAME
-        return card_html(card, self.meter(card).cost, log.stat().st_size if log.is_file() else 0)
+        ended = ending_badge(card.outcome)
+        if not card.outcome and is_being_written(self.state, card.session_id):
+            ended = WAITING if card.waiting else RUNNING
+        return card_html(card, self.meter(card).cost, log.stat().st_size if log.is_file() else 0, ended)
 
     def window(
         self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False
@@ -289,14 +287,27 @@ def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> 
         el(
             "a",
             el("b", html_text("● Waiting for approval")),
-            el("span", html_text(one_line(" by ".join(filter(None, (", ".join(asked.tools), asked.agent))), 120))),
-            el("span", html_text(one_line(asked.explanation, 200)), class_="meta"),
+            el("span", html_text(_question(asked))),
+            el(
+                "span",
+                html_text(one_line(": ".join(filter(None, (asked.agent, asked.explanation))), 200)),
+                class_="meta",
+            ),
             href=f"#/s/{question.session_id}",
             class_="wait",
         )
         for question, asked in waiting
     ]
     return join(*items)
+
+
+def _question(asked: ApprovalOpened) -> str:
+    """Return what would be done, on one line: the files that would change, or the command."""
+    if asked.options:
+        return one_line(" ".join(asked.lines), 200)
+    if asked.kind == "changes":
+        return one_line(f"Change {', '.join(file.path for file in asked.files)}", 200)
+    return one_line("; ".join(action_text(one.tool_name, one.parameters) for one in asked.requests), 200)
 
 
 def _since(stamp: str) -> float:
@@ -336,18 +347,19 @@ def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
     return el("li", el("a", html_text(f"{one_line(words, 60)} ×{count:,}"), href=href))
 
 
-def card_html(card: SessionStats, cost: str, size: int) -> Html:
+def card_html(card: SessionStats, cost: str, size: int, ended: Badge) -> Html:
     """Return a session as an entry of the list; ``size`` is that of its log in bytes."""
-    ended = ending_badge(card.outcome)
     counts = (
-        f"{counted(card.turns, 'turn')}, {counted(card.requests, 'request')}, {card.refused} refused, "
-        f"{card.approved} approved, {card.denied} denied, {counted(card.records, 'record')}{unread_lines(card)}"
+        f"{counted(card.requests, 'request')}, {card.refused} refused, {card.approved} approved, "
+        f"{card.denied} denied, {counted(card.records, 'record')}, {bytes_text(size)}{unread_lines(card)}"
     )
-    facts = (minute_text(card.started), bytes_text(size), ", ".join(card.agents[:5]), counts)
+    facts = (", ".join(card.agents[:5]), counts)
     marks = [_spark(letter) for letter in card.spark]
     return el(
         "a",
         el("span", el("b", html_text(one_line(card.task, 120) or card.session_id)), class_="task"),
+        el("span", html_text(minute_text(card.started)), class_="started"),
+        el("span", html_text(counted(card.turns, "turn")), class_="turns"),
         el("span", html_text(f"{ended.mark} {ended.words}"), class_=f"badge {ended.tone}"),
         el("span", html_text(cost), class_="cost"),
         el("span", marks, class_="spark", role="img", aria_label=_spark_words(card.spark)) if marks else None,
@@ -358,10 +370,10 @@ def card_html(card: SessionStats, cost: str, size: int) -> Html:
 
 
 def _spark(letter: str) -> Html:
-    kind, words = _SPARK.get(letter, ("open", "unknown"))
+    _, kind, words = SPARK.get(letter, UNKNOWN)
     return el("i", class_=f"{kind} {'tall' if letter in 'ad' else 'low'}", title=words)
 
 
 def _spark_words(spark: str) -> str:
-    counts = Counter(_SPARK.get(letter, ("", "unknown"))[1] for letter in spark)
+    counts = Counter(SPARK.get(letter, UNKNOWN)[2] for letter in spark)
     return ", ".join(f"{words} ×{count}" for words, count in counts.items())

@@ -91,6 +91,7 @@ async function showList(signal) {
   document.title = "AI-Rails review";
   say(changes.told());
   put(page, `<div id="waits"></div>${html}`);
+  reports.heads(page);
   while (!signal.aborted) {
     const waiting = await get("/api/waiting", signal);
     notify.waiting(waiting.count);

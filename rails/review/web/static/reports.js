@@ -15,11 +15,36 @@ export async function show(kind, rest, signal, { get, put, page, say }) {
   say("Reading the sessions …");
   const { title, html } = await get(paths[kind](rest.map(decodeURIComponent)), signal);
   put(page, html);
+  heads(page);
   document.title = `${title} · AI-Rails`;
   say("");
   if (focused === kind) page.querySelector(`form.ask[data-target="${kind}"]`)?.elements.line.focus();
   focused = "";
   return true;
+}
+
+// The heads of the list of sessions: a click sorts by a column, the next one turns the order around.
+export function heads(page) {
+  const list = page.querySelector(".sessions");
+  if (!list || list.children.length < 2) return;
+  const row = document.createElement("div");
+  const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+  const columns = { task: "Task", started: "Started", turns: "Turns", meta: "Agents and decisions", cost: "Cost", spark: "Checks", badge: "Outcome" };
+  row.className = "heads";
+  row.setAttribute("role", "group");
+  row.setAttribute("aria-label", "Sort by");
+  for (const [name, words] of Object.entries(columns)) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: name, textContent: words });
+    const key = (item) => item.querySelector(`.${name}`)?.textContent ?? "";
+    button.addEventListener("click", () => {
+      const by = button.dataset.order === "up" ? -1 : 1;
+      row.querySelectorAll("button").forEach((one) => delete one.dataset.order);
+      button.dataset.order = by > 0 ? "up" : "down";
+      list.append(...[...list.children].sort((a, b) => by * compare(key(a), key(b))));
+    });
+    row.append(button);
+  }
+  list.before(row);
 }
 
 // Keys that lead to these views.
