@@ -6,7 +6,7 @@ Anything odd is no answer, and says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, cast
+from typing import Final, Literal, cast, get_args
 
 from rails.approval.policy.grants import MINUTES, USES
 from rails.core import limits
@@ -15,7 +15,7 @@ from rails.core.errors import UsageError
 from rails.core.json_text import json_object
 from rails.core.tool_request import Json
 
-AnswerAction = Literal["approve", "deny", "abort", "grant", "edit", "choose"]
+AnswerAction = Literal["approve", "deny", "abort", "grant", "widen", "revoke", "edit", "choose"]
 #: Where it was answered: in the page, or in the application of ``ai-rails review``.
 AnswerPlace = Literal["page", "review"]
 
@@ -32,7 +32,7 @@ _KNOWN: Final = (
     "place",
     "choice",
 )
-_DOES: Final = ("approve", "deny", "abort", "grant", "edit", "choose")
+_DOES: Final = get_args(AnswerAction)
 _PLACES: Final = ("page", "review")
 _DIGEST: Final = 64
 
@@ -41,7 +41,8 @@ _DIGEST: Final = 64
 class PageAnswer:
     """An answer to the question with ``digest``.
 
-    ``rule``, ``uses`` and ``minutes`` are of a grant: the rule as it was shown. An edit has the new text of
+    ``rule``, ``uses`` and ``minutes`` are of a grant: the rule as it was shown. "widen" lets the approval hold for the
+    session, "revoke" ends all grants and decides nothing. An edit has the new text of
     ``files`` by path, the numbers of pieces that are ``left_out`` by path (counted from 0), or asks for
     the agent's ``original`` again. Where there are options, ``choice`` is the word of one.
     """

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest
-from rails.approval.policy.grants import MINUTES, USES, as_toml, propose, sentence
+from rails.approval.policy.grants import MINUTES, USES, Grants, as_toml, propose, sentence, wider
 from rails.core.changes import FileChange
 from rails.core.dataclass import replace
 from rails.core.events.approval import ApprovalOpened, AskedFile, AskedRequest, GrantOffer
@@ -27,7 +27,7 @@ def audit_of(
     request: ApprovalRequest,
     *,
     from_project: Collection[str] = (),
-    can_grant: bool = False,
+    grants: Grants | None = None,
     can_edit: bool = False,
     replaces: int = 0,
     note: str = "",
@@ -56,7 +56,7 @@ def audit_of(
         requests=tuple(_request(one, from_project) for one in request.requests),
         files=tuple(files),
         verdict=_verdict(request.verdict) if request.verdict else None,
-        grant=_grant(request) if can_grant else None,
+        grant=_grant(request, grants) if grants else None,
         can_edit=can_edit and request.kind == "changes",
         replaces=replaces,
         note=note,
@@ -104,8 +104,9 @@ def _request(request: ToolRequest, from_project: Collection[str]) -> AskedReques
     )
 
 
-def _grant(request: ApprovalRequest) -> GrantOffer:
-    rule = propose(request)
+def _grant(request: ApprovalRequest, grants: Grants) -> GrantOffer:
+    more, rule, held = wider(request), propose(request), tuple(map(str, grants.active()))
+    extent = more[0] if more else ""
     if isinstance(rule, str):
-        return GrantOffer(why_not=rule)
-    return GrantOffer(rule=as_toml(rule), words=sentence(rule), uses=USES, minutes=MINUTES)
+        return GrantOffer(extent, held, rule)
+    return GrantOffer(extent, held, "", as_toml(rule), sentence(rule), USES, MINUTES)

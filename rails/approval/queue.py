@@ -127,7 +127,8 @@ class ApprovalQueue:
                 found = self._answer(asked)
                 if isinstance(found, Decision):
                     return replace(found, seconds=round(self._clock() - started, 3))
-                asked = self._put(*self._edited(asked, found), replaces=asked.number)
+                replaces = asked.number if found.do == "edit" else 0
+                asked = self._put(*self._edited(asked, found), replaces=replaces)
         finally:
             self._asked = None
 
@@ -202,7 +203,7 @@ class ApprovalQueue:
         opened = audit_of(
             request,
             from_project=self._from_project,
-            can_grant=self.grants is not None,
+            grants=self.grants,
             can_edit=self._judge is not None,
             replaces=replaces,
             note=note,
@@ -250,7 +251,7 @@ class ApprovalQueue:
             answer = read_answer(left)
             if answer.digest != asked.request.digest:
                 raise UsageError("It was given to another version of the change.")
-            return answer if answer.do == "edit" else self._decision(asked, answer)
+            return answer if answer.do in ("edit", "revoke") else self._decision(asked, answer)
         except UsageError:
             self._box.discard(asked.number)
             return None
@@ -260,11 +261,13 @@ class ApprovalQueue:
         by = IN_REVIEW if answer.place == "review" else IN_PAGE
         if answer.do in ("deny", "abort"):
             return Decision("deny" if answer.do == "deny" else "abort", answer.reason, by, of=answer.digest)
-        scope = self._granted(asked.request, answer) if answer.do == "grant" else "once"
+        scope = "once" if answer.do == "approve" else self._granted(asked.request, answer)
         return Decision("approve", "", by, scope=scope, edited=edit, of=answer.digest)
 
     def _granted(self, request: ApprovalRequest, answer: PageAnswer) -> str:
         """Put the rule in force that the human was shown, and no other. Raises UsageError."""
+        if answer.do == "widen" and self.grants is not None and (scope := self.grants.widen(request)):
+            return scope
         rule = propose(request)
         if self.grants is None or isinstance(rule, str) or as_toml(rule) != answer.rule:
             raise UsageError("The rule is not the one that was shown.")
@@ -272,6 +275,10 @@ class ApprovalQueue:
 
     def _edited(self, asked: _Asked, answer: PageAnswer) -> tuple[ApprovalRequest, ApprovalRequest, str]:
         """Return what to ask about next, the agent's own request, and why the edit could not be used, if so."""
+        if answer.do == "revoke":
+            if self.grants:
+                self.grants.revoke_all()
+            return asked.request, asked.original, ""
         if answer.original:
             return asked.original, asked.original, ""
         try:

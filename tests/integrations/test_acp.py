@@ -168,11 +168,11 @@ def test_only_a_yes_writes(project, choice):
     assert "failed" in editor.statuses
 
 
-def test_a_yes_for_a_while_is_a_grant_that_the_option_has_named(project):
+def test_a_yes_for_the_session_is_a_grant_that_the_option_has_named(project):
     editor, _ = edited(project, [EDIT, AGAIN, says("Done.")], "always")
     assert (project / "a.py").read_text() == "a = 3\nb = 4\n"
     assert len(editor.asked) == 1
-    assert "edit_file" in editor.asked[0][1][1].name
+    assert editor.asked[0][1][1].name == "Approve all edits that pass the gate, this session"
     assert events(project, GrantEvent)[0].rule
     assert [one.scope != "once" for one in events(project, HumanDecision)] == [True, True]
 

@@ -164,6 +164,11 @@ class Grants:
         self._post()
         return grant
 
+    def widen(self, request: ApprovalRequest) -> str:
+        """Let a yes hold for the rest of the session; return that in words, or "" where it holds for one only."""
+        more = wider(request)
+        return str(self.add(more[1], uses=SESSION_USES, minutes=SESSION_MINUTES, extent=more[0])) if more else ""
+
     def active(self) -> tuple[Grant, ...]:
         """Return the grants that are still good for something, without those that were revoked from elsewhere."""
         for word in self._board.revoked() if self._board else ():
@@ -180,6 +185,10 @@ class Grants:
             self._changes.append(Change("revoked", grant))
             self._post()
         return grant is not None
+
+    def revoke_all(self) -> tuple[Grant, ...]:
+        """End every grant in force and return them."""
+        return tuple(grant for grant in self.active() if self.revoke(grant.number))
 
     def changes(self) -> tuple[Change, ...]:
         """Return what was given and revoked since this was last asked."""

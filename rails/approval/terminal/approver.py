@@ -22,10 +22,7 @@ from rails.approval.edit import (
     without_hunks,
 )
 from rails.approval.policy.grants import (
-    EVERY,
     MINUTES,
-    SESSION_MINUTES,
-    SESSION_USES,
     USES,
     Grants,
     as_toml,
@@ -148,25 +145,6 @@ def ask_for_grant(
         console.put("Nothing is granted.\n")
         return ""
     return str(grants.add(rule))
-
-
-def revoke(console: Console, grants: Grants | None, named: str) -> None:
-    """Show the grants in force and end those that are named; the question stays open."""
-    active = grants.active() if grants else ()
-    if grants is None or not active:
-        console.put("No grant is in force.\n")
-        return
-    if not named and len(active) == 1:
-        named = str(active[0].number)
-    if not named:
-        console.put("".join(f"{one_line(str(grant), 400)}\n" for grant in active))
-        console.put("Number of the grant to revoke, or all (Enter: none): ")
-        named = console.line()
-    numbers = {str(grant.number): grant.number for grant in active}
-    for word in list(numbers) if named.casefold() == EVERY else named.replace(",", " ").split():
-        done = word in numbers and grants.revoke(numbers[word])
-        text = f"Grant {word} is revoked." if done else f"There is no grant {one_line(word, 20)!r} in force."
-        console.put(f"{text}\n")
 
 
 #: Questions for one answer; then it counts as a denial.
@@ -293,7 +271,7 @@ class _Question:
             grant = "approve it, and let a rule that you are shown allow the like of it for a while"
             yield _Key("g", "grant", "[g]rant (always allow…)", grant, self._grant)
         if choices.grants and choices.grants.active():
-            yield _Key("r", "revoke", "[r]evoke a grant", "take back a rule that you gave", self._revoke)
+            yield _Key("r", "revoke", "[r]evoke what is in force", "take back every grant", self._revoke)
         yield _Key("v", "view", "[v]iew everything", "show every line, and what the agent sent", self._view)
         yield _Key("?", "help", "[?]", "explain these keys", self._explain)
 
@@ -407,12 +385,14 @@ class _Question:
 
     def _widen(self, rest: str) -> _Answered | None:
         del rest
-        grants, more = self._choices.grants, wider(self.request)
-        if grants is None or more is None:
+        grants = self._choices.grants
+        scope = grants.widen(self.request) if grants else ""
+        if not scope:
             return None
-        scope = str(grants.add(more[1], uses=SESSION_USES, minutes=SESSION_MINUTES, extent=more[0]))
         self._console.put(f"{scope}. r takes it back at the next question, ai-rails grants at any time.\n")
         return "approve", "", scope, self.request
 
     def _revoke(self, rest: str) -> None:
-        revoke(self._console, self._choices.grants, rest)
+        del rest
+        for grant in self._choices.grants.revoke_all() if self._choices.grants else ():
+            self._console.put(f"Revoked: {one_line(str(grant), 400)}\n")

@@ -93,8 +93,13 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The rule that would allow the same again, as a policy file has it and in words; or why there is none."""
+    """The rule that would allow the same again, as a policy file has it and in words; or why there is none.
 
+    ``wider`` says what an approval can be widened to for the session, ``held`` the grants that are in force.
+    """
+
+    wider: str = ""
+    held: tuple[str, ...] = ()
     why_not: str = ""
     rule: str = ""
     words: str = ""

@@ -35,8 +35,7 @@ from acp.schema import (
 
 from rails import __version__
 from rails.approval.decision import ApprovalRequest, Decision
-from rails.approval.policy.grants import Grants, as_toml, propose
-from rails.approval.policy.rules import PolicyRule
+from rails.approval.policy.grants import Grants, wider
 from rails.core.errors import FAULT, RailsError
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
@@ -165,11 +164,13 @@ class Conversation:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask the person at the editor."""
-        rule = propose(request) if request.kind == "changes" and not request.risks else ""
+        more = wider(request)
         call = request.id.partition(".result")[0]
         ask = ToolCallUpdate(tool_call_id=call, status="in_progress", content=shown(request, self.project))
         self.tell(acp.update_tool_call(call, status="in_progress", content=ask.content))
-        self._question = self._asked(self._client.request_permission(self.session_id, ask, _options(request, rule)))
+        self._question = self._asked(
+            self._client.request_permission(self.session_id, ask, _options(request, more[0] if more else ""))
+        )
         self.check()
         try:
             outcome = self._question.result().outcome
@@ -178,8 +179,7 @@ class Conversation:
             return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
         self.check()  # a stop counts, whatever was answered before it
         chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
-        if chosen == "always" and isinstance(rule, PolicyRule):
-            scope = str(self.grants.add(rule))
+        if chosen == "always" and (scope := self.grants.widen(request)):
             return Decision("approve", "", "human in the editor", scope=scope, of=request.digest)
         return Decision("approve" if chosen == "once" else "deny", "", "human in the editor", of=request.digest)
 
@@ -191,13 +191,11 @@ def _stop_reason(ending: Ending) -> StopReason:
     return "max_turn_requests" if ending.outcome == "gave_up" and ending.file else "end_turn"
 
 
-def _options(request: ApprovalRequest, rule: PolicyRule | str) -> list[PermissionOption]:
+def _options(request: ApprovalRequest, extent: str) -> list[PermissionOption]:
     risky = f" in spite of: {one_line('; '.join(request.risks), 200)}" if request.risks else ""
     options = [PermissionOption(option_id="once", name=f"Approve{risky}", kind="allow_once")]
-    if isinstance(rule, PolicyRule):
-        words = ", ".join(as_toml(rule).splitlines()[1:])
-        name = f"Approve, and for a while all that fits: {one_line(words, 300)}"
-        options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
+    if extent:
+        options.append(PermissionOption(option_id="always", name=f"Approve {extent}", kind="allow_always"))
     return [*options, PermissionOption(option_id="reject", name="Deny", kind="reject_once")]
 
 

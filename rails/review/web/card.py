@@ -187,6 +187,7 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
         _button("approve", "Approve", "a", "primary"),
         _button("deny", "Deny…", "d"),
         _button("grant", "Always allow…", "A") if grant and grant.rule else None,
+        _button("widen", f"Approve {grant.wider}", "W") if grant and grant.wider else None,
         _edit_button() if asked.can_edit and any(editable_texts(asked)) else None,
         _button("original", "Back to the agent's", "") if asked.replaces else None,
         _button("abort", "Stop session", ""),
@@ -200,8 +201,11 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
         id="deny-panel",
         hidden=True,
     )
+    held = [el("span", html_text(one_line(words, 300)), class_="badge open") for words in grant.held] if grant else []
+    force = el("p", html_text("In force: "), held, _button("revoke", "Revoke", "R")) if held else None
     return el(
         "div",
+        force,
         confirm,
         el("div", [button for button in buttons if button], class_="answers"),
         reason,

@@ -99,6 +99,7 @@ def test_a_file_that_changed_meanwhile_is_stale_and_not_a_denial(asked, served):
 
 
 def test_an_edited_version_is_gated_again_before_it_can_be_approved(runs, served):
+    (runs.project / "pyproject.toml").write_text("[tool.black]\n")
     (runs.project / "a.py").write_text("def f():\n    return 1\n")
     edit = tool("edit_file", file_path="a.py", old_string="return 1", new_string="return 2")
     run = runs(edit)

@@ -60,6 +60,7 @@ def says(page, words):
 
 
 def test_a_whole_live_run_with_refresh_denial_edit_and_approval(runs, tabs):
+    (runs.project / "pyproject.toml").write_text("[tool.black]\n")
     (runs.project / "a.py").write_text("def f():\n    return 1\n")
     edit = tool("edit_file", file_path="a.py", old_string="return 1", new_string="return 2")
     run = runs(write(), write(content="hi\n"), edit)
@@ -109,7 +110,7 @@ def test_only_a_typed_a_after_a_moment_of_quiet_approves(runs, tabs):
     run = runs(write())
     page = tabs()
     page.evaluate(HASTY)
-    page.locator(".wait:has-text('write_file by coder')").click()
+    page.locator(".wait:has-text('Change b.txt')").click()
     says(page, "are ignored for a moment")
     assert run.id in page.url
     assert page.title().startswith("●")
@@ -218,6 +219,30 @@ def test_a_grant_is_shown_as_a_rule_before_it_is_given(runs, tabs):
     page.get_by_role("button", name="Approve and add this rule").click()
     assert is_good(run.end().outcome)
     assert [decision["by"] for decision in run.events("HUMAN_DECISION")] == ["human in the page", "grant 1"]
+
+
+def test_an_approval_is_widened_for_the_session_and_taken_back_with_one_key(runs, tabs):
+    run = runs(write("a.txt"), write("b.txt"), tool("delete_file", file_path="a.txt"), write("c.txt"))
+    page = tabs(run)
+    armed(page)
+    assert page.locator("[data-do=widen]").inner_text().startswith("Approve all edits that pass the gate, this session")
+    page.keyboard.press("W")
+    page.wait_for_selector(".bar-answer .badge:has-text('grant 1: all edits that pass the gate, this session')")
+    armed(page)
+    page.keyboard.press("R")
+    page.wait_for_selector(".bar-answer .badge", state="detached")
+    armed(page)
+    page.keyboard.press("d")
+    page.wait_for_timeout(400)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".card-asked:has-text('c.txt')")
+    assert page.locator(".bar-answer .badge").count() == 0
+    armed(page)
+    page.keyboard.press("a")
+    run.end()
+    decisions = [(one["answer"], one["by"]) for one in run.events("HUMAN_DECISION")]
+    first, second = ("approve", "human in the page"), ("approve", "grant 1")
+    assert decisions == [first, second, ("deny", "human in the page"), first]
 
 
 def test_a_server_that_is_started_anew_shows_what_waits(runs, tabs, served):
@@ -417,6 +442,7 @@ UNNAMED = """() => [...document.querySelectorAll("button, input, textarea")]
 
 
 def test_the_card_is_readable_and_fits(runs, tabs):
+    (runs.project / "pyproject.toml").write_text("[tool.black]\n")
     (runs.project / "a.py").write_text("def f():\n    return 1\n")
     edits = [{"file_path": "a.py", "old_string": "def f():\n    return 1", "new_string": "def f( x ):\n    return x"}]
     run = runs(tool("multi_edit", edits=edits), tool("delete_file", file_path="a.py"))

@@ -101,7 +101,7 @@ export function key(event) {
     return true;
   }
   const option = inside && /^[1-9]$/.test(event.key) && slot.querySelectorAll('[data-do="choose"]')[event.key - 1];
-  if (!inside || event.repeat || !(option || ["a", "A", "c", "d", "e"].includes(event.key))) {
+  if (!inside || event.repeat || !(option || ["a", "A", "W", "R", "c", "d", "e"].includes(event.key))) {
     if (shown && !isArmed()) lastKey = performance.now();
     return event.key === "w" && shown ? (goToCard(), true) : false;
   }
@@ -112,7 +112,7 @@ export function key(event) {
     return true;
   }
   if (option) choose(option);
-  else if (!slot.querySelector('[data-do="choose"]')) ({ a: approve, A: grant, c: firstComment, d: openDeny, e: edit })[event.key]();
+  else if (!slot.querySelector('[data-do="choose"]')) ({ a: approve, A: grant, W: widen, R: revoke, c: firstComment, d: openDeny, e: edit })[event.key]();
   return true;
 }
 
@@ -139,7 +139,7 @@ function noEnter(event) {
     event.preventDefault();
     return sendWhatIsTyped(event.target);
   }
-  const button = event.target.closest?.('[data-do="approve"], [data-do="grant-now"], [data-do="choose"]');
+  const button = event.target.closest?.('[data-do="approve"], [data-do="widen"], [data-do="grant-now"], [data-do="choose"]');
   if (!button || !["Enter", " "].includes(event.key)) return;
   event.preventDefault();
   if (event.type === "keydown") tools.say(`Enter and Space never approve. Press ${button.getAttribute("aria-keyshortcuts") ?? "A"}.`);
@@ -185,7 +185,7 @@ function clicked(event) {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.edit !== undefined) return openText(button);
-  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort, full, choose };
+  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort, full, choose, widen, revoke };
   if (!Object.hasOwn(acts, button.dataset.do)) return;
   if (!isArmed()) return tools.say("Buttons are ignored for a moment after a question appears.");
   if (button.dataset.do === "choose") return choose(button);
@@ -292,6 +292,15 @@ function original() {
 function full() {
   every = shown.question;
   refresh(shown.session).catch((error) => tools.say(error.message));
+}
+
+// A wider approval and its end are offered as buttons; without one the key does nothing.
+function widen() {
+  if (slot.querySelector("[data-do=widen]") && !edits().any && confirmed()) send({ do: "widen" });
+}
+
+function revoke() {
+  if (slot.querySelector("[data-do=revoke]")) send({ do: "revoke" });
 }
 
 function abort() {
