@@ -306,7 +306,7 @@ def hidden(name: str) -> bool:
     folded = name.casefold()
     if folded == ".env" or (folded.startswith(".env.") and not folded.endswith(_EXAMPLE_ENDINGS)):
         return True
-    return folded in {".netrc", ".pypirc", ".npmrc", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"}
+    return folded in str.split(".netrc .pypirc .npmrc .git-credentials id_rsa id_ed25519 id_ecdsa id_dsa")
 
 
 def why_hidden(path: WorkspacePath) -> str:

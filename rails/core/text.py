@@ -23,7 +23,7 @@ Eol = Literal["\n", "\r\n", "\r"]
 
 # Categories that draw nothing, move the cursor, reorder text or have no agreed look. Of the spaces (Zs)
 # only U+0020 is one; the others look like it and are not.
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs"})
+_HIDDEN: Final = str.split("Cc Cf Co Cs Cn Zl Zp Zs")
 # Letters and marks that Unicode calls visible and fonts draw as nothing: the default-ignorable ones that
 # are not of a category above (Unicode 15.1, DerivedCoreProperties), and those with an empty glyph.
 _BLANK_LETTERS: Final = frozenset(
@@ -71,6 +71,18 @@ def printable(text: str, *, keep: str = "\n\t") -> str:
         else:
             shown.append(char)
     return "".join(shown)
+
+
+#: What nobody sees, and what turns the order of letters; a joiner within a word or a picture is none.
+_UNSEEN: Final = lazy(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    "\ufff9-\ufffb\U000e0000-\U000e0fff]|(?<![^\0-\u02ff])[\u200c\u200d]|[\u200c\u200d](?![^\0-\u02ff])"
+)
+
+
+def with_unseen_escaped(text: str) -> tuple[str, int]:
+    """Return ``text`` with what a reader does not see as escapes, and how many those are."""
+    return _UNSEEN.subn(lambda found: _escape(found[0]), text)
 
 
 def counted(count: int, thing: str, things: str = "") -> str:

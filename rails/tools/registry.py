@@ -22,17 +22,8 @@ Access = Literal["free", "ask", "none"]
 BuiltinRunner = Callable[[Mapping[str, Json], Path], ToolResult]
 
 #: The roles of the shipped templates; a template of the user's adds its own.
-ROLES: Final = (
-    "planning",
-    "coder",
-    "unit-tester",
-    "debugger",
-    "documentation",
-    "code-review",
-    "refactor",
-    "n8n-flow-creator",
-    "overseer",
-    "sample",
+ROLES: Final = str.split(
+    "planning coder unit-tester debugger documentation code-review refactor n8n-flow-creator overseer sample"
 )
 #: The key of an access or guidance table that stands for every role it does not name.
 ANY_ROLE: Final = "*"

@@ -371,3 +371,36 @@ def test_no_file_or_folder_stays_open_behind_an_answer(registry, project):
     for tool in ("list_files", "outline"):
         use(registry, project, tool)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+UNSEEN = [
+    *range(0x200B, 0x2010),
+    *range(0x202A, 0x202F),
+    0x2060,
+    0x2066,
+    0x2069,
+    0xFEFF,
+    0xAD,
+    0xE0041,
+    0xE0101,
+    0x3164,
+]
+
+
+@pytest.mark.parametrize("point", UNSEEN, ids=hex)
+def test_what_nobody_sees_is_shown_as_an_escape_and_said(registry, project, point):
+    (project / "a.md").write_text(f"safe{chr(point)}text {chr(point) * 2}\n", encoding="utf-8")
+    shown = use(registry, project, "read_file", file_path="a.md").text
+    assert chr(point) not in shown
+    assert "3 invisible characters" in shown
+    assert f"{point:02x}text" in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["\U0001f468\u200d\U0001f469", "\u0645\u06cc\u200c\u062e\u0648", "\u0915\u094d\u200d\u0937"]
+)
+def test_a_joiner_within_a_word_or_a_picture_stays(registry, project, text):
+    (project / "a.md").write_text(text, encoding="utf-8")
+    shown = use(registry, project, "read_file", file_path="a.md").text
+    assert text in shown
+    assert "invisible" not in shown

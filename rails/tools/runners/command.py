@@ -34,10 +34,7 @@ from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import placeholders
 
 #: What a program may see of our environment; nothing with a key in it has one of these names.
-_ENVIRONMENT: Final = (
-    *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP"),
-    *("SYSTEMROOT", "SYSTEMDRIVE", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "COMSPEC", "VIRTUAL_ENV"),
-)
+_ENVIRONMENT: Final = str.split("PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ TMPDIR TEMP TMP VIRTUAL_ENV")
 #: One argument: Linux allows 131,072 bytes.
 _ARGUMENT_BYTES: Final = 100_000
 

@@ -26,7 +26,7 @@ from rails.core.errors import Refusal
 from rails.core.globs import glob_match
 from rails.core.paths import HIDDEN_FOLDERS, WorkspacePath, hidden, parse_path, why_hidden
 from rails.core.restrictions import Restrictions
-from rails.core.text import Decoded, counted, decode_text, one_line, sha256, why_not_text
+from rails.core.text import Decoded, counted, decode_text, one_line, sha256, why_not_text, with_unseen_escaped
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.regex import Regex, RegexError, compile_pattern
 from rails.data_formats.source import Symbol, language_of, symbols
@@ -35,7 +35,7 @@ from rails.tools.registry import Builtin, Definition
 
 #: Folders that lists and searches leave out; a file in them can still be read by its path.
 SKIPPED_FOLDERS: Final = frozenset(
-    {"node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox", ".nox"}
+    str.split("node_modules .venv venv __pycache__ .mypy_cache .ruff_cache .pytest_cache .tox .nox")
 )
 _DEFAULT_LINES: Final = 2_000
 _LINE_CHARS: Final = 2_000
@@ -117,8 +117,12 @@ def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
         "sha256": sha256(data),
     }
     head = _read_head(path, first, last, len(lines))
-    head = head if decoded.encoding == "utf-8" else f"{head} ({decoded.label})"
-    return ToolResult(True, "\n".join([head, *shown]), facts=facts)
+    if decoded.encoding != "utf-8":
+        head += f" ({decoded.label})"
+    text, unseen = with_unseen_escaped("\n".join(["", *shown]))
+    if unseen:
+        head += f"; {counted(unseen, 'invisible character')} shown as escapes such as \\u200b"
+    return ToolResult(True, head + text, facts=facts)
 
 
 def _symbol(path: WorkspacePath, text: str, name: str) -> Symbol:
@@ -146,11 +150,8 @@ def _read_head(path: WorkspacePath, first: int, last: int, total: int) -> str:
 
 def _cut(line: str) -> str:
     line = line.removesuffix("\r")
-    return (
-        line
-        if len(line) <= _LINE_CHARS
-        else f"{line[:_LINE_CHARS]} [… {len(line) - _LINE_CHARS} characters left out …]"
-    )
+    left_out = len(line) - _LINE_CHARS
+    return line if left_out <= 0 else f"{line[:_LINE_CHARS]} [… {left_out} characters left out …]"
 
 
 def _integer(parameters: Mapping[str, Json], name: str, default: int) -> int:
@@ -207,9 +208,13 @@ def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | Non
     shown = next(
         (text for depth in (32, 3, 2, 1, 0) if len((text := "\n".join(_folders(entries, depth))).encode()) <= room), ""
     )
-    lines, left, read = [shown] if shown else [], room - len(shown.encode()), 0
+    if not shown:
+        return ""
+    lines, left, read = [shown], room - len(shown.encode()), 0
     for entry in sorted(entries, key=lambda one: ("test" in one.path, one.path.count("/"), one.path)):
-        if not shown or not language_of(entry.path) or read + entry.size > _MAP_BYTES:
+        if left < len(entry.path):  # the rest of them have no room either, or hardly
+            break
+        if not language_of(entry.path) or read + entry.size > _MAP_BYTES:
             continue
         read += entry.size
         names = [one.name for one in _symbols_of(view, entry) if not one.depth and one.name[0] != "_"]
@@ -238,17 +243,16 @@ def _list_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     pattern = _string(parameters, "pattern")
     walk = _Walk()
     found: list[str] = []
-    more = 0
+    total = 0
     for entry in walk.files(view, _start(_string(parameters, "path"))):
         if pattern and not glob_matches(pattern, entry.path):
             continue
+        total += 1
         if len(found) < _LISTED:
             found.append(f"{entry.path}  ({entry.size} bytes)")
-        else:
-            more += 1
-    head = counted(len(found) + more, "file")
-    text = _fit([head + (f", the first {len(found)} shown" if more else ""), *found, *walk.notes()])
-    return ToolResult(True, text, facts={"files": len(found) + more})
+    head = counted(total, "file")
+    text = _fit([head + (f", the first {len(found)} shown" if total > len(found) else ""), *found, *walk.notes()])
+    return ToolResult(True, text, facts={"files": total})
 
 
 def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
@@ -273,7 +277,7 @@ def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult
             total += 1
             if len(found) < _MATCHES:
                 found.append(line)
-    head = f"{counted(total, 'matching line')}"
+    head = counted(total, "matching line")
     text = _fit([head + (f", the first {len(found)} shown" if total > len(found) else ""), *found, *walk.notes()])
     return ToolResult(True, text, facts={"matches": total})
 
