@@ -144,6 +144,16 @@ def test_fields_that_resolve_expressions_themselves_need_no_sign(name, type):
     assert "N8N063" not in rules(with_value("{{ $json.name }}", name, type))
 
 
+@pytest.mark.parametrize("text", ["$json.a + 1", "$now", "${$json.x}", "=({ $json.x })", "$json.a.slice(0, 5)"])
+def test_a_whole_value_that_is_code_is_a_warning(text):
+    assert the_one(with_value(text), "N8N063").severity == "warning"
+
+
+@pytest.mark.parametrize("text", ["$json.name is here", "$5", "$HOME/bin", "US$ json", "$"])
+def test_a_text_with_a_dollar_is_none(text):
+    assert "N8N063" not in rules(with_value(text))
+
+
 def test_text_in_braces_is_no_expression():
     assert "N8N063" not in rules(with_value("Dear {{name}}, {{ first_name }}"))
 

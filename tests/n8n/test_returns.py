@@ -29,10 +29,26 @@ def told(code, *, each=False, python=False):
         "return [{ json: {}, name: 'a' }];",
         "const f = () => { return [] };\nreturn ('a');",
         "return [{ json: {} }, 1];",
+        "return;",
+        "return [null];",
+        "return items.length;",
     ],
 )
 def test_for_all_items_a_list_of_objects_is_given_back(code):
     assert told(code) == ["error"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "const a = ['x'];\nreturn a;",
+        "return JSON.stringify(items);",
+        "return items.map((item) => 'x');",
+        "const f = () => 1;\nreturn f;",
+    ],
+)
+def test_what_a_name_or_a_call_gives_is_told_as_likely(code):
+    assert told(code) == ["warning"]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +64,6 @@ def test_for_all_items_a_list_of_objects_is_given_back(code):
         "return [{ ...item, json: 'x' }];",
         "return [{ [key]: 'x', json: 1 }];",
         "return [{ json: {}, pairedItem: 0, binary: {} }];",
-        "return;",
         "function f() { return 'a' } return [f()];",
         "return a ? 'x' : 'y';",
     ],

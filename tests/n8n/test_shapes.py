@@ -113,8 +113,9 @@ BODY = {"url": "https://e.org", "sendBody": True, "specifyBody": "json"}
         ("[1]", True),
         ("", True),
         ("={{ $json.a }}", True),
-        ('={"a": {{ $json.a }},}', True),
+        ('={"a": {{ $json.a }}, {{ $json.more }} }', True),
         ('{"a": 1,}', False),
+        ('{"a": NaN}', False),
         ("{'a': 1}", False),
         ("{a: 1}", False),
         ('{"a": 1} // one', False),
@@ -165,9 +166,36 @@ def test_a_workflow_is_named_by_a_locator_from_a_version_on_and_a_text_is_repair
     assert made == ("abc" if is_sound else {"__rl": True, "mode": "id", "value": "abc"})
 
 
-def test_a_workflow_that_is_named_by_an_expression_or_written_out_is_not_judged():
-    assert told(flow("executeWorkflow", 1.2, workflowId="={{ $json.id }}")) == []
+def test_a_workflow_that_is_named_by_an_expression_or_written_out():
+    assert told(flow("executeWorkflow", 1.2, workflowId="={{ $json.id }}")) == [("N8N056", "warning")]
     assert ("N8N056", "error") not in told(flow("executeWorkflow", 1.2, source="localFile", workflowId="abc"))
+
+
+@pytest.mark.parametrize("text", ['={"a": {{ $json.a }},}', "={'a': {{ $json.a }}}", "=[{{ $json.a }}"])
+def test_a_text_with_expressions_that_can_be_no_json_is_a_warning(text):
+    assert told(flow("httpRequest", 4.2, **BODY, jsonBody=text)) == [("N8N075", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("type", "value", "is_sound"),
+    [("number", "abc", False), ("number", "-1.5e3", True), ("boolean", "yes", False), ("boolean", "False", True),
+     ("array", "a,b", False), ("array", "['a']", True), ("object", "x", False), ("object", "{a: 1}", True),
+     ("string", "x", True), ("number", "={{ $json.a }}", True), ("number", "", True)],
+)  # fmt: skip
+def test_an_assignment_has_a_value_of_its_type(type, value, is_sound):
+    """As ``validateFieldType`` of n8n-workflow 2.41 has it; with ``ignoreConversionErrors`` nothing fails."""
+    rows = {"assignments": [{"id": "1", "name": "a", "type": type, "value": value}]}
+    assert told(flow("set", 3.4, assignments=rows, options={})) == ([] if is_sound else [("N8N055", "error")])
+    assert told(flow("set", 3.4, assignments=rows, options={"ignoreConversionErrors": True})) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "every", "is_sound"), [("hours", 24, False), ("minutes", 0, False), ("days", 31, True)]
+)
+def test_a_schedule_has_an_interval_that_n8n_takes(field, every, is_sound):
+    rule = {"interval": [{"field": field, f"{field}Interval": every}]}
+    assert (("N8N084", "warning") not in told(flow("scheduleTrigger", 1.3, rule=rule))) == is_sound
+    assert ("N8N084", "warning") not in told(flow("scheduleTrigger", 1.2, rule=rule))
 
 
 #: What the package cron 4.3 says of each (``new CronTime(…)``).
@@ -264,6 +292,9 @@ def test_the_body_of_a_loop_hangs_on_the_output_that_loops():
     both = looped(3, 1)
     both["connections"]["Loop"]["main"][0] = [to("Body")]
     assert told(both) == []
+    ends = looped(3, 1)
+    del ends["connections"]["Body"]
+    assert told(ends) == [("N8N048", "warning")]
 
 
 def test_from_ai_has_a_value_in_tools_only():

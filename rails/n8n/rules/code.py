@@ -13,6 +13,7 @@ from rails.data_formats.python_code import parse_tree
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.syntax import JavaScriptFault
 from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, listed, shown_value
+from rails.n8n.rules.expressions import FROM_AI, is_tool, outside_tool
 from rails.n8n.rules.returns import wrong_returns
 
 CodeLanguage = Literal["javaScript", "python"]
@@ -49,6 +50,9 @@ def check(workflow: Workflow) -> Iterator[Issue]:
             yield from faults or _result(node, code)
             if code.language == "javaScript":
                 yield from _references(node, code, workflow, names)
+                found = FROM_AI.search(code.text)
+                if found and not is_tool(node, workflow):
+                    yield outside_tool(node, code.path, found.start())
 
 
 def _codes(node: Node) -> Iterator[_Code]:

@@ -19,16 +19,17 @@ from rails.n8n.rules import parameters
 _LITERAL: Final = re.compile(r"\{\{\s*\$[A-Za-z_(]")
 #: A whole value that reads as an expression and is none: ``$json.a``, ``=$json.a``, ``={ $json.a }``.
 _BARE: Final = re.compile(
-    r"""=?\s*\{?\s*\$(?:json|binary|input|items?|node|now|today|vars|env|workflow|execution|prevNode)?"""
-    r"""(?:\??\.[A-Za-z_]\w*|\[(?:\d+|'[^'\]]*'|"[^"\]]*")\]|\((?:'[^']*'|"[^"]*"|\d*)\))+\s*\}?\s*"""
+    r"""=?\s*\$?\(?\{?\s*(?:\$(?:now|today|itemIndex|runIndex)|\$(?:json|binary|input|items?|node|now|today|vars|env|workflow|"""
+    r"""execution|prevNode)?(?:\??\.[A-Za-z_]\w*|\[(?:\d+|'[^'\]]*'|"[^"\]]*")\]|\((?:'[^']*'|"[^"]*"|\d*)\))+)\s*\}?\)?\s*"""
 )
+_REFERS: Final = re.compile(r"""\$(?:json|binary|input|node|vars|env)(?:\.|\[|\?\.)|\$\(['"]""")
 #: Nodes and fields that replace ``{{ … }}`` themselves, with or without "=".
 _RESOLVES_ITSELF: Final = frozenset({"html", "query", "jsCode", "pythonCode", "functionCode", "jsonOutput", "code"})
 #: Fields that hold code: n8n takes a leading "=" off them and evaluates nothing.
 _CODE_FIELDS: Final = frozenset({"jsCode", "pythonCode", "functionCode"})
 _RESOLVING_TYPES: Final = re.compile(r"(?i)\.(?:html|form|formTrigger|ldap|merge|postgres|mySql|microsoftSql|snowflake|"
                                      r"googleBigQuery|oracleDatabase|stickyNote)$")  # fmt: skip
-_FROM_AI: Final = re.compile(r"\$from(?:AI|Ai|ai)\s*\(")
+FROM_AI: Final = re.compile(r"\$from(?:AI|Ai|ai)\s*\(")
 #: Ancestors are searched for in graphs up to this size: the search is one walk for each node that refers.
 _MAX_NODES_FOR_ORDER: Final = 600
 
@@ -91,8 +92,9 @@ class _Checker:
         self._upstream = upstream
 
     def text(self, path: JsonPath, text: str) -> Iterator[Issue]:
-        if "{{" not in text and _BARE.fullmatch(text) and not self._resolves(path):
-            code = text.strip("={} ")
+        if "{{" not in text and (_BARE.fullmatch(text) or _is_code(text)) and not self._resolves(path):
+            code = text.strip("=(){} ") if _BARE.fullmatch(text) else text
+            code = code.removeprefix("${")
             message = f"{self._node.title}: `{path[-1]}` is {shown_value(text)}, which n8n keeps as text"
             remedy = f'Write "={{{{ {code} }}}}" if the value is meant.'
             yield Issue("N8N063", path, message, remedy, "warning", start=0, end=len(text))
@@ -120,14 +122,6 @@ class _Checker:
     def _resolves(self, path: JsonPath) -> bool:
         return path[-1] in _RESOLVES_ITSELF or _RESOLVING_TYPES.search(self._node.type) is not None
 
-    def _is_tool(self) -> bool:
-        """Whether a model can call the node: by its type, or by the wire that leaves it."""
-        short = self._node.type.rpartition(".")[2]
-        wires = self._workflow.outgoing.get(self._node.name, ())
-        return (
-            short.startswith("tool") or short.endswith("Tool") or any(wire.source_type == "ai_tool" for wire in wires)
-        )
-
     def _fault(self, path: JsonPath, fault: JavaScriptFault, shift: int, remedy: str) -> Issue:
         what = f"the expression in `{path[-1]}`"
         said = f"{what} is not valid JavaScript" if fault.is_syntax else f"n8n refuses {what}"
@@ -145,11 +139,8 @@ class _Checker:
             yield Issue("N8N064", path, message, 'Close it with "}}".', "warning", start=segment.start - 2)
         for reference in expressions.node_references(segment.code):
             yield from self.reference(path, reference, segment.start)
-        for found in _FROM_AI.finditer(segment.code) if "$from" in segment.code and not self._is_tool() else ():
-            message = f"{self._node.title}: $fromAI (in `{path[-1]}`) has a value only in a tool that a model calls"
-            remedy = "Connect the node to an agent's ai_tool input as a tool, or name the value: $json.field."
-            start = segment.start + found.start()
-            yield Issue("N8N067", path, message, remedy, "warning", start=start, end=start + 7)
+        for found in FROM_AI.finditer(segment.code) if not is_tool(self._node, self._workflow) else ():
+            yield outside_tool(self._node, path, segment.start + found.start())
         for variable in expressions.unknown_variables(segment.code) if "$" in segment.code else ():
             yield self._variable(path, variable, segment.start)
 
@@ -174,6 +165,27 @@ class _Checker:
         message = f"{self._node.title}: n8n has no variable {found.name} (in `{path[-1]}`)"
         remedy = Names(sorted(expressions.VARIABLES)).hint(found.name, "variables")
         return Issue("N8N065", path, message, remedy, "warning", start=shift + found.start, end=shift + found.end)
+
+
+def is_tool(node: Node, workflow: Workflow) -> bool:
+    """Return whether a model can call the node: by its type, or by the wire that leaves it."""
+    short = node.type.rpartition(".")[2]
+    wires = workflow.outgoing.get(node.name, ())
+    return short.startswith("tool") or short.endswith("Tool") or any(wire.source_type == "ai_tool" for wire in wires)
+
+
+def outside_tool(node: Node, path: JsonPath, start: int) -> Issue:
+    """Return the issue of a ``$fromAI`` that no model fills in."""
+    message = f"{node.title}: $fromAI (in `{path[-1]}`) has a value only in a tool that a model calls"
+    remedy = "Connect the node to an agent's ai_tool input as a tool, or name the value: $json.field."
+    return Issue("N8N067", path, message, remedy, "warning", start=start, end=start + 7)
+
+
+def _is_code(text: str) -> bool:
+    """Return whether a text that starts as a reference does is one expression as a whole: ``$json.a + 1``."""
+    if len(text) > 500 or "\n" in text or not _REFERS.match(text) or not syntax.available():
+        return False
+    return expressions.syntax_fault(text, alone=True) is None
 
 
 def _remedy(segment: Segment) -> str:

@@ -66,7 +66,12 @@ def _loops(workflow: Workflow) -> Iterator[Issue]:
         wires = workflow.outgoing.get(node.name, ())
         outputs = {output: [wire for wire in wires if wire.output == output] for output in (done, loop)}
         back = [wire for wire in outputs[done] if node.name in _reached_along(workflow, wire)]
-        if back and not any(node.name in _reached_along(workflow, wire) for wire in outputs[loop]):
+        looped = any(node.name in _reached_along(workflow, wire) for wire in outputs[loop])
+        if outputs[loop] and not back and not looped:
+            message = f"{node.title}: nothing leads back to it, so the loop ends after its first batch"
+            remedy = f"Connect the last node of the body (output {loop}) to {node.title}."
+            yield Issue("N8N048", outputs[loop][0].path, message, remedy, "warning")
+        if back and not looped:
             message = f"{node.title}: the body of the loop hangs on output {done} (done), which comes last"
             remedy = f"Connect the body to output {loop} (loop), and what comes afterwards to output {done}."
             yield Issue("N8N048", back[0].path, message, remedy, "warning")

@@ -21,7 +21,13 @@ _ITEM_KEYS: Final = frozenset({"json", "binary", "pairedItem", "error", "index"}
 #: A value that is computed: of it nothing is known.
 _UNKNOWN: Final = object()
 _SCOPES: Final = FUNCTIONS | {"class_body", "generator_function_declaration"}
-_PLAIN: Final = {"string": "text", "template_string": "text", "number": 0, "true": 0, "false": 0}
+_PLAIN: Final = {
+    "string": "text", "template_string": "text", "number": 0, "true": 0, "false": 0, "null": None,
+    "arrow_function": 0, "function_expression": 0, "await_expression": _UNKNOWN,
+}  # fmt: skip
+#: Functions that give back a text, and those that give back a list, by the end of their name.
+_TEXTS: Final = ("JSON.stringify", "String", ".join", ".toString", ".toISOString")
+_LISTS: Final = ("$input.all", ".map", ".filter")
 _MOST: Final = 20_000
 
 
@@ -51,9 +57,9 @@ def _fault(value: Any, *, each: bool) -> str:  # noqa: ANN401 - any value
     if isinstance(value, list) and each:
         return "a list is given back, and in this mode n8n takes one item"
     if isinstance(value, str | int):
-        return "a text or number is given back, and n8n takes items"
+        return "what is given back is no object and no list, and n8n takes items"
     items = value if isinstance(value, list) else [value]
-    if any(isinstance(item, str | int | list) for item in items):
+    if isinstance(value, list) and any(item is None or isinstance(item, str | int | list) for item in items):
         return "the list holds what is no object, and n8n takes items"
     objects = [item for item in items if isinstance(item, dict)]
     for item in objects:
@@ -72,6 +78,7 @@ def _javascript(code: str) -> Iterator[_Returned]:
     if parsed is None:
         return
     root = parsed.tree.root_node
+    constants = dict(_constants(root))
     todo = [root]
     for _ in range(_MOST):
         if not todo:
@@ -81,27 +88,59 @@ def _javascript(code: str) -> Iterator[_Returned]:
             values = [child for child in node.named_children if child.type != "comment"]
             data = code.encode()
             start, end = (len(data[:offset].decode(errors="ignore")) for offset in (node.start_byte, node.end_byte))
-            yield (_shape(values[0]) if values else _UNKNOWN), start, end, node.parent == root
+            value = _shape(values[0], dict(constants)) if values else 0
+            is_written = not values or values[0].type not in ("call_expression", "identifier")
+            yield value, start, end, is_written and node.parent == root
         elif node.type not in _SCOPES:
             todo.extend(reversed(node.named_children))
 
 
-def _shape(node: Node) -> Any:  # noqa: ANN401
+def _constants(root: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the names that the top level declares by ``const``, with their values."""
+    for statement in root.named_children:
+        is_constant = statement.type == "lexical_declaration" and text_of(statement).startswith("const")
+        for one in statement.named_children if is_constant else ():
+            value = one.child_by_field_name("value")
+            if value is not None:
+                yield text_of(one.child_by_field_name("name")), value
+
+
+def _shape(node: Node, constants: dict[str, Node]) -> Any:  # noqa: ANN401
+    """Return what a value is as far as it is written out. Each of the ``constants`` is looked up once."""
     children = [child for child in node.named_children if child.type != "comment"]
+    if node.type == "undefined" or (node.type == "member_expression" and text_of(node).endswith(".length")):
+        return 0
+    if node.type == "identifier":
+        value = constants.pop(text_of(node), None)
+        return _UNKNOWN if value is None else _shape(value, constants)
+    if node.type == "call_expression":
+        return _called(node, constants)
     if node.type in _PLAIN:
         return _PLAIN[node.type]
     if node.type == "parenthesized_expression" and len(children) == 1:
-        return _shape(children[0])
+        return _shape(children[0], constants)
     if node.type == "array":
-        return [_shape(child) for child in children]
+        return [_shape(child, constants) for child in children]
     if node.type != "object" or any(child.type == "spread_element" for child in children):
         return _UNKNOWN
     made: dict[str, Any] = {}
     for child in children:
         key = child.child_by_field_name("key") or child.child_by_field_name("name") or child
         value = child.child_by_field_name("value")
-        made[text_of(key).strip("'\"")] = _shape(value) if value is not None else _UNKNOWN
+        made[text_of(key).strip("'\"")] = _shape(value, constants) if value is not None else _UNKNOWN
     return made if not any(key.startswith("[") for key in made) else _UNKNOWN
+
+
+def _called(call: Node, constants: dict[str, Node]) -> Any:  # noqa: ANN401
+    """Return what a call gives back: a text, or a list of what an arrow function makes."""
+    name, given = text_of(call.child_by_field_name("function")), call.child_by_field_name("arguments")
+    if name.endswith(_TEXTS):
+        return "text"
+    if not name.endswith(_LISTS):
+        return _UNKNOWN
+    maker = given.named_children[0] if name.endswith(".map") and given and given.named_children else None
+    body = maker.child_by_field_name("body") if maker and maker.type == "arrow_function" else None
+    return [_UNKNOWN if body is None or body.type == "statement_block" else _shape(body, constants)]
 
 
 def _python(code: str) -> Iterator[_Returned]:
@@ -127,11 +166,15 @@ def _tree(code: str) -> ast.Module:
 
 def _python_shape(node: ast.expr | None) -> Any:  # noqa: ANN401
     if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str | int) else _UNKNOWN
+        return node.value if isinstance(node.value, str | int | None) else _UNKNOWN
     if isinstance(node, ast.JoinedStr):
         return "text"
     if isinstance(node, ast.List):
         return [_python_shape(one) for one in node.elts]
+    if isinstance(node, ast.ListComp):
+        return [_python_shape(node.elt)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
+        return "text"
     if not isinstance(node, ast.Dict) or not all(isinstance(key, ast.Constant) for key in node.keys):
         return _UNKNOWN
     pairs = zip(node.keys, node.values, strict=True)

@@ -48,17 +48,28 @@ _WORKFLOW_LOCATORS: Final = {
     "@n8n/n8n-nodes-langchain.toolWorkflow": 1.2,
     "@n8n/n8n-nodes-langchain.retrieverWorkflow": 1.1,
 }
-_MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_DAYS: Final = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
-#: Fields of a schedule: name, lowest and highest value, names of values.
-_CRON: Final[tuple[tuple[str, int, int, list[str]], ...]] = (
-    ("second", 0, 59, []),
-    ("minute", 0, 59, []),
-    ("hour", 0, 23, []),
-    ("day of the month", 1, 31, []),
-    ("month", 1, 12, _MONTHS),
-    ("day of the week", 0, 7, _DAYS),
+#: What a text of a type looks like in an assignment. n8n repairs a text that is nearly JSON.
+_TYPES: Final = {
+    "number": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xob][\da-fA-F]+").fullmatch,
+    "boolean": re.compile(r"(?i)true|false|[01]").fullmatch,
+    "array": re.compile(r"(?s)\[.*\]").fullmatch,
+    "object": re.compile(r"(?s)\{.*\}").fullmatch,
+}
+#: Intervals of a schedule: by the field, the parameter and its largest value; the least is 1.
+_INTERVALS: Final = {"seconds": 59, "minutes": 59, "hours": 23, "days": 31}
+#: Fields of a schedule: name, lowest and highest value. Names of months and days may stand in each.
+_CRON: Final[tuple[tuple[str, int, int], ...]] = (
+    ("second", 0, 59),
+    ("minute", 0, 59),
+    ("hour", 0, 23),
+    ("day of the month", 1, 31),
+    ("month", 1, 12),
+    ("day of the week", 0, 7),
 )
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_NAMED: Final = {**{name: n for n, name in enumerate(_MONTHS, 1)}, **{name: n for n, name in enumerate(_DAYS)}}
+_EXPRESSION: Final = re.compile(r"(:\s*|)\{\{.*?\}\}", re.DOTALL)
 _PRESETS: Final = frozenset(
     {"@yearly", "@monthly", "@weekly", "@weekdays", "@weekends", "@daily", "@hourly", "@minutely", "@secondly"}
 )
@@ -130,6 +141,8 @@ class _Filter:
         elif "conditions" in value:
             yield from self._conditions(value["conditions"])
             yield from self._around(value)
+        elif self._node.type in _FILTERS:
+            yield self._issue((), f"`{name}` holds no `conditions`: the run fails", 'Write "conditions": [{…}] in it.')
 
     def _conditions(self, conditions: Json) -> Iterator[Issue]:
         if not isinstance(conditions, list):
@@ -143,6 +156,12 @@ class _Filter:
                 said = f"condition {index} must be an object, not {json_kind(condition)}"
                 yield self._issue(place, said, f'Write {{"leftValue": …, "rightValue": …, {_OPERATOR}}}.')
             elif isinstance(condition.get("operator"), dict):
+                if "leftValue" not in condition:
+                    words = (
+                        f"condition {index} has no `leftValue`: there is nothing to compare",
+                        'Write "leftValue": ….',
+                    )
+                    yield _issue(self._node, "N8N057", (*self._path, *place), words, "warning")
                 yield from self._operator(condition["operator"], (*place, "operator"))
             else:
                 said = f"condition {index} has no `operator` object: it cannot be evaluated"
@@ -179,7 +198,9 @@ def _assignments(node: Node) -> Iterator[Issue]:
         return
     remedy = 'Write "assignments": {"assignments": [{"name": "a", "type": "string", "value": "b"}]}.'
     rows = given.get("assignments") if isinstance(given, dict) else given
-    if not isinstance(given, dict) or not isinstance(rows, list | None):
+    more = node.parameters.get("options")
+    options = more if isinstance(more, dict) else {}
+    if not isinstance(given, dict) or not isinstance(rows, list | None) or (given and "assignments" not in given):
         said = f"`assignments` must be an object with a list, not {json_kind(rows)}: the run fails"
         yield _issue(node, "N8N055", ("assignments",), (said, remedy))
         return
@@ -187,6 +208,18 @@ def _assignments(node: Node) -> Iterator[Issue]:
         if not isinstance(row, dict) or not isinstance(row.get("name"), str):
             said = f"assignment {index} must be an object with a name, not {json_kind(row)}"
             yield _issue(node, "N8N055", ("assignments", "assignments", index), (said, remedy))
+        elif _is_of_other_type(row) and not options.get("ignoreConversionErrors"):
+            said = f"assignment {index} is {shown_value(row['value'])}, and its type is {row['type']}: the run fails"
+            place = ("assignments", "assignments", index, "value")
+            yield _issue(node, "N8N055", place, (said, "Write a value of this type, or another type."))
+
+
+def _is_of_other_type(row: Mapping[str, Json]) -> bool:
+    """Return whether a text is none of the type that it is given, as n8n reads it (``validateFieldType``)."""
+    value, fits = row.get("value"), _TYPES.get(str(row.get("type")))
+    if fits is None or not isinstance(value, str) or not value.strip() or value.startswith("="):
+        return False
+    return fits(value.strip()) is None
 
 
 def _json_texts(node: Node, values: Mapping[str, Any]) -> Iterator[Issue]:
@@ -195,11 +228,12 @@ def _json_texts(node: Node, values: Mapping[str, Any]) -> Iterator[Issue]:
     for parameter, controller, wanted in _JSON_TEXTS.get(name, ()):
         text = node.parameters.get(parameter)
         counts = not controller or values.get(controller) == wanted
-        if not counts or not isinstance(text, str) or not text.strip() or text.startswith("="):
+        if not counts or not isinstance(text, str) or not text.strip():
             continue
-        fault = _json_fault(text)
-        severity: Severity = "warning" if fault and name == "set" else "error"
-        if not fault and name == "set" and not text.strip().startswith("{"):
+        is_made = text.startswith("=")
+        fault = _made_fault(text[1:]) if is_made else _json_fault(text)
+        severity: Severity = "warning" if is_made or (fault and name == "set") else "error"
+        if not fault and name == "set" and not is_made and not text.strip().startswith("{"):
             fault = "n8n wants an object here"
         if fault:
             remedy = "Write JSON: names and texts in double quotes, no comma before a closing bracket, no comments."
@@ -208,7 +242,7 @@ def _json_texts(node: Node, values: Mapping[str, Any]) -> Iterator[Issue]:
 
 def _json_fault(text: str) -> str:
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_no_constant)
     except ValueError as error:
         return str(error)
     except RecursionError:
@@ -216,29 +250,68 @@ def _json_fault(text: str) -> str:
     return ""
 
 
+def _made_fault(text: str) -> str:
+    """Return why a text with expressions in it can be no JSON, whatever they give; empty where it may be."""
+    if not _EXPRESSION.search(text) or not text.lstrip().startswith(("{", "[")) or text.lstrip().startswith("{{"):
+        return ""
+    # Behind a colon an expression gives a value; elsewhere a value, members, or nothing.
+    faults = [
+        _json_fault(_EXPRESSION.sub(lambda found: f"{found[1]}0" if found[1] else value, text))  # noqa: B023
+        for value in ("0", "", '"a": 0')
+    ]
+    return faults[0] if all(faults) else ""
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"JSON has no {name}")
+
+
 def has_bare_workflow(node: Node, parameters: Mapping[str, Json]) -> bool:
     """Say whether a node names the workflow that it calls by a text where its version reads an object."""
-    since, value = _WORKFLOW_LOCATORS.get(node.type), parameters.get("workflowId")
-    if since is None or (node.version or since) < since or parameters.get("source", "database") != "database":
-        return False
-    return isinstance(value, str) and bool(value) and not value.startswith("=")
+    value = parameters.get("workflowId")
+    return _reads_locator(node, parameters) and isinstance(value, str) and bool(value) and not value.startswith("=")
+
+
+def _reads_locator(node: Node, parameters: Mapping[str, Json]) -> bool:
+    since = _WORKFLOW_LOCATORS.get(node.type)
+    return since is not None and (node.version or since) >= since and parameters.get("source", "database") == "database"
 
 
 def _workflow_id(node: Node) -> Iterator[Issue]:
-    if has_bare_workflow(node, node.parameters):
-        said = "`workflowId` is a text, and this version reads the `value` of an object: it calls no workflow"
-        example = f'{{"__rl": true, "mode": "id", "value": {shown_value(node.parameters["workflowId"])}}}'
-        yield _issue(node, "N8N056", ("workflowId",), (said, f'Write "workflowId": {example}.'))
+    value = node.parameters.get("workflowId")
+    if _reads_locator(node, node.parameters) and value and not isinstance(value, dict):
+        said = (
+            f"`workflowId` is {json_kind(value)}, and this version reads the `value` of an object: it calls no workflow"
+        )
+        example = f'{{"__rl": true, "mode": "id", "value": {shown_value(value)}}}'
+        severity: Severity = "warning" if _is_expression(value) else "error"
+        yield _issue(node, "N8N056", ("workflowId",), (said, f'Write "workflowId": {example}.'), severity)
 
 
 def _schedules(node: Node) -> Iterator[Issue]:
     """Cron expressions of triggers, which n8n refuses when it activates the workflow."""
+    for path, row in _schedule_rows(node):
+        field = row.get("field", "days")
+        most, every = _INTERVALS.get(str(field)), row.get(f"{field}Interval")
+        if most and isinstance(every, int) and not 1 <= every <= most:
+            words = (f"the schedule cannot be every {every} {field}", f"Write 1 to {most}.")
+            yield _issue(node, "N8N084", (*path, f"{field}Interval"), words, "warning")
     for path, text in _cron_texts(node):
         fault = cron_fault(text)
         if fault:
             said = f"the schedule {shown_value(text)} cannot be: {fault}"
             remedy = 'Write minute, hour, day, month and day of the week: "0 9 * * 1" is Monday at nine.'
             yield _issue(node, "N8N084", path, (said, remedy), "warning")
+
+
+def _schedule_rows(node: Node) -> Iterator[tuple[JsonPath, Mapping[str, Json]]]:
+    rule = node.parameters.get("rule")
+    rows = rule.get("interval") if isinstance(rule, dict) else None
+    if node.type != "n8n-nodes-base.scheduleTrigger" or (node.version or 1.3) < 1.3 or not isinstance(rows, list):
+        return  # older versions take any interval
+    for index, row in enumerate(rows):
+        if isinstance(row, dict):
+            yield ("rule", "interval", index), row
 
 
 def _cron_texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
@@ -262,19 +335,18 @@ def cron_fault(text: str) -> str:
         return ""
     if len(fields) not in (5, 6):
         return f"it has {len(fields)} fields, not 5 or 6"
-    for field, (name, lowest, highest, names) in zip(fields, _CRON[6 - len(fields) :], strict=True):
-        values = {word: number for number, word in enumerate(names, lowest)}
-        if not all(_can_be(piece, lowest, highest, values) for piece in field.lower().split(",")):
+    for field, (name, lowest, highest) in zip(fields, _CRON[6 - len(fields) :], strict=True):
+        if not all(_can_be(piece, lowest, highest) for piece in field.lower().split(",")):
             return f"the {name} cannot be {shown_value(field)}"
     return ""
 
 
-def _can_be(piece: str, lowest: int, highest: int, names: Mapping[str, int]) -> bool:
+def _can_be(piece: str, lowest: int, highest: int) -> bool:
     """Whether a part of a field is ``*``, a number, a name or a range of them, each with a step if wanted."""
     found = _PIECE.fullmatch(piece)
     if found is None or found["step"] == "0":
         return False
     if found["any"]:
         return True
-    ends = [names.get(end, int(end) if end.isdigit() else -1) for end in (found["low"], found["high"]) if end]
+    ends = [_NAMED.get(end, int(end) if end.isdigit() else -1) for end in (found["low"], found["high"]) if end]
     return all(lowest <= end <= highest for end in ends) and ends == sorted(ends)
