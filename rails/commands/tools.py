@@ -150,10 +150,6 @@ def _test(options: Namespace, project: Path) -> int:
     definition = _named(options, registry)
     if isinstance(definition.transport, Builtin) and definition.effect == "edit":
         raise UsageError(f"{definition.tool_name} changes files; try it with ai-rails apply --dry-run.")
-    if not (definition.trusted or options.untrusted):
-        name = definition.tool_name
-        accept = f"Accept it: ai-rails tools trust {name}. Or run it once with --untrusted."
-        raise UsageError(f"{name} comes from the project, and nobody has accepted it. {accept}")
     tries = [_parameters(options.parameters)] if options.parameters else definition.examples
     if not tries:
         raise UsageError(
@@ -169,6 +165,10 @@ def _test(options: Namespace, project: Path) -> int:
             print(printable("\n".join(str(refusal) for refusal in request)))
             code = EXIT_FINDINGS
             continue
+        if not (definition.trusted or options.untrusted):
+            name = definition.tool_name
+            accept = f"Accept it: ai-rails tools trust {name}. Or run it once with --untrusted."
+            raise UsageError(f"{name} comes from the project, and nobody has accepted it. {accept}")
         result = dispatch.run_request(request, definition, project, registry.runners)
         print(f"example {number}: {'ok' if result.ok else 'failed'}\n{printable(result.text)}")
         code = code if result.ok else EXIT_FINDINGS
