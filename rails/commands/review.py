@@ -126,7 +126,8 @@ def _one(options: argparse.Namespace, state: Path) -> int:
 
         print(session_as_markdown(view), end="")
     else:
-        print(render_session(view, colour=common.colour_wanted(sys.stdout)))
+        width = min(100, common.width_of(sys.stdout))
+        print(render_session(view, common.colour_wanted(sys.stdout), width=width))
     return EXIT_OK
 
 

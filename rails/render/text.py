@@ -53,11 +53,12 @@ class TextRenderer:
                 for name, lines in block.items:
                     yield from self.texts(name, [printable(line, keep="\t") for line in lines])
             case blocks.Counts():
-                yield from self.field(
-                    "totals", ", ".join(f"{count:,} {name}" for name, count in block.items), limit=1000
-                )
+                totals = ", ".join(f"{count:,} {name}" for name, count in block.items if count)
+                yield from self.field("totals", totals, limit=1000)
+            case blocks.Times(items=items) if items:
+                yield from self.field("time", ", ".join(f"{stage} {spent:.1f} s" for stage, spent in items))
             case blocks.Times():
-                yield from self.field("time", ", ".join(f"{stage} {spent:.1f} s" for stage, spent in block.items))
+                pass
             case blocks.Remark():
                 told = wrap(one_line(block.text, 1000), self.width)
                 yield from (self.line(piece.rstrip(), _INK[block.tone]) for piece in told)

@@ -17,6 +17,8 @@ from rails.core.tool_request import Json
 from rails.projections.common import ApprovalView, RequestView, SessionView, TurnView
 from rails.render.blocks import Diff
 from rails.render.diffs import read_diff
+from rails.render.units import time_text
+from rails.review.reports.turn import turn_name
 
 _ALL_LINES: Final = 10_000_000
 
@@ -89,17 +91,16 @@ def line_history_as_text(story: LineHistory) -> str:
     if origin is None:
         return f"{place}: no session wrote this line.{doubt}"
     turn = origin.turn
-    lines = [
-        f"{place} was written in session {one_line(origin.session_id)}, turn {turn.number}, as line {origin.line}."
-    ]
-    lines.append(f"  agent     {one_line(turn.agent)} ({one_line(turn.model)}), {turn.started}")
+    session = one_line(origin.session_id)
+    lines = [f"{place} was written in session {session}, {turn_name(turn).lower()}, as line {origin.line}."]
+    lines.append(f"  agent     {one_line(turn.agent)} ({one_line(turn.model)}), {time_text(turn.started)}")
     lines += [
         f"  request   {one_line(f'{r.tool}: {r.explanation}' if r.explanation else r.tool)}" for r in origin.requests
     ]
     if decision := origin.decision:
         reason = f": {decision.reason}" if decision.reason else ""
         words = f"{decision.answer} by {decision.by} after {decision.seconds:.1f} s{reason}"
-        lines.append(f"  decision  {one_line(words)} ({decision.digest[:16]})")
+        lines.append(f"  decision  {one_line(words)}")
     return "\n".join(lines) + doubt
 
 
