@@ -178,7 +178,7 @@ INSIDE = {
     "gate": [
         {"gate"},
         {"change_findings", "report"},
-        {"files", "ledger"},
+        {"files", "changed_files"},
         {"check_settings", "weakened_tests", "scratch_files", "command_checks", "enforcement", "approved_state"},
         {"registry", "verdicts", "coverage", "ruff_settings"},
         {"kinds"},

@@ -14,7 +14,7 @@ from rails.core import paths as workspace
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
 from rails.core.text import counted, one_line, printable
-from rails.gate.ledger import read_ledger
+from rails.gate.changed_files import read_changed_files
 
 if TYPE_CHECKING:
     import argparse
@@ -89,18 +89,18 @@ def run(options: argparse.Namespace) -> int:
     named = _named(project, options)
     _as_pre_commit_asks(project, options, named)
     base, compared = _base(project, options)
-    ledger = read_ledger(project, named, base=base, staged=options.staged)
-    if not ledger.chosen and not ledger.deleted and not ledger.missed:
+    files = read_changed_files(project, named, base=base, staged=options.staged)
+    if not files.chosen and not files.deleted and not files.missed:
         print("gate: there is no file to check", file=sys.stderr)
         return EXIT_OK if base and not options.require else EXIT_BROKEN
-    chosen = list(ledger.chosen)
+    chosen = list(files.chosen)
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
 
     agreed = options.settings_agreed
     with Gate(project, strict=options.strict, profile=options.profile, settings_agreed=agreed) as gate:
         if options.fix and compared is None and len(chosen) > limits.FILES_PER_STEP:
-            verdict = _in_steps(gate, chosen, ledger.missed, unsafe_fixes=options.unsafe_fixes)
+            verdict = _in_steps(gate, chosen, files.missed, unsafe_fixes=options.unsafe_fixes)
         else:
             verdict = gate.check_files(
                 chosen,
@@ -108,8 +108,8 @@ def run(options: argparse.Namespace) -> int:
                 fix=options.fix,
                 unsafe_fixes=options.unsafe_fixes,
                 staged=options.staged,
-                deleted=ledger.deleted,
-                missed=ledger.missed,
+                deleted=files.deleted,
+                missed=files.missed,
             )
             if options.fix and verdict.proposal:
                 from rails.edits.checkpoint_commits import fix_run
@@ -142,7 +142,7 @@ def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[
         options.diff, options.staged = since, False
         return
     base, _ = _base(project, options)
-    staged = read_ledger(project, named, base=base, staged=True)
+    staged = read_changed_files(project, named, base=base, staged=True)
     there = {str(path) for path in staged.chosen} | {miss.path for miss in staged.missed}
     if any(name not in there and (project / name).is_file() for name in named):
         options.staged = False
@@ -346,4 +346,4 @@ def _named(project: Path, options: argparse.Namespace) -> list[str]:
 
 def known_files(project: Path) -> list[str]:
     """Every file that git knows or would take; without git, every file that is not hidden."""
-    return [str(path) for path in read_ledger(project, ()).chosen]
+    return [str(path) for path in read_changed_files(project, ()).chosen]

@@ -61,6 +61,11 @@ def indexed_by_name(project: Path, names: Collection[str]) -> list[str]:
     return [os.fsdecode(path) for path in paths if path[path.rfind(b"/") + 1 :] in wanted]
 
 
+def untracked(project: Path) -> list[str]:
+    """Return what is in no commit and not ignored; a repository within the project with ``/`` at its end."""
+    return _split(_git(project, "ls-files", "-o", "--exclude-standard", "-z"))
+
+
 def files_at(project: Path, revision: str) -> dict[str, Tracked]:
     """Return the files of ``project`` at ``revision``. Raises UsageError for a revision that there is not."""
     found = {}

@@ -302,3 +302,53 @@ def test_c12_02_a_file_is_as_black_itself_would_write_it(world, tmp_path):
     file.write_text(after(world.judge(("a.py", text))), "utf-8")
     words = [sys.executable, "-m", "black", "--check", "-q", "--config", "/dev/null", str(file)]
     assert subprocess.run(words, check=False, timeout=60).returncode == 0
+
+
+ERRORS = "errors only: ruff is not configured"
+SLOPPY = "import os,sys\ndef f( a,b ) :\n  l = 1\n  if a==None: return b\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "formatted"),
+    [
+        ({}, False),
+        ({"pyproject.toml": "[project]\nname = 'p'\n"}, False),
+        ({"pyproject.toml": "[tool.mypy]\nstrict = true\n"}, False),
+        ({"setup.cfg": "[metadata]\nname = p\n", "tox.ini": "[tox]\n"}, False),
+        ({".pre-commit-config.yaml": "repos:\n- hooks:\n  - id: trailing-whitespace\n"}, False),
+        ({"pyproject.toml": "[tool.black]\n"}, True),
+        ({".pre-commit-config.yaml": "repos:\n- hooks:\n  - id: black\n"}, True),
+    ],
+)
+def test_without_settings_for_a_linter_there_are_errors_only_and_nobody_formats(world, files, formatted):
+    """What does not parse or stops when its line runs is told in every project; style only where it is configured."""
+    world.put("pyproject.toml", "")
+    for name, text in files.items():
+        world.put(name, text)
+    verdict = world.judge(("a.py", SLOPPY))
+    assert (verdict.status, verdict.findings, verdict.not_checked) == ("pass", (), ())
+    assert (after(verdict) != SLOPPY) is formatted
+    assert [run.config for run in verdict.checks if run.name == "ruff"] == [ERRORS]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("print(undefined)", "F821"),
+        ("return 1", "syntax-error"),
+        ("'%(a)s' % (1,)", "F502"),
+        ("'{} {}'.format(1)", "F524"),
+        ("x = (", "syntax-error"),
+        ("__all__ = ['missing']", "F822"),
+        ("assert (1, 'always')", "F631"),
+        ("def f():\n    print(n)\n    n = 1", "F821"),
+        ("def f():\n    await g()", "syntax-error"),
+        ("class C:\n    def __init__(self):\n        return 1", "PLE0101"),
+    ],
+)
+def test_errors_are_told_in_a_project_without_settings(world, line, rule):
+    world.put("pyproject.toml", "")
+    verdict = world.judge(("a.py", f"{line}\n"))
+    assert verdict.status == "fail"
+    assert rule in {finding.rule for finding in verdict.findings}, verdict.findings
+    assert {finding.weight for finding in verdict.findings} == {"breaks"}

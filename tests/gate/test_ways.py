@@ -14,7 +14,7 @@ from rails.cli import main
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.gate.approved_state import extended_by
-from rails.gate.ledger import read_ledger
+from rails.gate.changed_files import read_changed_files
 from rails.git.revisions import EMPTY_TREE
 
 pytestmark = pytest.mark.usefixtures("shared_workers")
@@ -277,5 +277,7 @@ def test_every_road_by_which_checks_are_configured_is_known_and_a_link_on_it_is_
     subprocess.run(["git", "-C", tmp_path, "add", "-A"], check=True)
     paths = [*(path for *_, path in SPEAKS), "b/data.json"]
     assert extended_by(tmp_path, tmp_path, paths) == {path for *_, path in SPEAKS}
-    required = {miss.path: miss.required for miss in read_ledger(tmp_path, [], base=EMPTY_TREE, staged=True).missed}
+    required = {
+        miss.path: miss.required for miss in read_changed_files(tmp_path, [], base=EMPTY_TREE, staged=True).missed
+    }
     assert required == {"f/.prettierrc": True, "g/conf": True, "g/other": False}

@@ -5,7 +5,6 @@ A way is (name, what the base commit holds, what the change does, the path that 
 
 import functools
 import os
-import socket
 import subprocess
 
 BAD = "import os\n\nprint(undefined)\n"
@@ -36,19 +35,6 @@ def both(config, **more):
 
 def suppressed(name, text, path="a.py"):
     return Way(name, {path: text}, path)
-
-
-def fifo(project):
-    os.mkfifo(project / "pipe.py")
-
-
-def sock(project):
-    here = os.getcwd()
-    os.chdir(project)
-    try:
-        socket.socket(socket.AF_UNIX).bind("sock.py")
-    finally:
-        os.chdir(here)
 
 
 def linked(project):
@@ -165,23 +151,6 @@ def replaced_by_folder(project):
     (project / "a.py").unlink()
     (project / "a.py").mkdir()
     (project / "a.py" / "c.py").write_text(BAD)
-
-
-def own_excludes(project):
-    (project / ".gitignore").write_text(".rails/\n*.log\nhidden.py\n")
-    (project / "hidden.py").write_text(BAD)
-
-
-def own_excludes_folder(project):
-    (project / "new").mkdir()
-    (project / "new" / ".gitignore").write_text("*\n")
-    (project / "new" / "c.py").write_text(BAD)
-
-
-def excluded(project):
-    (project / ".git/info").mkdir(exist_ok=True)
-    (project / ".git/info/exclude").write_text("hidden.py\n")
-    (project / "hidden.py").write_text(BAD)
 
 
 def replaced_blob(project, git):
@@ -334,9 +303,6 @@ KINDS = [
 ]
 PLACES = [
     Way("replaced blob", replaced_blob, "a.py"),
-    Way("the user's own patterns", excluded, "hidden.py", staged=False),
-    Way("FIFO", fifo, "pipe.py", staged=False),
-    Way("socket", sock, "sock.py", staged=False),
     Way("link to outside", linked, "link.py"),
     Way("linked folder", linked_folder, "lib"),
     Way("link to what is ignored", linked_ignored, "a.py"),
@@ -361,7 +327,5 @@ PLACES = [
     Way("unreadable file", closed, "pkg/c.py", staged=False),
     Way("replaced by a link", replaced_by_link, "a.py"),
     Way("replaced by a folder", replaced_by_folder, "a.py"),
-    Way("ignored by the change", own_excludes, "hidden.py", plain=False, staged=False),
-    Way("ignored by a new ignore file", own_excludes_folder, "new", plain=False, staged=False),
 ]
 WAYS = [*CONFIGURATION, *COMMENTS, *KEPT, *KINDS, *PLACES]

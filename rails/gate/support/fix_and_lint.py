@@ -300,7 +300,8 @@ class FixAndLint:
         except (CheckError, NotCheckedError) as reason:
             self._miss(check, str(reason))
         except NotNeededError as reason:
-            self._miss(check, str(reason), required=False)
+            if reason.args:
+                self._miss(check, str(reason), required=False)
         return None
 
     def _miss(self, check: str, reason: str, *, required: bool = True) -> None:

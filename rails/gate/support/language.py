@@ -21,7 +21,7 @@ class ExcludedError(NotCheckedError):
 
 
 class NotNeededError(Exception):
-    """A tool did not look at a file, and the project does not ask for it."""
+    """A tool did not look at a file, and the project does not ask for it; without words there is nothing to note."""
 
 
 @dataclass(frozen=True, slots=True)

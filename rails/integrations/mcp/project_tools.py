@@ -26,8 +26,8 @@ from rails.core.events.record import Record
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
+from rails.gate.changed_files import read_changed_files
 from rails.gate.gate import Gate
-from rails.gate.ledger import read_ledger
 from rails.gate.report.text import verdict_as_json, verdict_as_text
 from rails.log.scan import search
 from rails.log.writer import SessionLog
@@ -194,7 +194,7 @@ def _on_disk(tools: ProjectTools, paths: list[str], base: str | None, gate: Gate
     """Return what judges files as they are. Raises UsageError for what is no file of the project."""
     if missing := [path for path in paths if not (tools.project / path).resolve().is_relative_to(tools.project)]:
         raise UsageError(f"{one_line(missing[0])} is outside the project. Nothing was checked.")
-    found = read_ledger(tools.project, paths, base=base)
+    found = read_changed_files(tools.project, paths, base=base)
     if not found.chosen and not found.missed and not found.deleted:
         raise UsageError("There is no such file to check.")
     chosen = list(found.chosen)

@@ -145,7 +145,7 @@ class NodeTools:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
         how = self._prettier_settings(path)
         if not self.config.prettier and not how.found:
-            raise NotNeededError("the project names no formatter that AI-Rails runs")
+            raise NotNeededError
         if not self.version("prettier"):
             raise CheckError(self.missing("Prettier"))
         if how.code:

@@ -156,29 +156,21 @@ const RULES = `constructor-super for-direction getter-return no-class-assign no-
   no-global-assign no-import-assign no-invalid-regexp no-new-native-nonconstructor no-obj-calls no-redeclare no-self-assign
   no-setter-return no-this-before-super no-undef no-unreachable no-unsafe-finally no-unsafe-negation
   no-unsafe-optional-chaining require-yield use-isnan valid-typeof`.split(/\s+/);
-const PLACES = ["browser", "node", "worker", "serviceworker", "jest", "mocha", "jasmine", "vitest"];
-
-// The names that code may find, wherever it runs.
-function globals() {
-  try {
-    const known = createRequire(path.join(state.eslint.folder, "package.json"))("globals");
-    return Object.assign({}, ...PLACES.map((place) => known[place] ?? {}));
-  } catch {
-    return null;
-  }
-}
+// The names that code may find in a browser, in Node.js, in a worker or in a test: what version 16.5 of the package
+// "globals" lists for browser, node, commonjs, worker, serviceworker, jest, mocha, jasmine and vitest.
+const GLOBALS = Object.fromEntries(
+  fs.readFileSync(path.join(__dirname, "globals.txt"), "utf8").split(/\s+/).filter(Boolean).map((name) => [name, true]),
+);
 
 // -- linting ------------------------------------------------------------------------------------------
 
 function preset(typescript) {
   const { builtinRules } = state.eslint.require("eslint/use-at-your-own-risk");
   const rules = Object.fromEntries(RULES.filter((rule) => builtinRules.has(rule)).map((rule) => [rule, "error"]));
-  const names = globals();
-  if (!names) delete rules["no-undef"];
   const jsx = { parserOptions: { ecmaFeatures: { jsx: true } } };
   const javascript = [
-    { files: ["**/*.{js,mjs,jsx}"], languageOptions: { ecmaVersion: "latest", sourceType: "module", globals: names ?? {}, ...jsx }, rules },
-    { files: ["**/*.cjs"], languageOptions: { ecmaVersion: "latest", sourceType: "commonjs", globals: names ?? {} }, rules },
+    { files: ["**/*.{js,mjs,jsx}"], languageOptions: { ecmaVersion: "latest", sourceType: "module", globals: GLOBALS, ...jsx }, rules },
+    { files: ["**/*.cjs"], languageOptions: { ecmaVersion: "latest", sourceType: "commonjs", globals: GLOBALS }, rules },
   ];
   if (!typescript) return javascript;
   const found = find("typescript-eslint");

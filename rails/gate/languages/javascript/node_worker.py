@@ -52,7 +52,11 @@ class NodeWorker:
         flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG]
         real = home or project
         around = [found for one in (real, *real.parents) for found in own_packages(one / "node_modules")]
-        view = SandboxView(project, None, (script, own, own.resolve(), real, *around, *around_program(Path(node))))
+        view = SandboxView(
+            project,
+            None,
+            (script, script.with_name("globals.txt"), own, own.resolve(), real, *around, *around_program(Path(node))),
+        )
         running = start((node, *flags, str(script)), view, label=probe.label())
         self._pipe = Pipe("The Node worker", running.process, json_line, running.end)
         self.about = self.ask({"op": "about", "roots": [*([str(project)] if packages else []), str(own)]})

@@ -15,7 +15,7 @@ def F(a, B = [], l=1):
         eval("1")
     except:
         pass
-    print("%s" % a)  # TODO
+    print("%(a)s" % (a,))  # TODO
     assert a
     return dict([(i, i) for i in a]);
 class c(object):

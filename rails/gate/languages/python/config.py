@@ -1,8 +1,7 @@
 """Which tools a project wants for its Python files, and with which options: read as data, run nowhere.
 
 Read from the files on disk, which are the last approved state while a change set is being judged. A
-project that configures no Python tool at all has said nothing about style: ruff looks for errors only, and
-nothing is formatted.
+project that configures no linter gets errors only, and one that names no formatter is not formatted.
 """
 
 from __future__ import annotations
@@ -20,14 +19,12 @@ from rails.gate.support.config_files import parse_toml, read_config_file, table
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
-_TABLES: Final = ("ruff", "black", "flake8", "isort", "pylint", "yapf", "autopep8", "pycodestyle")
-_SECTIONS: Final = ("flake8", "pycodestyle", "pylint", "isort", "yapf")
 _HOOK: Final = r"^\s*-?\s*id:\s*['\"]?([\w-]+)"
-#: Errors, whatever the style: code that does not parse, or fails when the line runs. For projects without settings.
-ERRORS_SELECT: Final = "E9,F404,F407,F50,F521,F524,F62,F63,F70,F722,F811,F82,PLE,B011,B015"
-#: Rules that are right in every project: ruff's classic default, for projects that configure other tools.
-SAFE_SELECT: Final = "E4,E7,E9,F"
-DEFAULT_LINE: Final = 88
+#: Rules for what does not parse or stops when the line runs: the only ones that are right in every project.
+ERRORS: Final = (
+    *("E9", "F404", "F407", "F501", "F502", "F503", "F505", "F506", "F507", "F508", "F509", "F521", "F524", "F62"),
+    *("F631", "F633", "F634", "F70", "F722", "F811", "F82", "PLE", "B011", "B015"),
+)
 _BLACK_KEYS: Final = (
     "line-length",
     "target-version",
@@ -92,12 +89,11 @@ class RuffSettings:
 class PythonSettings:
     """What the project's configuration says about Python files, apart from ruff's per-folder settings.
 
-    ``default`` is whether the project configures nothing. ``flake8`` are command-line arguments, ``None``
+    ``flake8`` are command-line arguments, ``None``
     when flake8 isn't wanted. ``target`` is the oldest Python the project supports, if it says so.
     ``digest`` identifies everything that was read.
     """
 
-    default: bool
     formatter: Formatter
     black: Mapping[str, Json] = field(default_factory=dict)
     black_exclude: tuple[str, ...] = ()
@@ -106,7 +102,6 @@ class PythonSettings:
     flake8_notes: tuple[str, ...] = ()
     target: tuple[int, int] | None = None
     requires_python: str = ""
-    origin: str = ""
     black_origin: str = ""
     flake8_origin: str = ""
     digest: str = ""
@@ -127,7 +122,7 @@ def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings)
         if formatter and formatter != "undecided":
             place = f"{folder.relative_to(project).as_posix()}/pyproject.toml"
             black = _black(table(tool, "black"), place)
-            return replace(settings, default=False, formatter=formatter, **black)
+            return replace(settings, formatter=formatter, **black)
         folder = folder.parent
     return settings
 
@@ -159,11 +154,7 @@ def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str =
         if folder == project or project not in folder.parents:
             break
         folder = folder.parent
-    return RuffSettings(False, _own_options(project, settings, more_src), _own_origin(settings))
-
-
-def _own_origin(settings: PythonSettings) -> str:
-    return "errors only: the project has no settings" if settings.default else "AI-Rails' correctness rules"
+    return RuffSettings(False, _own_options(project, settings, more_src), "errors only: ruff is not configured")
 
 
 def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tuple[RuffOption, ...]:
@@ -173,8 +164,7 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
         ("exclude", ()),
         ("src", src),
         ("target-version", f"py3{min(max(target[1], 7), 15)}"),
-        ("line-length", _int(settings.black.get("line-length"), DEFAULT_LINE)),
-        ("lint.select", tuple((ERRORS_SELECT if settings.default else SAFE_SELECT).split(","))),
+        ("lint.select", ERRORS),
     )
 
 
@@ -243,13 +233,7 @@ class _Reader:
             parse_toml(read_config_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
         )
         hooks = _hooks(self.bytes_of(".pre-commit-config.yaml"))
-        section, flake8_file, others = self._ini()
-        configured = bool(
-            ruff_toml
-            or others
-            or section is not None
-            or hooks & {"ruff", "ruff-check", "ruff-format", "black", "flake8"}
-        ) or any(name in tool for name in _TABLES)
+        section, flake8_file = self._ini()
         flake8_table = table(tool, "flake8")
         if section is None and flake8_table:
             section, flake8_file = {k: _joined(v) for k, v in flake8_table.items()}, "pyproject.toml"
@@ -261,24 +245,19 @@ class _Reader:
             "requires_python": requires if isinstance(requires, str) else "",
             "digest": self.seen.digest(),
         }
-        if not configured:
-            return PythonSettings(True, "", origin="no configuration in the project", **common)  # type: ignore[arg-type]
         arguments, notes = _flake8_arguments(section or {})
         return PythonSettings(
-            False,
             _formatter(ruff_table, tool, hooks),
             flake8=arguments if section is not None else None,
             flake8_exclude=_patterns(section or {}),
             flake8_notes=notes,
-            origin="the project's configuration",
             flake8_origin=flake8_file,
             **_black(table(tool, "black"), "pyproject.toml"),
             **common,  # type: ignore[arg-type]
         )
 
-    def _ini(self) -> tuple[dict[str, str] | None, str, bool]:
-        """Return flake8's section, the file it is in, and whether another tool's section was seen."""
-        others = False
+    def _ini(self) -> tuple[dict[str, str] | None, str]:
+        """Return flake8's section and the file it is in."""
         found: tuple[dict[str, str] | None, str] = (None, "")
         for name in ("setup.cfg", "tox.ini", ".flake8"):
             data = self.bytes_of(name)
@@ -291,22 +270,21 @@ class _Reader:
                 parser.read_string(data.decode("utf-8-sig"), name)
             except (configparser.Error, UnicodeDecodeError) as error:
                 raise CheckError(f"{name} cannot be read as configuration: {type(error).__name__}.") from error
-            others = others or any(parser.has_section(s) or parser.has_section(f"tool:{s}") for s in _SECTIONS)
             if found[0] is None and (parser.has_section("flake8") or parser.has_section("flake8:local-plugins")):
                 section = dict(parser.items("flake8")) if parser.has_section("flake8") else {}
                 if parser.has_section("flake8:local-plugins"):
                     section["local-plugins"] = "yes"
                 found = section, name
-        return (*found, others)
+        return found
 
 
 def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[str]) -> Formatter:
-    """Decide by evidence: what is configured, then what runs at commit, else left to the files."""
+    """Decide by evidence: what is configured, then what runs at commit; a project of ruff's leaves it to the files."""
     if "format" in ruff or "ruff-format" in hooks:
         return "ruff"
     if "black" in tool or hooks & {"black", "black-jupyter"}:
         return "black"
-    if "yapf" in tool or "autopep8" in tool:
+    if "yapf" in tool or "autopep8" in tool or not (ruff or hooks & {"ruff", "ruff-check"}):
         return ""
     return "undecided"
 
@@ -364,10 +342,6 @@ def _toml_file(path: Path) -> Mapping[str, Json]:
 
 def _joined(value: Json) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _int(value: Json, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def _toml(value: str | int | tuple[str, ...]) -> str:

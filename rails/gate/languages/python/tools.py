@@ -236,10 +236,8 @@ class PythonTools:
             known: Findings | None = self.context.known.get(self._lint_key(path, data, self.ruff_settings(path)))
             last = known is not None and not any(found.rule == "E501" for found in known.diagnostics)
             return self.in_workers.black(path, data, last=last)
-        if self.config.default:
-            return data
         if not self.config.formatter:
-            raise NotNeededError("the project uses a formatter that AI-Rails does not run")
+            raise NotNeededError
         if self._ruff_format(path, FORMAT_CANARY) == FORMAT_CANARY:
             raise self._excluded(self.ruff_settings(path))
         return self._ruff_format(path, data)

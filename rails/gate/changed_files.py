@@ -1,0 +1,209 @@
+"""Which files a check of a project is about: every path that git shows or the disk holds is chosen, or named as missed.
+
+What differs from a base is what ``git diff`` says, run in a clean environment, and what git has not recorded and does
+not ignore. An ignored file is in no commit; it is checked where it is named. Without git the disk is walked, and names
+that begin with a dot stay out.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import Refusal
+from rails.core.paths import WorkspacePath, parse_path
+from rails.core.text import one_line
+from rails.core.verdict import NotChecked
+from rails.gate.registry import FALLBACK, checks_for
+
+if TYPE_CHECKING:
+    from rails.git.listing import Tracked
+
+_MOST: Final = 500_000
+#: Kinds of entries of a tree, by their mode.
+_LINK: Final = "120000"
+_REPOSITORY: Final = "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFiles:
+    """The files to check, those of the base that are gone, and what cannot be checked, with the reason."""
+
+    chosen: tuple[WorkspacePath, ...] = ()
+    deleted: tuple[WorkspacePath, ...] = ()
+    missed: tuple[NotChecked, ...] = ()
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Puts the paths of one run in their places. ``compared`` is whether there is a base."""
+
+    project: Path
+    compared: bool
+    chosen: dict[WorkspacePath, None] = field(default_factory=dict)
+    deleted: dict[WorkspacePath, None] = field(default_factory=dict)
+    missed: dict[str, NotChecked] = field(default_factory=dict)
+
+    def miss(self, path: str, check: str, reason: str, *, required: bool) -> None:
+        """Keep why a path is not checked."""
+        shown = one_line(path, 300)
+        self.missed.setdefault(shown, NotChecked(shown, check, reason, required))
+
+    def choose(self, path: str) -> None:
+        """Choose a file, or say why its name cannot be given to a tool."""
+        parsed = parse_path(path)
+        if not isinstance(parsed, Refusal):
+            self.chosen[parsed] = None
+            return
+        required = self.compared or checks_for(path) != [FALLBACK]
+        self.miss(path, "path", f"its name is refused: {parsed.message.partition(': ')[2]}", required=required)
+
+    def lose(self, path: str) -> None:
+        """Keep a file of the base that is gone."""
+        parsed = parse_path(path)
+        if isinstance(parsed, Refusal):
+            self.miss(path, "path", "it is gone, and its name is refused", required=False)
+        else:
+            self.deleted[parsed] = None
+
+    def take(self, path: str, *, recorded: bool) -> None:
+        """Put what is on the disk in its place. ``recorded`` is whether git has it as a repository of its own."""
+        mode = os.lstat(self.project / path).st_mode
+        if stat.S_ISREG(mode):
+            self.choose(path)
+        elif stat.S_ISLNK(mode):
+            self.miss_link(path)
+        elif stat.S_ISDIR(mode):
+            what = "it is a repository of its own" + (", recorded by its commit" if recorded else "")
+            self.miss(path, "read", what, required=self.compared and not recorded)
+        else:
+            self.miss(path, "read", "it is a pipe, a socket or a device", required=self.compared)
+
+    def miss_link(self, path: str) -> None:
+        """Keep that a link is not followed; it has to be looked at where it leads out or to what configures checks."""
+        configures = self.compared and self._configures(path)
+        words = "it is a link; links are not followed"
+        if configures:
+            words = f"{words}, and checks are configured by it"
+        self.miss(path, "read", words, required=self.compared and (configures or not self._leads_inside(path)))
+
+    def _leads_inside(self, path: str) -> bool:
+        """Return whether a link leads to something else of the project that is looked at by itself."""
+        from rails.git import listing
+
+        target = Path(os.path.realpath(self.project / path))
+        if not target.is_relative_to(self.project):
+            return False
+        inner = target.relative_to(self.project)
+        above = {name.as_posix() for name in (inner, *inner.parents)}
+        ignored = {name.rstrip("/") for name in listing.ignored(self.project)}
+        return ".git" not in inner.parts and above.isdisjoint(ignored)
+
+    def _configures(self, path: str) -> bool:
+        from rails.gate import approved_state
+
+        known = approved_state.configuration(self.project, self.project)
+        return approved_state.is_configuration(path) or any(f"{name}/".startswith(f"{path}/") for name in known)
+
+
+def read_changed_files(
+    project: Path, named: Sequence[str], *, base: str | None = None, staged: bool = False
+) -> ChangedFiles:
+    """Return what a run is about. ``named`` are files and folders, from the project; none means all of it.
+
+    With ``base``, only what differs from that revision; ``staged`` looks at git's index instead of the disk. Raises
+    UsageError for an unknown revision, CheckError where git cannot be run.
+    """
+    reader = _Reader(project, base is not None)
+    if any((folder / ".git").exists() for folder in (project, *project.parents)) or base is not None:
+        _by_git(reader, named, base, staged=staged)
+    else:
+        _without_git(reader, named)
+    return ChangedFiles(tuple(reader.chosen), tuple(reader.deleted), tuple(reader.missed.values()))
+
+
+def _by_git(reader: _Reader, named: Sequence[str], base: str | None, *, staged: bool) -> None:
+    from rails.git import listing
+
+    index = listing.indexed_files(reader.project)
+    then = listing.files_at(reader.project, base) if base is not None else {}
+    if staged:
+        _staged(reader, index, then, named)
+        return
+    names = [*index, *listing.untracked(reader.project)] if base is None else listing.differing(reader.project, base)
+    places = [*names, *(name for name in named if name and name not in index and _is_single(reader.project / name))]
+    for path in sorted(set(places)):
+        bare = path.rstrip("/")
+        entries = (then.get(bare), index.get(bare))
+        if not _is_wanted(bare, named) or f"{bare}/".startswith(".rails/"):
+            continue
+        repository, recorded = (entry is not None and entry.mode == _REPOSITORY for entry in entries)
+        place = reader.project / bare
+        if _is_single(place) or os.path.lexists(place / ".git"):
+            reader.take(bare, recorded=recorded)
+        elif entries[0] is not None and not repository:
+            reader.lose(bare)
+    ignored = listing.ignored(reader.project) if named and "" not in named else ()
+    for path in (path.rstrip("/") for path in ignored):
+        if _is_wanted(path, named) and not (path in named and _is_single(reader.project / path)):
+            reader.miss(path, "git", "it is ignored; name the file itself to have it checked", required=False)
+
+
+def _staged(reader: _Reader, index: Mapping[str, Tracked], then: Mapping[str, Tracked], named: Sequence[str]) -> None:
+    for path, now in index.items():
+        was = then.get(path)
+        same = was is not None and (was.mode, was.object) == (now.mode, now.object)
+        if same or not _is_wanted(path, named):
+            continue
+        if now.mode == _REPOSITORY:
+            reader.miss(path, "read", "it is a repository of its own, recorded by its commit", required=False)
+        elif now.mode == _LINK:
+            reader.miss_link(path)
+        else:
+            reader.choose(path)
+    for path in then:
+        if path not in index and _is_wanted(path, named):
+            reader.lose(path)
+
+
+def _without_git(reader: _Reader, named: Sequence[str]) -> None:
+    for number, path in enumerate(_walk(reader.project, "")):
+        if number > _MOST:
+            reader.miss(".", "walk", f"there are more than {_MOST} files; name folders", required=True)
+            return
+        if _is_wanted(path, named):
+            reader.take(path, recorded=False)
+    for name in named:
+        if name and _is_single(reader.project / name):
+            reader.take(name, recorded=False)
+
+
+def _walk(project: Path, folder: str) -> Iterator[str]:
+    """Yield what lies in a folder and below, in the order of names; repositories as a whole."""
+    for entry in _entries(project / folder):
+        path = f"{folder}{entry.name}"
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False) and not os.path.lexists(f"{entry.path}/.git"):
+            yield from _walk(project, f"{path}/")
+        else:
+            yield path
+
+
+def _entries(folder: Path) -> Iterable[os.DirEntry[str]]:
+    with os.scandir(folder) as found:
+        return sorted(found, key=lambda entry: entry.name)
+
+
+def _is_single(place: Path) -> bool:
+    """Whether there is something that is no folder, or a link."""
+    return os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
+
+
+def _is_wanted(path: str, named: Sequence[str]) -> bool:
+    """Whether the command line names the path, a folder around it, or nothing at all."""
+    return not named or any(name in ("", path) or path.startswith(f"{name}/") for name in named)
