@@ -2,16 +2,21 @@
 
 "blocking": nothing that has it is written. "retry": it goes back to the agent so many times, then it is the
 human's to decide. "advisory": the human sees it with the approval. See :mod:`rails.gate.support.settings`.
+
+So it is with what an agent's input lacks, and with what the overseer finds after a turn: ``[[mode]]`` with a check.
+Without an entry, an input blocks, and of a turn what is critical does. Settings that cannot be read make all block.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
-from rails.core.dataclass import replace
+from rails.core.dataclass import dataclass, field, replace
+from rails.core.errors import CheckError, UsageError
 from rails.core.verdict import Finding, NotChecked, Verdict
-from rails.gate.support.settings import GateSettings
+from rails.gate.support.settings import Checked, Enforcement, GateSettings, read_gate_settings
 from rails.gate.verdicts import with_weight
 
 
@@ -62,3 +67,39 @@ def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:
     as_finding = Finding(miss.path, 0, 0, miss.check, "", "")
     mode = options.mode_of(as_finding, agent)
     return mode is not None and mode.mode == "advisory"
+
+
+@dataclass(slots=True)
+class CheckModes:
+    """Applies the settings of a project, and counts what was sent back in one session."""
+
+    project: Path
+    sent: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+    def of(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
+        """Return how much one thing counts now; what goes back is counted, and is a human's after its attempts."""
+        mode = self.peek(check, agent, rule, otherwise)
+        self.sent[check, agent, rule] += mode == "retry"
+        return mode
+
+    def peek(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
+        """Return what :meth:`of` would, and count nothing."""
+        try:
+            mode = read_gate_settings(self.project).mode_of_check(check, agent, rule, otherwise)
+        except CheckError:
+            return "blocking"
+        spent = mode.mode == "retry" and self.sent[check, agent, rule] >= mode.attempts
+        return "blocking" if spent else mode.mode
+
+    def check_rules(self, known: Sequence[str]) -> None:
+        """Raise UsageError for a mode of a turn that names a rule which is not ``known``: one of the overseer's."""
+        try:
+            modes = read_gate_settings(self.project).modes
+        except CheckError:
+            return  # said with the first verdict, which it makes an error
+        for rule in (rule for mode in modes if mode.check == "turn" for rule in mode.rule):
+            if not any(name.startswith(rule) for name in known):
+                raise UsageError(
+                    f"A mode in the gate's settings is for the turn and names the rule {rule!r}, which the overseer "
+                    f"does not have. Nothing was started. Its rules: {', '.join(known)}"
+                )

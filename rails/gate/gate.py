@@ -79,6 +79,7 @@ class Gate:
         self._approved: Mapping[str, bytes | None] = {}
         self._begun: set[int] = set()  # hashes: a long session writes many files
         self._modes = Modes()
+        self._unfinished: Mapping[str, FileChange] = {}
         self._context = CheckContext(self.project, pool, trusted=trusted, profile=profile)
 
     def judge(
@@ -111,7 +112,26 @@ class Gate:
             with self._as_approved(base, [file.path for file in files]) as gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
+        if not final:
+            unused = {finding.path for finding in verdict.findings if finding.rule in UNFINISHED}
+            begun = (change for change in changes.changes if str(change.path) in unused)
+            self._unfinished = {**{str(change.path): change for change in begun}, **self._unfinished}
         return replace(verdict, outlines=change_summaries(verdict.proposal))
+
+    def last_fixes(self, agent: str = "") -> ChangeSet:
+        """Return the safe fixes for what was left in because a task went on, now that it is done.
+
+        Each file is compared with what it was before the first change that was judged so.
+        """
+        begun, self._unfinished = self._unfinished, {}
+        now = []
+        for change in begun.values():
+            read = read_from_disk(self.project, change.path)
+            if not isinstance(read, str):
+                now.append(FileChange(change.path, change.before, read[0], read[1]))
+        fixed = self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes
+        pairs = [(was, new) for was, new in zip(now, fixed, strict=True) if new.after != was.after]
+        return ChangeSet(tuple(FileChange(was.path, was.after, new.after, was.mode) for was, new in pairs))
 
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
         """Judge files as they would be: path within the project to content, ``None`` for one that goes.

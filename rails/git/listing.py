@@ -7,7 +7,6 @@ flags and the times of its index.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -176,12 +175,6 @@ def own_ignore_files(project: Path) -> tuple[Path, Path]:
     common = folder / "commondir"  # in a further work tree
     shared = folder / common.read_text(encoding="utf-8").strip() if common.is_file() else folder
     return shared.resolve() / "info" / "exclude", Path(_own_ignores())
-
-
-def has_own_patterns(project: Path) -> bool:
-    """Whether the user has git ignore something by a file that no commit holds."""
-    files = own_ignore_files(project)
-    return any(re.search(rb"^[ \t]*[^#\s]", file.read_bytes(), re.M) for file in files if file.is_file())
 
 
 def changed_pattern(pattern: str, before: bytes | None, now: bytes) -> bool:

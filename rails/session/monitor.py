@@ -2,7 +2,7 @@
 
 An alert that is critical, or that the settings say is blocking, pauses the run: the human goes on, tells the agent
 something, or stops it. Where nobody can be asked, it stops. What the settings send back goes to the agent, and what
-they make advisory is told only (``rails.session.check_modes``). The model that a user named for it looks at each
+they make advisory is told only (``rails.gate.enforcement``). The model that a user named for it looks at each
 turn as well (``rails.session.model_overseer``).
 """
 
@@ -21,10 +21,10 @@ from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, AgentFinished, Escalation, OverseerAlert
 from rails.core.events.turn import FeedbackSent, LlmCall
 from rails.core.text import printable
+from rails.gate.enforcement import CheckModes
 from rails.gate.support.settings import Enforcement
 from rails.models.model import Model
 from rails.session.ask_user import Person, UserQuestion, ask
-from rails.session.check_modes import CheckModes
 from rails.session.turn_context import TurnContext
 
 #: Records that show that a turn's alerts were dealt with.

@@ -39,6 +39,7 @@ from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
+from rails.session.text_answers import IN_TEXT
 from rails.session.turn_context import TurnContext, ms_since
 
 if TYPE_CHECKING:
@@ -129,9 +130,18 @@ def carry_out_plan(
     if isinstance(agreed, RequestResult):
         return agreed
     outcome = _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
+    context.wrote.append(requests[0])
     if tested and tested.ok and outcome.ok and not agreed.account:
         context.publish(tested.event())
     return outcome
+
+
+def propose_last_fixes(context: TurnContext) -> None:
+    """Propose to take out what nothing uses at the end of a task: unused imports that its steps left in."""
+    changes = context.gate.last_fixes(context.agent.name)
+    if changes and context.wrote:
+        note = "The task is done: what nothing uses is taken out."
+        carry_out_plan(context, (context.wrote[-1],), Plan(changes, notes=(note,)), ())
 
 
 def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
@@ -169,7 +179,8 @@ def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
     started = time.monotonic()
-    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author)
+    final = context.protocol in IN_TEXT or not context.model.provider
+    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author, final=final)
     left = context.time_left()
     try:
         verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
+from rails.agents.monitor_rules.rules import RULES
 from rails.agents.output import VERDICTS, json_of, verdict_of
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
@@ -26,6 +27,7 @@ from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import read_file, recover
 from rails.edits.checkpoints import History, in_effect
+from rails.gate.enforcement import CheckModes
 from rails.gate.support.settings import Enforcement
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
@@ -34,7 +36,6 @@ from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
-from rails.session.check_modes import CheckModes
 from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
 from rails.session.job import PAUSED, Ending
@@ -79,7 +80,7 @@ class Session(OpenSession):
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
-        self.modes.check_rules()
+        self.modes.check_rules((*RULES, "model"))
         if resumed:
             self.state.restore(resumed)
             ended = (record.event for record in resumed.records)

@@ -25,7 +25,7 @@ from rails.session.answer_reader import AnswerReader
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
 from rails.session.outcome import lacking_in
-from rails.session.proposal import propose_change
+from rails.session.proposal import propose_change, propose_last_fixes
 from rails.session.text_answers import wishes_granted, with_deletions
 from rails.session.tool_calls import validate_all
 from rails.session.turn_context import TurnContext, ms_since
@@ -94,10 +94,18 @@ def carry_out(
             context.publish, (), "your answer was checked", lambda: lacking_in(context, answer, messages)
         )
         if lacking is None:
+            _last_fixes(context)
             return Turn(answer, (), None)
         outcomes = (lacking,)
     outcomes = tuple(feedback.without_secrets(outcome, context.mask) for outcome in outcomes)
-    return Turn(answer, outcomes, _reply(context, answer, outcomes, found.native_ids), complete)
+    turn = Turn(answer, outcomes, _reply(context, answer, outcomes, found.native_ids), complete)
+    if turn.settled:
+        _last_fixes(context)
+    return turn
+
+
+def _last_fixes(context: TurnContext) -> None:
+    attempted(context.publish, (), "what is unused was taken out", lambda: propose_last_fixes(context))
 
 
 def _carried_out(
