@@ -179,7 +179,7 @@ def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
     started = time.monotonic()
-    final = context.protocol in IN_TEXT or not context.model.provider
+    final = context.protocol in IN_TEXT or not context.goes_on
     judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author, final=final)
     left = context.time_left()
     try:

@@ -20,7 +20,7 @@ from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile, EditResult
 from rails.core.conversation import Delta, Message, ModelAnswer, NativeCall, StopReason, TextPart, ToolSpec
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import RailsError, Refusal, UsageError
 from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
@@ -272,7 +272,7 @@ class Proposals:
         """Carry out an answer; ``found`` are its calls where they need not be looked for."""
         collected = Collector()
         self.session.watch = both(collected, self.watch)
-        context = self.session.context(self.job.tasks[0][0])
+        context = replace(self.session.context(self.job.tasks[0][0]), goes_on=False)
         self.session.publish(LlmResponse.of(self.author, answer))
         self.became.append("error")  # until it is known; an exception leaves it so
         turn = carry_out(context, answer, found or read_whole(context, next(self._numbers), answer))
@@ -288,7 +288,7 @@ class Proposals:
         on_error: Callable[[bytes], object],
     ) -> tuple[Result, AppliedAnswer]:
         """Run a command that a person gives in the sandbox, and propose what it changed. Raises RailsError."""
-        collected, context = Collector(), self.session.context(self.job.tasks[0][0])
+        collected, context = Collector(), replace(self.session.context(self.job.tasks[0][0]), goes_on=False)
         self.session.watch = both(collected, self.watch)
         given = RawRequest(f"t{next(self._numbers)}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
         request = validate(given, context.registry, context.agent.name)

@@ -50,7 +50,8 @@ class TurnContext:
     digests of what it was denied. ``tests`` is whether the project's
     tests run on what it proposes, ``sent_back`` how often failing tests and style went back to it. ``given`` is what
     its looks gave, by tool and parameters: the text's SHA-256, and how
-    often it was asked for. ``task`` is what the session was asked for. ``wrote`` are the requests that
+    often it was asked for. ``task`` is what the session was asked for. ``goes_on`` is whether the agent may follow up
+    what it writes. ``wrote`` are the requests that
     wrote something.
     """
 
@@ -80,6 +81,7 @@ class TurnContext:
     sent_back: Counter[str] = field(default_factory=Counter, repr=False)
     denied: set[str] = field(default_factory=set, repr=False)
     given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
+    goes_on: bool = True
     wrote: list[ToolRequest] = field(default_factory=list, repr=False)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 
