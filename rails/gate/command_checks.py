@@ -102,7 +102,8 @@ def run_check_command(
         measures = command.measures and (command.changed or coverage.is_measured(project))
         approved = [name for name in contents if measures and name in coverage.CONFIGS]
         layer.put({**contents, **{name: _content(project, name, {}) or None for name in approved}})
-        view = SandboxView(project, layer, own_program(program, project), command.environment)
+        shown = (*own_program(program, project), *command.needs)
+        view = SandboxView(project, layer, shown, command.environment)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
         argv, report = coverage.measured(command.argv, project) if measures else (command.argv, ())
         paths = json.dumps([name for name, data in contents.items() if data is not None]).encode()
@@ -128,7 +129,7 @@ def run_check_command(
 
 
 def _findings(command: CheckCommand, ran: Result, layer: Layer) -> Iterator[Finding]:
-    text = ran.out
+    text = f"{ran.out}\n{ran.err}" if command.both else ran.out
     if command.report:
         report = layer.read(command.report)
         if report is None:
@@ -170,9 +171,10 @@ ReportRow = tuple[str, int, int, str, str]
 
 def _regex(command: CheckCommand, text: str) -> Iterator[ReportRow]:
     for found in re.finditer(command.pattern, text):
-        groups = {"path": "", "line": "0", "column": "0", "rule": None, "message": found[0], **found.groupdict()}
-        line, column = (int(str(groups[name] or 0)) for name in ("line", "column"))
-        yield str(groups["path"]), line, column, str(groups["rule"] or command.name), str(groups["message"])
+        groups = {"line": "1" if command.says else "0", "column": "0", "rule": "", "message": "", **found.groupdict()}
+        line, column = (int(groups[name] or 0) for name in ("line", "column"))
+        message = groups["message"] or command.says or found[0]
+        yield groups["path"], line, column, groups["rule"] or command.name, message
 
 
 def _sarif(command: CheckCommand, text: str) -> Iterator[ReportRow]:

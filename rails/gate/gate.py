@@ -429,11 +429,15 @@ class Gate:
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
-        for command in (*self.commands, *self._context.options.commands):
+        from rails.gate.support.known_tools import wanted_tools
+
+        there = [path for path in paths if after.get(path) is not None]
+        for command in (*self.commands, *self._context.options.commands, *wanted_tools(self.project, there)):
+            required = command.blocking and not command.optional
             if not any(path.endswith(command.endings) for path in paths):
                 continue
             if held:
-                missed.append(NotChecked(".", command.name, held, command.blocking))
+                missed.append(NotChecked(".", command.name, held, required))
                 continue
             from rails.gate.command_checks import findings_of_command
 
@@ -441,7 +445,7 @@ class Gate:
             try:
                 findings += findings_of_command(command, home, before, after, compared=compared)
             except FAULT as error:
-                missed.append(NotChecked(".", command.name, _why(error), command.blocking))
+                missed.append(NotChecked(".", command.name, _why(error), required))
             spent = round((time.perf_counter() - start) * 1000, 2)
             runs.append(CheckRun(command.name, "", spent, "command", len(paths), command=" ".join(command.argv)))
         return findings, missed, runs

@@ -83,9 +83,11 @@ def _weights() -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the tools and rules that are style, and how the rules begin that are not."""
     import tomllib  # only a finding needs it
 
+    from rails.gate.support.known_tools import style_tools
+
     table = tomllib.loads((Path(__file__).parent / "weights.toml").read_text("utf-8"))
     style = table["style"]
-    return frozenset((*style["tools"], *style["rules"])), tuple(table["breaks"]["rules"])
+    return frozenset((*style["tools"], *style["rules"], *style_tools())), tuple(table["breaks"]["rules"])
 
 
 def merged(one: Verdict, other: Verdict) -> Verdict:

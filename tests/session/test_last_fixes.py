@@ -1,4 +1,4 @@
-"""What an agent's step leaves unused may be wanted by the next one: it is taken out when the task is done, and asked."""
+"""What a step leaves unused may be wanted by the next one: it is taken out when the task is done, and asked about."""
 
 import json
 

@@ -27,7 +27,8 @@ class CheckCommand:
     ``takes_paths`` is whether it reads the paths of the change, as a list of JSON, from standard input.
     ``blocking`` is whether its new findings fail the verdict. ``measures`` is whether it is pytest, whose coverage can
     be judged: by the project's own threshold or, with ``changed``, by the lines that a change wrote; ``coverage`` is
-    the percentage that is wanted of these.
+    the percentage that is wanted of these. ``says`` is the message of a match without one, ``both`` whether standard
+    error is read too, ``needs`` what is shown to it, and ``optional`` whether a run that fails is only noted.
     """
 
     name: str
@@ -44,6 +45,10 @@ class CheckCommand:
     measures: bool = False
     changed: bool = False
     coverage: float | None = None
+    says: str = ""
+    both: bool = False
+    needs: tuple[Path, ...] = ()
+    optional: bool = False
 
 
 def python_function(name: str, module_and_name: str, python: str) -> CheckCommand:

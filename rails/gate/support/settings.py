@@ -243,7 +243,7 @@ def _headings(table: HeadingsTable) -> Headings:
 
 
 def _command(table: CommandTable, project: Path) -> CheckCommand:
-    from rails.gate.support import check_command
+    from rails.gate.support import check_command, known_tools
     from rails.sandbox.functions import FUNCTION
 
     run = _words(table.run)
@@ -257,8 +257,12 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))
     elif table.name in check_command.SHIPPED:
         command = check_command.SHIPPED[table.name](check_command.program("python", project))
+    elif table.name in known_tools.rows() and known_tools.rows()[table.name].get("whole"):
+        command = known_tools.known_tool(table.name, project)
     else:
-        raise _Mistake(f"it needs run or function; without it there are {', '.join(check_command.SHIPPED)}")
+        whole = (name for name, row in known_tools.rows().items() if row.get("whole"))
+        names = ", ".join((*check_command.SHIPPED, *whole))
+        raise _Mistake(f"it needs run or function; without it there are {names}")
     if (table.changed or table.coverage is not None) and (run or table.name != "pytest"):
         raise _Mistake("changed and coverage are for the command pytest, without a run of its own")
     return replace(

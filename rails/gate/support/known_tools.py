@@ -1,0 +1,87 @@
+"""Checks that are commands of tools which the user has, each a row of ``known_tools.toml`` with how its output is read.
+
+Nothing is run here. A tool that looks at single files is wanted where the project is configured for it; one that needs
+the whole tree where the settings name it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from rails.core.dataclass import replace
+from rails.gate.support import config_files
+from rails.gate.support.check_command import CheckCommand, program
+
+_HOOKS: Final = ".pre-commit-config.yaml"
+_RUSTUP: Final = Path.home() / ".rustup"
+
+
+@cache
+def rows() -> Mapping[str, Mapping[str, Any]]:
+    """Return the rows of the table by the names of their tools."""
+    return tomllib.loads((Path(__file__).parent.parent / "known_tools.toml").read_text("utf-8"))
+
+
+@cache
+def style_tools() -> frozenset[str]:
+    """Return the names of those whose findings a person may accept."""
+    return frozenset(name for name, row in rows().items() if row["weight"] == "style")
+
+
+def known_tool(name: str, project: Path) -> CheckCommand:
+    """Return the command of a row. Its program is the project's own of ``node_modules``, or one of the user's PATH."""
+    row = rows()[name]
+    first, *more = row["run"]
+    local = project / "node_modules" / ".bin" / first
+    path = str(local) if os.access(local, os.X_OK) else program(first, project)
+    return CheckCommand(
+        name,
+        (path, *more),
+        pattern=row["pattern"],
+        says=row.get("says", ""),
+        needs=_needed_by(Path(path)),
+        environment={"RUSTUP_HOME": str(_RUSTUP)},
+        both=True,
+        ok_codes=frozenset(row.get("ok", (0, 1))),
+        endings=tuple(row["files"]),
+    )
+
+
+def _needed_by(program: Path) -> tuple[Path, ...]:
+    """Return what a program of the user needs beside itself: its virtual environment, or the toolchains of Rust."""
+    around = program.resolve().parent.parent
+    if (around / "pyvenv.cfg").is_file():
+        return (around,)
+    return (_RUSTUP,) if program.parent == Path.home() / ".cargo" / "bin" else ()
+
+
+def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
+    """Yield the commands of tools that the project is configured for, each with those of ``paths`` it looks at.
+
+    One that is not installed is among them: its program is no absolute path.
+    """
+    for name, row in rows().items():
+        mine = [path for path in paths if path.endswith(tuple(row["files"])) and path.startswith(row.get("below", ""))]
+        if mine and not row.get("whole") and is_configured(project, name):
+            command = known_tool(name, project)
+            yield replace(command, argv=(*command.argv, *(f"./{path}" for path in sorted(mine))), optional=True)
+
+
+def is_configured(project: Path, name: str) -> bool:
+    """Return whether a project names a tool: by a file of its own, in pyproject.toml, or as a hook of pre-commit."""
+    row = rows()[name]
+    if any((project / file).is_file() for file in row.get("config", ())):
+        return True
+    tables = config_files.table(config_files.parse_toml(_read(project, "pyproject.toml"), "pyproject.toml"), "tool")
+    hooks = re.findall(r"(?m)^\s*-?\s*id:\s*['\"]?([\w-]+)", _read(project, _HOOKS).decode(errors="replace"))
+    return name in tables or not {name, *row.get("hooks", ())}.isdisjoint(hooks)
+
+
+def _read(project: Path, name: str) -> bytes:
+    return config_files.read_config_file(project / name)
