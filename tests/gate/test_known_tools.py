@@ -90,7 +90,7 @@ def test_a_tool_for_single_files_is_wanted_where_the_project_names_it(world, fil
 
 
 def test_every_row_can_be_read():
-    for name, row in known_tools.rows().items():
+    for name, row in known_tools.known_rows().items():
         assert "path" in re.compile(row["pattern"]).groupindex, name
         assert row["weight"] in ("style", "breaks"), name
         assert row.get("whole") or row.get("config") or row.get("hooks") or name == "shfmt", name

@@ -33,7 +33,7 @@ def test_an_import_that_comes_first_is_there_when_it_is_used(coder):
 def test_what_nothing_uses_at_the_end_is_taken_out_by_a_change_that_is_asked_for(coder):
     done = coder(IMPORT, "Done.", approvals=["approve", "approve"])
     assert (coder.project / "m.py").read_text() == "x = 1\n"
-    assert len(done.events("APPROVAL_DECISION")) == 2
+    assert len(done.events("APPROVAL_REQUESTED")) == 2
 
 
 def test_who_denies_the_last_fix_keeps_the_text(coder):

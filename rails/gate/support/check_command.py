@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -93,6 +92,8 @@ def program(name: str, project: Path) -> str:
     Other names are looked up in the user's ``PATH`` without what lies in the project; a name that is not
     found comes back as it is, and is refused when it is to run.
     """
+    import shutil  # most changes ask for no program
+
     if name in ("python", "python3"):
         places = (project / folder / "bin" / "python" for folder in (".venv", "venv"))
         return next((str(place) for place in places if os.access(place, os.X_OK)), sys.executable)

@@ -23,7 +23,7 @@ _RUSTUP: Final = Path.home() / ".rustup"
 
 
 @cache
-def rows() -> Mapping[str, Mapping[str, Any]]:
+def known_rows() -> Mapping[str, Mapping[str, Any]]:
     """Return the rows of the table by the names of their tools."""
     return tomllib.loads((Path(__file__).parent.parent / "known_tools.toml").read_text("utf-8"))
 
@@ -31,12 +31,12 @@ def rows() -> Mapping[str, Mapping[str, Any]]:
 @cache
 def style_tools() -> frozenset[str]:
     """Return the names of those whose findings a person may accept."""
-    return frozenset(name for name, row in rows().items() if row["weight"] == "style")
+    return frozenset(name for name, row in known_rows().items() if row["weight"] == "style")
 
 
 def known_tool(name: str, project: Path) -> CheckCommand:
     """Return the command of a row. Its program is the project's own of ``node_modules``, or one of the user's PATH."""
-    row = rows()[name]
+    row = known_rows()[name]
     first, *more = row["run"]
     local = project / "node_modules" / ".bin" / first
     path = str(local) if os.access(local, os.X_OK) else program(first, project)
@@ -66,7 +66,7 @@ def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
 
     One that is not installed is among them: its program is no absolute path.
     """
-    for name, row in rows().items():
+    for name, row in known_rows().items():
         mine = [path for path in paths if path.endswith(tuple(row["files"])) and path.startswith(row.get("below", ""))]
         if mine and not row.get("whole") and is_configured(project, name):
             command = known_tool(name, project)
@@ -75,7 +75,7 @@ def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
 
 def is_configured(project: Path, name: str) -> bool:
     """Return whether a project names a tool: by a file of its own, in pyproject.toml, or as a hook of pre-commit."""
-    row = rows()[name]
+    row = known_rows()[name]
     if any((project / file).is_file() for file in row.get("config", ())):
         return True
     tables = config_files.table(config_files.parse_toml(_read(project, "pyproject.toml"), "pyproject.toml"), "tool")

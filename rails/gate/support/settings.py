@@ -257,10 +257,10 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))
     elif table.name in check_command.SHIPPED:
         command = check_command.SHIPPED[table.name](check_command.program("python", project))
-    elif table.name in known_tools.rows() and known_tools.rows()[table.name].get("whole"):
+    elif table.name in known_tools.known_rows() and known_tools.known_rows()[table.name].get("whole"):
         command = known_tools.known_tool(table.name, project)
     else:
-        whole = (name for name, row in known_tools.rows().items() if row.get("whole"))
+        whole = (name for name, row in known_tools.known_rows().items() if row.get("whole"))
         names = ", ".join((*check_command.SHIPPED, *whole))
         raise _Mistake(f"it needs run or function; without it there are {names}")
     if (table.changed or table.coverage is not None) and (run or table.name != "pytest"):
