@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -283,6 +283,25 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
         except (ValueError, TypeError, KeyError) as error:
             why = f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
             raise UsageError(f'Line {number} is not {{"id": …, "text": …}}: {why}. Nothing more was read.') from error
+
+
+def write_output(name: str, parts: Iterable[str], mark: str) -> None:
+    """Write what a command makes into a file of the user's, piece by piece, and say where.
+
+    Raises UsageError where a file stands that does not begin with such a text, which has ``mark`` in it.
+    """
+    from rails.core.user_files import UserFile
+
+    try:
+        file = UserFile(Path(name))
+        held = file.read(2_000)
+        if held and mark.encode() not in held:
+            raise UsageError(f"{one_line(name)} is there and was not written by this command. Name another file.")
+        file.write(part.encode("utf-8", "replace") for part in parts)
+    except OSError as error:
+        words = error.strerror or error
+        raise UsageError(f"{one_line(name)} cannot be written: {words}. Nothing was written.") from error
+    print(f"Wrote {one_line(str(file), 300)}")
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:

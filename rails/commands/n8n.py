@@ -84,18 +84,6 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
     return EXIT_OK
 
 
-def _give(target: str, text: str) -> None:
-    """Write a text into a file, or print it where that is "-". Raises UsageError."""
-    if target == "-":
-        print(text, end="")
-        return
-    try:
-        Path(target).write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"{one_line(target)} cannot be written: {error.strerror}.") from error
-    print(f"Wrote {one_line(target)}")
-
-
 def _draw(options: argparse.Namespace, words: list[str]) -> int:
     """Write the picture of a workflow; with ``--before`` what changed is coloured."""
     from rails.n8n import plugin
@@ -110,7 +98,10 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
     target = options.output or str(Path(words[0]).with_suffix(".svg"))
     if Path(target).resolve() in {Path(name).resolve() for name in (words[0], options.before) if name}:
         raise UsageError(f"{one_line(target)} is the workflow itself. Name another file with -o.")
-    _give(target, f"{drawn}\n")
+    if target == "-":
+        print(drawn)
+    else:
+        common.write_output(target, (f"{drawn}\n",), 'class="flow"')
     return EXIT_OK
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -114,9 +114,11 @@ def _card_json(card: SessionStats) -> Json:
 def _one(options: argparse.Namespace, state: Path) -> int:
     library, session_id = _library(state), _summary(state, options.session).session_id
     if options.html:
-        from rails.review.html import html_parts
+        from rails.review.html import PAGE_MARK, html_parts
 
-        _write(options.html, html_parts(library.outlined(session_id), library.turns(session_id)))
+        common.write_output(
+            options.html, html_parts(library.outlined(session_id), library.turns(session_id)), PAGE_MARK
+        )
         return EXIT_OK
     view = library.view(session_id)
     if options.json:
@@ -143,9 +145,9 @@ def _report(options: argparse.Namespace, state: Path) -> int:
 def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -> int:
     """Give a report in the form that is asked for."""
     if options.html:
-        from rails.review.html import report_file
+        from rails.review.html import PAGE_MARK, report_file
 
-        _write(options.html, (report_file(report, about),))
+        common.write_output(options.html, (report_file(report, about),), PAGE_MARK)
     elif options.json:
         common.print_json(report.value)
     elif options.markdown:
@@ -167,20 +169,3 @@ def _print(blocks: Sequence[Block]) -> None:
         if at and isinstance(block, Table):
             print()
         print("\n".join(pen.draw(block)))
-
-
-def _write(name: str, parts: Iterable[str]) -> None:
-    """Write a page, piece by piece. Raises UsageError where something stands that is no page of ours."""
-    from rails.review.html import GENERATOR
-
-    file = Path(name)
-    if file.exists() and f'content="{GENERATOR}"' not in file.open("rb").read(2_000).decode("utf-8", "replace"):
-        raise UsageError(f"{one_line(name)} is there and was not written by ai-rails review. Name another file.")
-    begun = file.with_name(f"{file.name}.part")
-    try:
-        with begun.open("w", encoding="utf-8", errors="replace") as page:
-            page.writelines(parts)
-        begun.replace(file)
-    finally:
-        begun.unlink(missing_ok=True)
-    print(f"Wrote {one_line(name)}")

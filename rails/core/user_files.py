@@ -15,8 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rails.core.atomic_file import RENAME_EXCHANGE, RENAME_NOREPLACE, rename_by
-
-_Facts = tuple[int, ...] | None
+from rails.core.plain_file import read_ordinary
 
 
 class UserFile:
@@ -29,14 +28,9 @@ class UserFile:
     def __str__(self) -> str:
         return f"{self.name} (a link to {self.place})" if self.name.is_symlink() else str(self.name)
 
-    @property
-    def exists(self) -> bool:
-        """Whether there was a file."""
-        return self._seen is not None
-
-    def read(self) -> bytes:
-        """Return what is in it, nothing where there is none. Raises OSError."""
-        return self.place.read_bytes() if self._seen else b""
+    def read(self, most: int = 1 << 30) -> bytes:
+        """Return what is in it, or about its first ``most`` bytes; nothing where there is none. Raises OSError."""
+        return read_ordinary(self.place, most) if self._seen else b""
 
     def write(self, parts: Iterable[bytes]) -> None:
         """Put ``parts`` in place of what it holds. Raises OSError, also where somebody else wrote it meanwhile."""
@@ -46,7 +40,7 @@ class UserFile:
             self._fill(slot, parts)
             if self._seen is None:
                 _move(slot, self.place)
-            elif not _exchange(slot, self.place):
+            elif not rename_by(slot, self.place, RENAME_EXCHANGE):
                 if _facts(self.place) != self._seen:
                     raise _changed()
                 slot.replace(self.place)
@@ -78,7 +72,7 @@ class UserFile:
 
     def _give_back(self, slot: Path) -> None:
         """Put what somebody saved meanwhile back in its place, and say so."""
-        _exchange(slot, self.place)
+        rename_by(slot, self.place, RENAME_EXCHANGE)
         if _facts(slot) == self._ours:
             raise _changed()
         kept = slot.with_name(slot.name.removeprefix("."))
@@ -86,7 +80,7 @@ class UserFile:
         raise OSError(errno.EBUSY, f"it was saved several times meanwhile; one version is in {kept}")
 
 
-def _facts(place: Path) -> _Facts:
+def _facts(place: Path) -> tuple[int, ...] | None:
     """Return what says whether a file is still the same, None where there is none."""
     try:
         facts = place.lstat()
@@ -95,10 +89,6 @@ def _facts(place: Path) -> _Facts:
     if not stat.S_ISREG(facts.st_mode):
         raise OSError(errno.EINVAL, "it is not an ordinary file", str(place))
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, stat.S_IMODE(facts.st_mode)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    return rename_by(one, other, RENAME_EXCHANGE)
 
 
 def _move(old: Path, new: Path) -> None:

@@ -38,6 +38,8 @@ from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 
 #: What a page of ours says that it was written by, so that it may be written anew.
 GENERATOR: Final = "AI-Rails"
+#: In the head of every page of ours.
+PAGE_MARK: Final = f'content="{GENERATOR}"'
 RUNNING: Final = Badge("●", "open", "Running")
 _LISTED: Final = 100
 #: Where the turns go; no text of a log can hold it, for a bracket in a text is escaped.

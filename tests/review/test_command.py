@@ -102,7 +102,14 @@ def test_a_page_is_written_over_a_page_of_ours_and_over_nothing_else(review, tmp
     file.write_text("<!doctype html>mine", "utf-8")
     code, _, err = review("aa01", "--html", str(file))
     assert (code, file.read_text("utf-8")) == (2, "<!doctype html>mine")
-    assert "was not written by ai-rails review" in err
+    assert "was not written by this command" in err
+    link = tmp_path / "link.html"
+    link.symlink_to(tmp_path / "page.html")
+    assert review("aa01", "--html", str(link))[0] == 0
+    assert link.is_symlink()
+    assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
+    code, _, err = review("aa01", "--html", str(tmp_path))
+    assert (code, "not an ordinary file" in err) == (2, True)
 
 
 def test_a_page_that_is_written_piece_by_piece_is_the_page_of_the_whole(review, tmp_path):
