@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from rails.core.errors import Refusal
-    from rails.core.paths import WorkspacePath
-    from rails.core.tool_request import Json
 
 _MODULES: Final = {"n8n": "rails.n8n.plugin"}
 
@@ -24,10 +22,10 @@ class KindPlugin:
     for questions; ``picture`` returns a drawing of a change summary as SVG, "" for none, in the styles of ``style``.
     """
 
-    edit: Callable[[WorkspacePath, bytes | None, Json], tuple[str, str] | Refusal]
-    answer: Callable[[Mapping[str, Json]], str]
-    picture: Callable[[Json, str], str]
-    style: Callable[[], str]
+    edit: Callable[..., tuple[str, str] | Refusal]
+    answer: Callable[..., str]
+    picture: Callable[..., str]
+    style: Callable[..., str]
 
 
 def plugin_of(kind: str) -> KindPlugin:
