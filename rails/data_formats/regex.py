@@ -1,8 +1,8 @@
 """Regular expressions in linear time, in RE2's own dialect (https://github.com/google/re2/wiki/Syntax).
 
-Look-around and back-references do not exist there; ``\\d``, ``\\s`` and ``\\b`` are ASCII. Three spellings of other
-dialects are read as they are meant there: ``\\w`` as the letters and digits of all scripts, ``\\uXXXX``, and ``\\Z``.
-``$`` is the end of the text in a schema, and of a line in a replacement.
+Look-around and back-references do not exist there; ``\\w``, ``\\d``, ``\\s`` and ``\\b`` are ASCII, ``\\pL`` and
+``\\pN`` the letters and digits of all scripts. A code point is ``\\x{20ac}``. ``$`` is the end of the text in a
+schema, and of a line in a replacement.
 
 Bounds: characters of a pattern, repetitions (RE2: 1,000), instructions of a program, and steps of one search. A step
 is an instruction for a character of the text: what RE2 takes at the very worst, when its automaton cannot be kept.
@@ -22,16 +22,6 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 
 _MEMORY: Final = 8 << 20
-_WORDS: Final = lazy(r"\\(?:u[0-9a-fA-F]{4}|.)?|\[:\^?\w+:\]|\[\^?\]?|.", re.DOTALL)
-#: Letters and digits of all scripts, inside of ``[ ]``.
-_WORD: Final = r"\p{L}\p{N}_"
-#: What RE2 spells in another way, outside and inside of ``[ ]``.
-_ESCAPES: Final = {
-    ("\\Z", False): "\\z",
-    ("\\w", False): f"[{_WORD}]",
-    ("\\W", False): f"[^{_WORD}]",
-    ("\\w", True): _WORD,
-}
 _REFERENCE: Final = lazy(r"\$(\$|&|[1-9][0-9]?)")
 
 
@@ -48,7 +38,6 @@ class RegexMatch(NamedTuple):
 
 
 class _Match(Protocol):
-    def start(self) -> int: ...
     def span(self, group: int = 0, /) -> tuple[int, int]: ...
 
 
@@ -58,7 +47,7 @@ class _Compiled(Protocol):
     programsize: int
     groups: int
 
-    def search(self, text: str | bytes, pos: int = 0, /) -> _Match | None: ...
+    def search(self, text: str, /) -> _Match | None: ...
     def finditer(self, text: str, /) -> Iterator[_Match]: ...
 
 
@@ -66,7 +55,6 @@ class Regex:
     """A pattern of a schema or a search."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
         self._whole = _compiled(text, never_capture=True)
         if self._whole.programsize > limits.REGEX_INSTRUCTIONS:
             raise RegexError("it is too large when its repetitions are written out; use smaller counters")
@@ -77,15 +65,9 @@ class Regex:
 
     def lines(self, text: str) -> Iterator[int]:
         """Yield the 0-based numbers of the lines, ended by ``\\n`` or ``\\r\\n``, in which it matches."""
-        data = _encodable(text.replace("\r\n", "\n").removesuffix("\r")).encode()
-        by_line = _compiled(f"(?m){self._text}", never_capture=True, never_nl=True)
-        number = at = 0
-        while found := by_line.search(data, at):
-            number += data.count(b"\n", at, found.start())
-            yield number
-            at, number = data.find(b"\n", found.start()) + 1, number + 1
-            if not at:
-                return
+        for number, line in enumerate(_encodable(text).split("\n")):
+            if self._whole.search(line.removesuffix("\r")) is not None:
+                yield number
 
 
 @lru_cache(512)
@@ -97,8 +79,12 @@ def compile_pattern(text: str) -> Regex:
 def find_all(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[RegexMatch]:
     """Return the matches from left to right, at most ``most``, no empty ones; ``^`` and ``$`` are those of lines.
 
-    Raises RegexError, also where it would take too long.
+    Raises RegexError, also where it would take too long, or where ``\\w`` would cut a word in two.
     """
+    if not text.isascii() and ("\\w" in pattern or "\\W" in pattern):
+        raise RegexError(
+            "\\w and \\W know ASCII only, and the text has other letters; write [\\pL\\pN_] or [^\\pL\\pN_]"
+        )
     compiled = _compiled(f"(?m){pattern}", case_sensitive=not ignore_case)
     if compiled.programsize * len(text) > limits.REGEX_STEPS:
         raise RegexError(f"it is too large for a text of {len(text)} characters; make it simpler")
@@ -142,25 +128,11 @@ def _compiled(pattern: str, **switches: bool) -> _Compiled:
     for name, value in switches.items():
         setattr(options, name, value)
     try:
-        compiled: _Compiled = re2.compile(_as_re2(pattern), options)
+        compiled: _Compiled = re2.compile(_encodable(pattern), options)
     except re2.error as error:
         reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
         raise RegexError(f"{one_line(reason, 200)} (RE2 has no look-around and no back-references)") from None
     return compiled
-
-
-def _as_re2(pattern: str) -> str:
-    """Return a pattern with the escapes that RE2 spells in another way."""
-    pieces: list[str] = []
-    in_brackets = False
-    for word in _WORDS.findall(_encodable(pattern)):
-        if word[0] == "[" and ":" not in word:
-            in_brackets = True
-        elif word == "]":
-            in_brackets = False
-        is_unicode = word.startswith("\\u") and len(word) == 6
-        pieces.append(f"\\x{{{word[2:]}}}" if is_unicode else _ESCAPES.get((word, in_brackets), word))
-    return "".join(pieces)
 
 
 def _encodable(text: str) -> str:

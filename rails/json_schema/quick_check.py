@@ -8,8 +8,7 @@ the model, is ``rails.json_schema.validator``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from rails.core.tool_request import PATH_KEYS, Json, json_type
 
@@ -20,10 +19,6 @@ _DEPTH: Final = 32
 #: Keywords beside "type" that allow or forbid nothing here: most schemas of a text are like this.
 _SAYS_NOTHING_MORE: Final = frozenset(
     {"type", "description", "title", "default", "examples", "format", "minLength", "maxLength", "pattern"}
-)
-#: Keywords of an object that the shortcut for lists of flat objects understands.
-_FLAT_KEYWORDS: Final = frozenset(
-    {"type", "properties", "required", "additionalProperties", "description", "title", "default", "examples"}
 )
 
 
@@ -191,31 +186,7 @@ def _fits_array(schema: Mapping[str, Json], value: list[Json], depth: int) -> bo
         return True
     first = schema.get("prefixItems")
     value = value[len(first) :] if isinstance(first, list) else value
-    flat = _flat(items)
-    if flat is None or depth >= _DEPTH:
-        return all(fits(items, item, depth + 1) for item in value)
-    return _are_flat(value, *flat) or all(fits(items, item, depth + 1) for item in value)
-
-
-def _flat(schema: Mapping[str, Json] | bool) -> tuple[frozenset[str], frozenset[str]] | None:
-    """Return the required keys and the keys of plain texts, if they decide alone whether an object fits."""
-    if isinstance(schema, bool) or schema.get("type") != "object" or not schema.keys() <= _FLAT_KEYWORDS:
-        return None
-    texts = frozenset(key for key, part in properties(schema).items() if isinstance(part, dict) and _is_text(part))
-    return frozenset(required(schema)), texts
-
-
-def _are_flat(items: list[Json], needed: frozenset[str], texts: frozenset[str]) -> bool:
-    """Return whether all ``items`` fit for sure: a shortcut for many small objects."""
-    if set(map(type, items)) != {dict}:
-        return False
-    objects = cast("list[dict[str, Json]]", items)
-    values = chain.from_iterable(map(dict.values, objects))
-    return (
-        texts.issuperset(chain.from_iterable(objects))
-        and all(map(needed.issubset, objects))
-        and set(map(type, values)) <= {str}
-    )
+    return all(fits(items, item, depth + 1) for item in value)
 
 
 def _fits_combined(schema: Mapping[str, Json], value: Json, depth: int) -> bool:

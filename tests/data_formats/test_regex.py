@@ -6,7 +6,7 @@ import time
 from itertools import zip_longest
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rails.data_formats.regex import RegexError, compile_pattern, fill_in, find_all
@@ -32,7 +32,9 @@ def test_patterns_that_explode_elsewhere_take_linear_time(pattern, cpu_seconds):
         ("^\\d$", "٣", False),
         ("^.$", "\n", False),
         ("^[^a]$", "\n", True),
-        ("^\\u0041\\\\u$", "A\\u", True),
+        ("^\\x{41}\\\\u$", "A\\u", True),
+        ("^\\w$", "é", False),
+        ("^\\pL$", "é", True),
         ("^\\x41\\t$", "A\t", True),
         ("^.$", "\ud800", True),
     ],
@@ -59,7 +61,7 @@ def test_what_patterns_of_a_schema_mean(pattern, text, expected):
             "[z-a]",
             "*a",
         ],
-        *["a\\", "\\u00", "(a{900}){900}", "a" * 10_001],
+        *["a\\", "\\u0041", "a\\Z", "(a{900}){900}", "a" * 10_001],
     ],
 )
 def test_what_re2_does_not_have_is_refused_with_what_it_is(pattern):
@@ -88,16 +90,9 @@ def test_simple_patterns_agree_with_re(pattern, text):
     assert compile_pattern(pattern).search(text) == bool(re.search(pattern, text))
 
 
-SPACED = st.sampled_from(["\\s", "[^a]", "\\W", "[^\\w]", "\\S", "(a|\\s)*", "\\n", "\\r", ""])
-
-
-@given(PATTERNS | SPACED | st.tuples(SPACED, PATTERNS).map("".join), st.text("ab1\n\r \u2028é", max_size=12))
-@example("^$", "a\n\n")
-@example("\\r$", "a\r\r\n")
-def test_the_lines_found_in_a_whole_text_are_those_found_one_by_one(pattern, text):
-    compiled = compile_pattern(pattern)
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    assert list(compiled.lines(text)) == [number for number, line in enumerate(lines) if compiled.search(line)]
+def test_the_lines_of_a_text_end_as_on_any_system():
+    assert list(compile_pattern("^a$").lines("a\r\nb\na\n")) == [0, 2]
+    assert list(compile_pattern("^$").lines("")) == [0]
 
 
 def test_a_pattern_that_can_be_had_a_thousand_times_is_compiled_and_searched_in_time():
@@ -122,11 +117,10 @@ def by_re(pattern, text, ignore_case=False):
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        (r"(\w+) (\w+)", "Hello hello, größe naïve_1 x"),
-        (r"[\w-]+\W", "é-1 _!"),
+        (r"(\w+) (\w+)", "Hello hello, name_1 x"),
         (r"[\s\S]+?;", "a\nb;c;"),
         (r"(?i:A)b|(?P<name>c)+", "ab Ab aB cc"),
-        (r"x\Z|\Ax|\by\b", "x y xy x"),
+        (r"\Ax|\by\b", "x y xy x"),
         (r"(a)|(b)", "ba"),
         (r"\r?\n", "a\r\nb\n"),
         ("\u2028+.", "a\u2028b\u2028\n"),

@@ -236,8 +236,11 @@ def test_what_cannot_be_had_in_linear_time_is_refused(pattern):
     assert "RE2 has no look-around and no back-references" in miss.message
 
 
-def test_a_pattern_knows_the_letters_of_all_scripts_as_python_does():
-    assert result("größe = naïve\n", r"(\w+) = (\w+)", "$2 = $1", regex=True)[1] == "naïve = größe\n"
+def test_a_pattern_that_would_cut_a_word_in_two_is_refused_with_one_that_does_not():
+    miss = refusal("größe = naïve\n", r"(\w+) = (\w+)", "$2 = $1", regex=True)
+    assert (miss.code, r"write [\pL\pN_]" in miss.message) == ("format", True)
+    word = r"([\pL\pN_]+)"
+    assert result("größe = naïve\n", f"{word} = {word}", "$2 = $1", regex=True)[1] == "naïve = größe\n"
 
 
 BIG = "".join(f"line {n} of a file that is quite long, with some text to fill it up\n" for n in range(100_000))
