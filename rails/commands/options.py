@@ -13,11 +13,10 @@ from rails.core.errors import EXIT_USAGE
 from rails.render.terminal import columns, fitted, unbroken
 
 DESCRIPTION: Final = """\
-Let a model write code in your repository, and trust none of what it writes.
+A gate for AI code edits: in Claude Code and Codex, on pasted answers, in CI, or with its own agent.
 
-AI-Rails finds the tool requests in a model's answer, repairs their syntax where that is safe, validates
-them, turns edits into an exact change set, runs formatters and linters on the proposed bytes, sends every
-failure back to the model, asks you, and only then writes: all or nothing, and undoable.
+AI-Rails finds the tool requests and edits in a model's answer, runs your formatters and linters on the
+proposed bytes, sends failures back to the model, asks you, and only then writes: all or nothing, undoable.
 """
 
 #: What the tools that this one comes from call some of the verbs.
