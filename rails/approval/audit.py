@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest
-from rails.approval.policy.grants import MINUTES, USES, Grants, as_toml, propose, sentence, wider
+from rails.approval.policy.grants import Grants, as_toml, propose, sentence, wider
 from rails.core.changes import FileChange
 from rails.core.dataclass import replace
 from rails.core.events.approval import ApprovalOpened, AskedFile, AskedRequest, GrantOffer
@@ -105,8 +105,8 @@ def _request(request: ToolRequest, from_project: Collection[str]) -> AskedReques
 
 
 def _grant(request: ApprovalRequest, grants: Grants) -> GrantOffer:
-    more, rule, held = wider(request), propose(request), tuple(map(str, grants.active()))
+    more, rule, held = wider(request), propose(request), "; ".join(map(str, grants.active()))
     extent = more[0] if more else ""
     if isinstance(rule, str):
         return GrantOffer(extent, held, rule)
-    return GrantOffer(extent, held, "", as_toml(rule), sentence(rule), USES, MINUTES)
+    return GrantOffer(extent, held, "", as_toml(rule), sentence(rule))

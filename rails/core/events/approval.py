@@ -63,7 +63,7 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def masked(self) -> bool:
         """Whether what the log holds is not what would be written: a secret was masked on the way into it."""
-        return self.after is not None and sha256(self._bytes(self.after)) != (self.after_sha256 or "")
+        return self.after is not None and sha256(self._bytes(self.after)) != self.after_sha256
 
     def change(self) -> FileChange | None:
         """Return the change as it was logged; ``None`` where the log does not have its texts."""
@@ -84,8 +84,7 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
     def unseen(self) -> Iterator[str]:
         """Say what of the file cannot be shown as it would be written."""
         if self.change() is None:
-            digest = self.after_sha256 or "none"
-            yield f"{self.path} ({self.kind}): not text, or too large to show here. SHA-256 after: {digest}"
+            yield f"{self.path} ({self.kind}): not text, or too large to show here. SHA-256 after: {self.after_sha256}"
         elif self.masked:
             yield f"A secret is masked in {self.path} as shown here; the file would hold its real value."
         elif self.before is not None and sha256(self._bytes(self.before)) != self.before_sha256:
@@ -99,12 +98,10 @@ class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     wider: str = ""
-    held: tuple[str, ...] = ()
+    held: str = ""
     why_not: str = ""
     rule: str = ""
     words: str = ""
-    uses: int = 0
-    minutes: int = 0
 
 
 class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -12,6 +12,7 @@ from typing import Final
 
 from rails.approval.diff_view import file_diff
 from rails.approval.edit import sides
+from rails.approval.policy.grants import MINUTES, USES
 from rails.approval.question import question_card
 from rails.core.changes import FileChange
 from rails.core.diff import line_diff
@@ -201,7 +202,7 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
         id="deny-panel",
         hidden=True,
     )
-    held = [el("span", html_text(one_line(words, 300)), class_="badge open") for words in grant.held] if grant else []
+    held = el("span", html_text(one_line(grant.held, 600)), class_="badge open") if grant and grant.held else None
     force = el("p", html_text("In force: "), held, _button("revoke", "Revoke", "R")) if held else None
     return el(
         "div",
@@ -248,8 +249,8 @@ def _grant_panel(grant: GrantOffer | None) -> Html | None:
         el("p", html_text(f"{one_line(grant.words, 600)}. The rule:")),
         el("pre", html_text(grant.rule), tabindex=0),
         el("p", id="dry-run", class_="meta"),
-        _count("uses", "times ", grant.uses),
-        _count("minutes", "minutes ", grant.minutes),
+        _count("uses", "times ", USES),
+        _count("minutes", "minutes ", MINUTES),
         el("button", html_text("Approve and add this rule"), type="button", data_do="grant-now"),
         class_="panel",
         id="grant-panel",

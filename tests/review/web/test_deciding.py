@@ -395,7 +395,7 @@ HOSTILE = [
 
 def test_hostile_text_is_inert_on_the_card_and_comes_through_unchanged(runs, tabs, served):
     text = "\n".join(line.replace("\x1b", "").replace("\x07", "") for line in HOSTILE) + "\n"
-    named = [tool(HOSTILE[1]), tool("write_file", file_path=HOSTILE[0], content="x")]
+    named = [tool(HOSTILE[1]), tool("write_file", file_path=f"../{HOSTILE[0]}", content="x")]
     run = runs(*named, write("b.txt", text, "\n".join(HOSTILE)))
     served.question(run.id)
     page = tabs(run)
