@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rails.commands import common
 from rails.commands.options import add_approval, add_correction, add_dialects, add_models, add_protocol
+from rails.config.run_defaults import run_defaults
+from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.extras import install_command
+from rails.session.project import agents_of, registry_of, state_of
 
 if TYPE_CHECKING:
     from rails.core.events.record import Record
@@ -53,32 +56,38 @@ class _Sessions:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
+        self.given: Mapping[str, str] = {"protocol": options.protocol or "auto", "approve": options.approve}
 
     def agents(self, project: Path) -> Mapping[str, str]:
         """Return the agents that somebody has accepted, the one of the command line first."""
         from rails.agents.template import named
-        from rails.session.project import agents_of
 
         agents = agents_of(project)
         first = named(agents, self._options.agent).name
         known = [first, *(name for name, one in agents.items() if one.trusted and name != first)]
         return {name: agents[name].description for name in known}
 
+    def models(self, project: Path) -> Sequence[str]:
+        """Return the models that the command line and the settings name, the usual one first."""
+        from rails.commands.models import cast_of
+
+        cast = cast_of(self._options, agents_of(project), run_defaults(project, config_folder()).values)
+        named = (cast.model or cast.usual, cast.stronger, cast.usual_stronger, *cast.chosen.values())
+        return [*dict.fromkeys(filter(None, named))]
+
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
         """Open a session; its questions go to the editor."""
         from rails.approval.policy.policy import PolicyApprover, load_policy
         from rails.commands import agents as trust
         from rails.commands import job, models
-        from rails.config.run_defaults import run_defaults
-        from rails.core.app_dirs import config_folder
         from rails.gate.gate import Gate
         from rails.log.writer import SessionLog
         from rails.session.ask_user import Unattended
         from rails.session.job import SessionJob, log_session_start
-        from rails.session.project import agents_of, registry_of, state_of
         from rails.session.run import Session
 
-        options, project, agent = self._options, talk.project, talk.agent
+        project, agent = talk.project, talk.agent
+        options = argparse.Namespace(**(vars(self._options) | talk.chosen))
         log, standing = (None, None) if task else job.reopen(project, talk.session_id, "")
         roles = [role for role, _ in standing.tasks] if standing else [agent]
         agents, registry = trust.require(agents_of(project), roles, project, ask=False), registry_of(project)
@@ -121,7 +130,6 @@ class _Sessions:
         """Return the log of a session of the project. Raises UsageError."""
         from rails.commands.log import chosen_session
         from rails.log.reader import full, read_lenient
-        from rails.session.project import state_of
 
         state = state_of(project)
         return [full(record, state) for record in read_lenient(chosen_session(state, session_id).path)[0]]

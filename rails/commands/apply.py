@@ -36,7 +36,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_correction(parser)
     add_dialects(parser)
     parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
-    parser.add_argument("--debug", action="store_true", help="show the blocks as they were found")
     add_project(parser)
     add_approval(parser)
 
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
     colour = not quiet and common.colour_wanted(sys.stdout)
-    screen = ProgressScreen(out, colour=colour, debug=options.debug, plain=options.plain)
+    screen = ProgressScreen(out, colour=colour, plain=options.plain)
     registry, gate = registry_of(project), Gate(project)
     loaded = agents_of(project, options.agent)
     for words in common.notes_of(loaded, registry):

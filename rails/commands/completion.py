@@ -26,15 +26,10 @@ def run(options: argparse.Namespace) -> int:
         import shtab  # type: ignore[import-not-found, unused-ignore]
     except ModuleNotFoundError as error:
         raise UsageError(f"This needs {error.name}. Install it: {install_command('completion')}") from None
-    print(shtab.complete(parser_of_all(), options.shell))
-    return EXIT_OK
-
-
-def parser_of_all() -> argparse.ArgumentParser:
-    """Return one parser with every verb, which on the command line have one each."""
     parser = argparse.ArgumentParser(prog="ai-rails")
     verbs = parser.add_subparsers()
     for name, summary in VERBS.items():
         one = verbs.add_parser(name, help=summary)
         importlib.import_module(f"rails.commands.{name}").options(one)
-    return parser
+    print(shtab.complete(parser, options.shell))
+    return EXIT_OK

@@ -71,17 +71,14 @@ def _as_text(found: AllSettings, project: Path) -> Iterator[str]:
     yield f"project:    {project}"
     wide = max(len(one.name) for one in found.settings)
     for one in found.settings:
-        yield f"  {one.name:{wide}}  {_value(one):{_VALUE}}  {_source(one)}"
+        source = f"{Path(one.source).name}:{one.line}" if one.line else one.source
+        yield f"  {one.name:{wide}}  {_value(one):{_VALUE}}  {source}"
 
 
 def _value(one: Setting) -> str:
     in_words = isinstance(one.value, str) and one.source == "default"
     shown = str(one.value) if in_words else json.dumps(one.value, ensure_ascii=False)
     return one_line(shown, 200)
-
-
-def _source(one: Setting) -> str:
-    return f"{Path(one.source).name}:{one.line}" if one.line else one.source
 
 
 def _beyond_shape(project: Path) -> Iterator[str]:

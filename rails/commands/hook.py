@@ -105,9 +105,8 @@ def _status() -> int:
     for host in HOSTS:
         for shared in (False, True):
             settings = install.settings_of(host, project, shared=shared)
-            whose = "project" if shared else "user"
             for command in settings.commands or ("not installed",):
-                print(f"{host:<12} {whose:<8} {settings.file}: {command}")
+                print(f"{host:<12} {('user', 'project')[shared]:<8} {settings.file}: {command}")
     print("What they have judged: ai-rails review")
     return EXIT_OK
 

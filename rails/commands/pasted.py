@@ -27,23 +27,20 @@ from rails.parsing.proposals import find_proposals
 from rails.parsing.results import ToolSchemas
 from rails.session.ask_user import Person, UserQuestion
 
-_RENDERED: Final = (
+_RENDERED = (
     "Line {}: this looks like code that was copied without its fences, so where it begins and ends is not known. Copy "
     "the whole answer with the chat's own copy button below it, or one block of code with the block's own button."
 )
 #: A line of code, or the button above a block that was copied with it.
 _CODE: Final = re.compile(r"^(?:copy code|\s*(?:def|class|async|const|let|function|export)\b.*[:{;(])\s*$", re.M | re.I)
-_SUFFIXES: Final = {"python": "py", "javascript": "js", "typescript": "ts"}
+_SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts"}
 #: A file's name between marks.
 _NAMED: Final = re.compile(r"[`*]([^`*\s]+)[`*]")
 #: What shows how code is used, and lines of a block that need no place in its file: blank ones, comments, decorators.
-_USAGE: Final = re.compile(r"\s*(?:>>>|\$ |In \[|Traceback )")
+_USAGE = re.compile(r"\s*(?:>>>|\$ |In \[|Traceback )")
 _IGNORED: Final = re.compile(r"\s*(?:\Z|@|#|//|/\*|\*)")
-#: What stands above a block, in characters, and how many files are offered for one.
-_ABOVE: Final = 400
-_OFFERED: Final = 6
 #: Longer than the fences within a file.
-_FENCE: Final = "`" * 10
+_FENCE = "`" * 10
 
 
 class NothingToApplyError(RailsError):
@@ -121,7 +118,7 @@ class Settling:
     def _settled(self, span: BlockSpan, above: str, line: int) -> str:
         """Return one block in a form that says all, as it is where it does."""
         found = next(
-            find_proposals(above[-_ABOVE:].rpartition("```")[2] + span.raw, self.tools, self.files.__contains__), None
+            find_proposals(above[-400:].rpartition("```")[2] + span.raw, self.tools, self.files.__contains__), None
         )
         body = "\n".join(span.raw.rstrip("\n").split("\n")[1:-1])
         if isinstance(found, RawRequest):
@@ -154,7 +151,7 @@ class Settling:
 
     def _asked(self, line: int, body: str, paths: Sequence[str]) -> str:
         """Return the file that a person names for a block; "" for none."""
-        choices = {str(n): (path, path) for n, path in enumerate(paths[:_OFFERED], 1)}
+        choices = {str(n): (path, path) for n, path in enumerate(paths[:6], 1)}
         choices |= {"f": ("feedback", "f PATH: another file"), "n": ("", "none: leave the block out")}
         return self._answer(f"Line {line}: which file is this block for? {one_line(body.strip(), 60)}", choices)
 

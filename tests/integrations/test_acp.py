@@ -85,8 +85,8 @@ async def started(editor, url, *, program=False):
     reader, writer = await asyncio.open_connection(sock=ours)
     own_reader, own_writer = await asyncio.open_connection(sock=theirs)
     made = RailsAgent(verb._Sessions(verb_parser("acp", "x", verb.options).parse_args(words)))
-    serving = asyncio.ensure_future(acp.run_agent(made, own_writer, own_reader))
-    agent = acp.connect_to_agent(editor, writer, reader)
+    serving = asyncio.ensure_future(acp.run_agent(made, own_writer, own_reader, use_unstable_protocol=True))
+    agent = acp.connect_to_agent(editor, writer, reader, use_unstable_protocol=True)
     await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
     try:
         yield agent
@@ -361,3 +361,39 @@ def test_a_line_that_is_no_request_is_answered_and_ends_nothing(project):
     assert codes == [-32600] * len(NO_REQUESTS) + [-32700] * len(NO_JSON)
     assert {one["id"]: "result" in one for one in answers} == {None: False, 7: False, "last": True}
     assert ended.returncode == 0
+
+
+def test_a_model_and_a_protocol_are_chosen_listed_and_count_from_the_next_prompt(project):
+    editor = Editor()
+
+    async def main():
+        async with started(editor, model.url) as agent:
+            session = await agent.new_session(cwd=str(project), mcp_servers=[])
+            first = {one.id: one for one in session.config_options}
+            await answered(agent, session.session_id, "hello")
+            chosen = {"config_id": "protocol", "session_id": session.session_id, "value": "whole"}
+            after = await agent.set_config_option(**chosen)
+            await answered(agent, session.session_id, "and now")
+            with pytest.raises(acp.RequestError, match="no such"):
+                await agent.set_config_option(**{**chosen, "value": "shouting"})
+            listed = await agent.list_sessions(cwd=str(project))
+            await agent.close_session(session_id=session.session_id)
+            with pytest.raises(acp.RequestError, match="no such session"):
+                await answered(agent, session.session_id, "gone")
+            resumed = await agent.resume_session(cwd=str(project), session_id=session.session_id)
+            return session, first, after, listed.sessions, resumed, await said(agent, session.session_id, "again")
+
+    with StubServer([says("Hello."), says("Yes."), says("Again.")]) as model:
+        session, first, after, listed, resumed, end = asyncio.run(asyncio.wait_for(main(), 110))
+    assert first["model"].current_value == "openai:stub"
+    assert first["protocol"].current_value == "native"
+    assert {one.id: one.current_value for one in after.config_options}["protocol"] == "whole"
+    assert "tools" in model.requests[0].body
+    assert "tools" not in model.requests[1].body
+    assert [(one.session_id, one.title) for one in listed] == [(session.session_id, "hello")]
+    assert resumed.config_options
+    assert end == "end_turn"
+
+
+def test_a_model_that_refuses_ends_as_a_refusal(project):
+    assert edited(project, [says("I will not.", stop_reason="content_filter")])[1] == ["refusal"]

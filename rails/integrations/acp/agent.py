@@ -11,7 +11,7 @@ import contextlib
 import queue
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from pathlib import Path
@@ -22,13 +22,23 @@ from acp.schema import (
     AgentCapabilities,
     AllowedOutcome,
     Implementation,
+    ListSessionsResponse,
     LoadSessionResponse,
     NewSessionResponse,
     PermissionOption,
     PromptCapabilities,
     PromptResponse,
+    ResumeSessionResponse,
+    SessionCapabilities,
+    SessionCloseCapabilities,
+    SessionConfigOptionSelect,
+    SessionConfigSelectOption,
+    SessionInfo,
+    SessionListCapabilities,
     SessionMode,
     SessionModeState,
+    SessionResumeCapabilities,
+    SetSessionConfigOptionResponse,
     StopReason,
     ToolCallUpdate,
 )
@@ -42,17 +52,26 @@ from rails.core.events.turn import LlmResponse
 from rails.core.outcomes import is_good
 from rails.core.text import one_line
 from rails.integrations.acp.updates import Update, history_of, plan_update, shown, updates_of, usage_of
+from rails.log.reader import sessions
 from rails.session.job import Ending
+from rails.session.project import state_of
 from rails.session.resume import ResumeState
 from rails.session.run import Session
 
 T = TypeVar("T")
+_POLL_S: Final = 0.01
+#: How a model can be asked (``--protocol``).
+_PROTOCOLS: Final = ("auto", "native", "json", "edits", "whole")
 _INVALID, _FAULT = -32602, -32603
-_FAILED: Final = ("model_failed", "internal_error", "unanswered")
+_FAILED: Final = ("model_failed", "internal_error", "unanswered", "error")
+#: Sessions that one answer lists.
+_LISTED: Final = 50
 
 
 class EditorSessions(Protocol):
     """What the command brings: the agents there are, and sessions, new or gone on with. Both raise RailsError."""
+
+    given: Mapping[str, str]
 
     def agents(self, project: Path) -> Mapping[str, str]:
         """Return the agents of a project with what each is for; the first is who works unless another is chosen."""
@@ -64,6 +83,10 @@ class EditorSessions(Protocol):
 
     def records(self, project: Path, session_id: str) -> list[Record]:
         """Return the log of a session."""
+        ...
+
+    def models(self, project: Path) -> Sequence[str]:
+        """Return the models that can be chosen, the usual one first."""
         ...
 
 
@@ -79,6 +102,8 @@ class Conversation:
         self._stopped = threading.Event()
         self._question: Future[Any] = Future()
         self.grants = Grants()
+        #: What the person has chosen of the options, by their names.
+        self.chosen: dict[str, str] = {}
         #: What the model has answered since the last prompt.
         self.answers: list[LlmResponse] = []
         #: Whether its log has begun, and whether its thread runs.
@@ -117,6 +142,13 @@ class Conversation:
         """End the thread; the session stays open to be gone on with."""
         self.stop()
         self._words.put("")
+
+    async def pause(self) -> None:
+        """End the thread between two prompts; the next one goes on with what is chosen then."""
+        if self.working:
+            self._words.put("")
+        while self.working:
+            await asyncio.sleep(_POLL_S)
 
     # -- in the session's thread -------------------------------------------------------------------
 
@@ -184,10 +216,12 @@ class Conversation:
         return Decision("approve" if chosen == "once" else "deny", "", "human in the editor", of=request.digest)
 
 
-def _stop_reason(ending: Ending) -> StopReason:
+def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
     """Return how a turn ended; only an agent whose attempts ran out leaves a page for a person."""
     if ending.outcome == "stopped":
         return "cancelled"
+    if answers and answers[-1].stop_reason == "refusal":
+        return "refusal"
     return "max_turn_requests" if ending.outcome == "gave_up" and ending.file else "end_turn"
 
 
@@ -213,7 +247,13 @@ class RailsAgent:
 
     async def initialize(self, protocol_version: int, **_: Any) -> acp.InitializeResponse:  # noqa: ANN401
         """Say what this agent can."""
-        able = AgentCapabilities(load_session=True, prompt_capabilities=PromptCapabilities(embedded_context=True))
+        able = AgentCapabilities(
+            load_session=True,
+            prompt_capabilities=PromptCapabilities(embedded_context=True),
+            session_capabilities=SessionCapabilities(
+                list=SessionListCapabilities(), resume=SessionResumeCapabilities(), close=SessionCloseCapabilities()
+            ),
+        )
         info = Implementation(name="ai-rails", title="AI-Rails", version=__version__)
         version = min(protocol_version, acp.PROTOCOL_VERSION)
         return acp.InitializeResponse(protocol_version=version, agent_capabilities=able, agent_info=info)
@@ -221,22 +261,64 @@ class RailsAgent:
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ANN401
         """Begin a conversation; its log begins with the first prompt."""
         talk = self._begin(_folder(cwd), f"acp-{uuid.uuid4().hex}")
-        return NewSessionResponse(session_id=talk.session_id, modes=self._modes(talk))
+        return NewSessionResponse(
+            session_id=talk.session_id, modes=self._modes(talk), config_options=self._options(talk)
+        )
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ANN401
         """Go on with a session: tell what was said and done in it. A session that is at work is loaded already."""
+        talk, records = await self._reopened(cwd, session_id)
+        for update in history_of(records, talk.project):
+            await asyncio.to_thread(talk.tell, update)
+        return LoadSessionResponse(modes=self._modes(talk), config_options=self._options(talk))
+
+    async def resume_session(self, cwd: str, session_id: str, **_: Any) -> ResumeSessionResponse:  # noqa: ANN401
+        """Go on with a session whose words the editor still has."""
+        talk, _records = await self._reopened(cwd, session_id)
+        return ResumeSessionResponse(modes=self._modes(talk), config_options=self._options(talk))
+
+    async def _reopened(self, cwd: str, session_id: str) -> tuple[Conversation, list[Record]]:
         project = _folder(cwd)
-        if session_id in self._open:
-            self._at_rest(session_id)
         with _as_protocol_error():
             records = await asyncio.to_thread(self._sessions.records, project, session_id)
         if session_id not in self._open:
             self._begin(project, session_id)
         talk = self._at_rest(session_id)
         talk.begun = True
-        for update in history_of(records, talk.project):
-            await asyncio.to_thread(talk.tell, update)
-        return LoadSessionResponse(modes=self._modes(talk))
+        return talk, records
+
+    async def close_session(self, session_id: str, **_: Any) -> None:  # noqa: ANN401
+        """Stop what the agent does in a session, and forget it here; it can be loaded again."""
+        if talk := self._open.pop(session_id, None):
+            talk.close()
+
+    async def list_sessions(self, cwd: str | None = None, **_: Any) -> ListSessionsResponse:  # noqa: ANN401
+        """List the last sessions of a project, the newest first."""
+        project = _folder(cwd or str(Path.cwd()))
+        found = await asyncio.to_thread(sessions, state_of(project))
+        listed = [
+            SessionInfo(session_id=one.session_id, cwd=str(project), title=one_line(one.task, 200), updated_at=one.last)
+            for one in sorted(found, key=lambda one: one.last)[: -_LISTED - 1 : -1]
+        ]
+        return ListSessionsResponse(sessions=listed)
+
+    async def set_config_option(
+        self,
+        config_id: str,
+        session_id: str,
+        value: Any,  # noqa: ANN401
+        **_: Any,  # noqa: ANN401
+    ) -> SetSessionConfigOptionResponse:
+        """Choose the agent, the model, how it is asked, or who approves; what is chosen counts from the next prompt."""
+        talk = self._at_rest(session_id)
+        if config_id == "agent":
+            await self.set_session_mode(session_id, value)
+        elif value in self._choices(talk.project).get(config_id, ()):
+            talk.chosen[config_id] = value
+            await talk.pause()
+        else:
+            raise acp.RequestError(_INVALID, f"There is no such {one_line(config_id, 60)} to choose.")
+        return SetSessionConfigOptionResponse(config_options=self._options(talk))
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> None:  # noqa: ANN401
         """Choose the agent of a conversation that has not begun."""
@@ -257,7 +339,7 @@ class RailsAgent:
             raise acp.RequestError(_FAULT, ending.message)
         if not is_good(ending.outcome) and ending.outcome not in ("stopped", "left"):
             await asyncio.to_thread(talk.tell, acp.update_agent_message_text(ending.message))
-        return PromptResponse(stop_reason=_stop_reason(ending), usage=usage_of(talk.answers))
+        return PromptResponse(stop_reason=_stop_reason(ending, talk.answers), usage=usage_of(talk.answers))
 
     async def cancel(self, session_id: str, **_: Any) -> None:  # noqa: ANN401
         """Stop what the agent does."""
@@ -283,6 +365,25 @@ class RailsAgent:
         if talk.busy:
             raise acp.RequestError(_INVALID, "The agent is at work. Stop it, or wait for its answer.")
         return talk
+
+    def _choices(self, project: Path) -> Mapping[str, Sequence[str]]:
+        """Return what can be chosen for a session, what counts else first."""
+        agents, models = list(self._sessions.agents(project)), self._sessions.models(project)
+        return {"agent": agents, "model": models, "protocol": _PROTOCOLS, "approve": ("ask", "policy")}
+
+    def _options(self, talk: Conversation) -> list[Any]:
+        """Return what can be chosen, each with what is chosen now."""
+        now = {"agent": talk.agent, **self._sessions.given, **talk.chosen}
+        return [
+            SessionConfigOptionSelect(
+                type="select",
+                id=name,
+                name=name,
+                current_value=now.get(name, values[0]),
+                options=[SessionConfigSelectOption(value=value, name=value) for value in values],
+            )
+            for name, values in self._choices(talk.project).items()
+        ]
 
     def _modes(self, talk: Conversation) -> SessionModeState:
         agents = self._sessions.agents(talk.project)

@@ -70,4 +70,5 @@ class Lines:
 
 async def serve(agent: Any) -> None:  # noqa: ANN401 - what of acp.Agent we have
     """Answer the editor on standard input and output until it hangs up."""
-    await acp.run_agent(agent, Lines(*await acp.stdio_streams(limit=_LONGEST_LINE)))
+    lines = Lines(*await acp.stdio_streams(limit=_LONGEST_LINE))
+    await acp.run_agent(agent, lines, use_unstable_protocol=True)  # session/resume and session/close
