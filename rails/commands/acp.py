@@ -56,7 +56,7 @@ class _Sessions:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self.given: Mapping[str, str] = {"protocol": options.protocol or "auto", "approve": options.approve}
+        self.given: Mapping[str, str] = {"protocol": options.protocol or "auto"}
 
     def agents(self, project: Path) -> Mapping[str, str]:
         """Return the agents that somebody has accepted, the one of the command line first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rails.approval.decision import NO_HUMAN
 from rails.commands import common
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rails.session.saved_answer import AppliedAnswer, Proposals
     from rails.tools.registry import Registry
 
-_EXIT: Final = {"applied": EXIT_OK, "error": EXIT_BROKEN}
+_EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
     add_correction(parser)
     add_dialects(parser)
+    parser.add_argument("--debug", action="store_true", help="show the blocks as they were found")
     parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
     add_project(parser)
     add_approval(parser)
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
     colour = not quiet and common.colour_wanted(sys.stdout)
-    screen = ProgressScreen(out, colour=colour, plain=options.plain)
+    screen = ProgressScreen(out, colour=colour, debug=options.debug, plain=options.plain)
     registry, gate = registry_of(project), Gate(project)
     loaded = agents_of(project, options.agent)
     for words in common.notes_of(loaded, registry):

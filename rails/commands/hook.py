@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 HOSTS: Final = ("claude-code", "codex", "gemini")
-_SWITCHES: Final = ("--strict", "--rewrite")
+_SWITCHES = ("--strict", "--rewrite")
 _TRUST: Final = {
     "claude-code": "Claude Code reads them at its next start; /hooks shows them.",
     "codex": "Codex runs a hook only after you trusted it: start codex, open /hooks, and trust these once.",
@@ -56,7 +56,7 @@ def options(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--rewrite", action="store_true", help=words)
     actions.add_parser("status", help="which hosts call AI-Rails")
     for host in HOSTS:
-        actions.add_parser(host, help=f"what {host} calls, with --strict or --rewrite: its JSON in, ours out")
+        actions.add_parser(host)  # what they call is answered before this
 
 
 def run(options: argparse.Namespace) -> int:

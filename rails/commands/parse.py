@@ -93,5 +93,7 @@ def _short(fix: Repair) -> str:
 
 
 def _place(text: str, offset: int) -> str:
+    if offset < 0:
+        return "native call"
     line, column = line_column(text, offset)
     return f"{line}:{column}"

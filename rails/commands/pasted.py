@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from rails.core.changes import unified_diff
 from rails.core.dataclass import dataclass, field
@@ -32,13 +31,13 @@ _RENDERED = (
     "the whole answer with the chat's own copy button below it, or one block of code with the block's own button."
 )
 #: A line of code, or the button above a block that was copied with it.
-_CODE: Final = re.compile(r"^(?:copy code|\s*(?:def|class|async|const|let|function|export)\b.*[:{;(])\s*$", re.M | re.I)
+_CODE = re.compile(r"^(?:copy code|\s*(?:def|class|async|const|let|function|export)\b.*[:{;(])\s*$", re.M | re.I)
 _SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts"}
 #: A file's name between marks.
-_NAMED: Final = re.compile(r"[`*]([^`*\s]+)[`*]")
+_NAMED = re.compile(r"[`*]([^`*\s]+)[`*]")
 #: What shows how code is used, and lines of a block that need no place in its file: blank ones, comments, decorators.
 _USAGE = re.compile(r"\s*(?:>>>|\$ |In \[|Traceback )")
-_IGNORED: Final = re.compile(r"\s*(?:\Z|@|#|//|/\*|\*)")
+_IGNORED = re.compile(r"\s*(?:\Z|@|#|//|/\*|\*)")
 #: Longer than the fences within a file.
 _FENCE = "`" * 10
 
