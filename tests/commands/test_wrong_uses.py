@@ -310,8 +310,11 @@ def test_what_cannot_be_written_is_named(folder, capsys):
     (folder / "answer.md").write_text("`b.md`\n\n```\ntext\n```\n")
     assert called(["apply", "answer.md", "--dry-run"]) == 0
     assert log.is_dir()
-    assert called(["review", "--html", "folder"]) == 3
-    assert "ai-rails: folder: Is a directory. Nothing more was done." in capsys.readouterr().err
+    assert called(["review", "--html", "folder"]) == 2
+    assert (
+        "ai-rails: folder cannot be written: it is not an ordinary file. Nothing was written."
+        in capsys.readouterr().err
+    )
 
 
 def test_a_fault_of_ours_is_a_sentence_too_and_shows_its_place_on_request(folder, capsys, monkeypatch):
