@@ -81,8 +81,3 @@ CHECKED: Final[Mapping[str, Callable[[str], bool]]] = {
     "ipv6": lambda text: "%" not in text and _parses(ipaddress.IPv6Address, text),
     "uuid": lambda text: bool(_UUID.fullmatch(text)),
 }
-
-#: Formats that only inform: they widen or narrow a number, or say what a text is for.
-INFORMING: Final = frozenset(
-    {"int32", "int64", "uint32", "uint64", "uint8", "uint16", "float", "double", "byte", "binary", "password", "path"}
-)

@@ -261,16 +261,6 @@ class Container:
         """Whether containers of the same name in it are counted. A thought ends at its first closing mark."""
         return self.kind in ("quote", "call", "element")
 
-    @property
-    def closing_text(self) -> str:
-        """The pattern that finds its closing mark."""
-        return self.closing.pattern if self.closing is not None else ""
-
-    def last_end(self, text: str) -> int:
-        """Return where the last closing mark of its kind begins in ``text``, -1 for none."""
-        marks = self.closing.finditer(text) if self.closing is not None else ()
-        return max((found.start() for found in marks if not found.re.groups or found[1]), default=-1)
-
 
 class Closed(NamedTuple):
     """A closing mark without an opening one: its name and kind, and where it stands in its line."""

@@ -39,7 +39,6 @@ from rails.projections.turn import TurnBuilder
 
 #: What the JSON of a session says of a finding.
 _FINDING: Final = ("path", "line", "column", "rule", "message", "tool", "severity", "new")
-_OUTLINED: Final = dict.fromkeys(("requests", "corrections", "planned", "gates", "approvals", "results"), ())
 #: Events that belong to the session, not to one of its turns.
 _FRAME: Final = (WorkflowStart, WorkflowEnd, AgentEngage, AgentFinished, SessionResumed, LogRecovered, Undo)
 
