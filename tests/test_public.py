@@ -33,7 +33,7 @@ SIGNATURES = {
     "Gate.check_contents": "(self, contents: 'Mapping[str, str | bytes | None]') -> 'Verdict'",
     "Gate.check_files": (
         "(self, paths: 'Sequence[WorkspacePath]', *, base: 'str | None' = None, fix: 'bool' = False, "
-        "unsafe_fixes: 'bool' = False, staged: 'bool' = False, deleted: 'Sequence[WorkspacePath]' = (), "
+        "staged: 'bool' = False, deleted: 'Sequence[WorkspacePath]' = (), "
         "missed: 'Sequence[NotChecked]' = (), executing: 'bool' = True) -> 'Verdict'"
     ),
     "Gate.judge": (

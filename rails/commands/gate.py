@@ -42,8 +42,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
     parser.add_argument("--all", action="store_true", help="every file that git knows of (this is the default)")
     parser.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
-    words = "with --fix: also what n8n workflows are likely to mean (a misspelt parameter, a switch that is off)"
-    parser.add_argument("--unsafe-fixes", action="store_true", help=words)
     parser.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
     words = "let the project's own commands and executable configuration run as they are now, and remember it"
     parser.add_argument("--trust", action="store_true", help=words)
@@ -77,8 +75,6 @@ def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave out --diff, --staged and the paths.")
-    if options.unsafe_fixes and not options.fix:
-        raise UsageError("--unsafe-fixes goes with --fix. Nothing was changed.")
     if options.format != "text":
         _require_format(options.format)
     project = _project(options)
@@ -100,13 +96,12 @@ def run(options: argparse.Namespace) -> int:
     agreed = options.settings_agreed
     with Gate(project, strict=options.strict, profile=options.profile, settings_agreed=agreed) as gate:
         if options.fix and compared is None and len(chosen) > limits.FILES_PER_STEP:
-            verdict = _in_steps(gate, chosen, files.missed, unsafe_fixes=options.unsafe_fixes)
+            verdict = _in_steps(gate, chosen, files.missed)
         else:
             verdict = gate.check_files(
                 chosen,
                 base=compared,
                 fix=options.fix,
-                unsafe_fixes=options.unsafe_fixes,
                 staged=options.staged,
                 deleted=files.deleted,
                 missed=files.missed,
@@ -269,9 +264,7 @@ def _trust(project: Path) -> None:
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
 
 
-def _in_steps(
-    gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked], *, unsafe_fixes: bool
-) -> Verdict:
+def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:
     """Repair and write so many files at a time; return what is left of all of them, without the contents."""
     from rails.core.verdict import Verdict
     from rails.edits.checkpoint_commits import fix_run
@@ -279,7 +272,7 @@ def _in_steps(
 
     run, seen, corrected = fix_run(), 0, 0
     total = Verdict("pass", ChangeSet(()), not_checked=tuple(missed))
-    for verdict in gate.in_steps(chosen, unsafe_fixes=unsafe_fixes):
+    for verdict in gate.in_steps(chosen):
         _write(gate.project, verdict.proposal, run)
         corrected += len(verdict.proposal.changes)
         total, seen = merged(total, verdict), min(seen + limits.FILES_PER_STEP, len(chosen))

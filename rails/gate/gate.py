@@ -107,7 +107,7 @@ class Gate:
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
-            self._context.fix, self._context.unsafe_fixes, self._context.final = fix, False, final
+            self._context.fix, self._context.final = fix, final
             self._context.exclusions_stand = True
             with self._as_approved(base, [file.path for file in files]) as gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
@@ -157,7 +157,6 @@ class Gate:
         *,
         base: str | None = None,
         fix: bool = False,
-        unsafe_fixes: bool = False,
         staged: bool = False,
         deleted: Sequence[WorkspacePath] = (),
         missed: Sequence[NotChecked] = (),
@@ -167,8 +166,8 @@ class Gate:
 
         ``base`` is a git revision to compare with; without one every finding counts, except that nothing can
         be known to be new of comments and configuration that switch checks off. ``fix`` puts safe
-        fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones),
-        ``unsafe_fixes`` also what n8n workflows are likely to mean; nothing is written here. ``deleted`` are files
+        fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones);
+        nothing is written here. ``deleted`` are files
         that ``base`` had: what they configured is gone, and a new file that is like one of them is that file, moved.
         ``missed`` is what the caller knows cannot be checked; without ``executing`` no command is run
         (:meth:`run_commands`). Raises UsageError for an unknown revision.
@@ -198,7 +197,7 @@ class Gate:
                 before = old.get(str(path)) if str(path) in then or not data else moved_from(left, data)
                 files.append(File(str(path), change, before, data, mode, compared=base is not None))
         with self._turn:
-            self._context.fix, self._context.unsafe_fixes = fix or unsafe_fixes, unsafe_fixes
+            self._context.fix = fix
             self._context.final = True
             self._context.exclusions_stand = True
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
@@ -207,7 +206,7 @@ class Gate:
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
-    def in_steps(self, paths: Sequence[WorkspacePath], *, unsafe_fixes: bool = False) -> Iterator[Verdict]:
+    def in_steps(self, paths: Sequence[WorkspacePath]) -> Iterator[Verdict]:
         """Yield a verdict with fixes for each so many files, and forget them; write each before the next is asked for.
 
         The last one is about the commands, which run once, on what is on disk by then.
@@ -215,7 +214,7 @@ class Gate:
         parsed = True
         for start in range(0, len(paths), limits.FILES_PER_STEP):
             part = paths[start : start + limits.FILES_PER_STEP]
-            verdict = self.check_files(part, fix=True, unsafe_fixes=unsafe_fixes, executing=False)
+            verdict = self.check_files(part, fix=True, executing=False)
             parsed = parsed and not any(rank(finding) == 0 for finding in verdict.findings)
             yield verdict
             self._context.known.clear()
@@ -249,7 +248,7 @@ class Gate:
             mine.trusted,
             self._trusted,
         )
-        theirs.fix, theirs.unsafe_fixes, theirs.final = mine.fix, mine.unsafe_fixes, mine.final
+        theirs.fix, theirs.final = mine.fix, mine.final
         gate._approved = state.changed
         try:
             with gate:

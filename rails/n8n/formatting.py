@@ -38,15 +38,13 @@ _EXACT: Final = 2**53
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def tidied(
-    data: bytes, path: str, known: Catalogue | None = None, *, unsafe: bool = False
-) -> tuple[bytes, tuple[Fixed, ...]]:
+def tidied(data: bytes, path: str, known: Catalogue | None = None) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return a file repaired, completed and in n8n's form, and what was done to it.
 
     Values that are there stay, but those that n8n would drop and that have exactly one valid form by the catalogue
-    ``known``; with ``unsafe`` also those that have a likely one.
+    ``known``.
     """
-    sound, corrected = repaired_file(data, path, known, unsafe=unsafe)
+    sound, corrected = repaired_file(data, path, known)
     whole, filled = complete(sound, path)
     made, fixed = canonical(whole), (*corrected, *filled)
     if made == whole or fixed:
@@ -54,15 +52,13 @@ def tidied(
     return made, (Fixed(path, "format", "n8n"),)
 
 
-def repaired_file(
-    data: bytes, path: str, known: Catalogue | None = None, *, unsafe: bool = False
-) -> tuple[bytes, tuple[Fixed, ...]]:
+def repaired_file(data: bytes, path: str, known: Catalogue | None = None) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return the file with what n8n would drop without a word in its valid form, and each repair."""
     value = _workflows_in(data)
     done: list[repairs.WorkflowRepair] = []
 
     def work(workflow: Mapping[str, Json]) -> dict[str, Json]:
-        made, found = repairs.repaired(workflow, known, unsafe=unsafe)
+        made, found = repairs.repaired(workflow, known)
         done.extend(found)
         return made
 
@@ -72,7 +68,7 @@ def repaired_file(
 
 
 def _told(repair: repairs.WorkflowRepair) -> str:
-    return f"{one_line(repair.what, 160)} in {one_line(repair.node, 40)}{' (likely)' if repair.likely else ''}"
+    return f"{one_line(repair.what, 160)} in {one_line(repair.node, 40)}"
 
 
 def canonical(data: bytes) -> bytes:

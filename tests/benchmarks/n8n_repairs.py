@@ -290,43 +290,6 @@ def assignments_as_list(node, _rng, know):
     return "assignments" in know.kept
 
 
-def misspelt(node, rng, know):
-    names = [name for name in know.given() if len(name) > 6]
-    if not names:
-        return False
-    name = rng.choice(names)
-    at = rng.randrange(2, len(name) - 1)
-    other = name[:at] + name[at + 1 :]
-    node["parameters"] = {other if key == name else key: value for key, value in node["parameters"].items()}
-    return other not in know.level.by_name
-
-
-def switch_left_off(node, rng, know):
-    names = [name for name in know.given() if node["parameters"][name] is True and know.decides(name)]
-    if not names:
-        return False
-    del node["parameters"][rng.choice(names)]
-    return bool(set(know.given()) - set(Known(node, know.known).kept))
-
-
-def number_in_quotes(node, rng, know):
-    names = [item.name for item in know.shown() if item.type == "number" and not item.multiple]
-    names = [name for name in names if type(node["parameters"].get(name)) is int]
-    if not names:
-        return False
-    name = rng.choice(names)
-    node["parameters"][name] = str(node["parameters"][name])
-    return True
-
-
-def older_version(node, rng, know):
-    versions = [version for version in know.known.known_versions(node["type"]) or () if version < node["typeVersion"]]
-    if not versions:
-        return False
-    node["typeVersion"] = rng.choice(versions)
-    return not set(know.given()) <= set(Known(node, know.known).level.by_name)
-
-
 SAFE = {
     "operators of version 1": operators_renamed(OLD_NAMES),
     "operators in words": operators_renamed(SPOKEN),
@@ -349,12 +312,6 @@ SAFE = {
     "value under the mode": locator_value_under_its_mode,
     "choice spelt otherwise": choice_spelt_otherwise,
     "assignments as a list": assignments_as_list,
-}
-LIKELY = {
-    "parameter misspelt": misspelt,
-    "switch left off": switch_left_off,
-    "number in quotes": number_in_quotes,
-    "an older typeVersion": older_version,
 }
 
 
@@ -520,36 +477,32 @@ def measure(options, known):
     rng = random.Random(options.seed)
     flows = bases(options, known)
     print(f"{len(flows)} sound workflows, n8n {known.n8n}")
-    touched = sum(json.loads(repaired(formatting, flow, known, unsafe=False)[0]) != flow for flow in flows)
+    touched = sum(json.loads(repaired(formatting, flow, known)[0]) != flow for flow in flows)
     print(f"sound workflows in which a sure repair changes anything: {touched}")
     print(f"\n{'fault':28} made  repaired  accepted  same meaning  else unchanged")
     rows, made = collections.Counter(), []
-    for kinds, unsafe in ((SAFE, False), (LIKELY, True)):
-        for kind, damage in kinds.items():
-            row = collections.Counter()
-            for index, number, flow in damaged(flows, damage, options.per_kind, rng, known):
-                data, fixed = repaired(formatting, flow, known, unsafe=unsafe)
-                after = json.loads(data)
-                row["made"] += 1
-                row["repaired"] += bool(fixed)
-                accepted, same = not judged(after), meaning(after, flows[index], number, known)
-                row["accepted"] += bool(fixed) and accepted
-                row["same"] += bool(fixed) and same
-                row["rest"] += rest(after, number) == rest(flow, number)
-                if fixed:
-                    made.append((flows[index], after))
-                if options.show and not (fixed and accepted and same):
-                    before = flows[index]["nodes"][number]
-                    print("   ", before["type"], before["typeVersion"], [one.rule for one in fixed], judged(after))
-                    print("       was ", json.dumps(plain(before["parameters"]))[:600])
-                    print("       now ", json.dumps(plain(after["nodes"][number]["parameters"]))[:600])
-            print(
-                f"{kind:28} {row['made']:4} {row['repaired']:9} {row['accepted']:9} {row['same']:13} {row['rest']:15}"
-            )
-            rows.update({f"{unsafe} {name}": count for name, count in row.items()})
-    for unsafe, name in ((False, "sure"), (True, "likely")):
-        counts = [rows[f"{unsafe} {what}"] for what in ("made", "repaired", "accepted", "same", "rest")]
-        print(f"{name + ', together':28} {counts[0]:4} {counts[1]:9} {counts[2]:9} {counts[3]:13} {counts[4]:15}")
+    for kind, damage in SAFE.items():
+        row = collections.Counter()
+        for index, number, flow in damaged(flows, damage, options.per_kind, rng, known):
+            data, fixed = repaired(formatting, flow, known)
+            after = json.loads(data)
+            row["made"] += 1
+            row["repaired"] += bool(fixed)
+            accepted, same = not judged(after), meaning(after, flows[index], number, known)
+            row["accepted"] += bool(fixed) and accepted
+            row["same"] += bool(fixed) and same
+            row["rest"] += rest(after, number) == rest(flow, number)
+            if fixed:
+                made.append((flows[index], after))
+            if options.show and not (fixed and accepted and same):
+                before = flows[index]["nodes"][number]
+                print("   ", before["type"], before["typeVersion"], [one.rule for one in fixed], judged(after))
+                print("       was ", json.dumps(plain(before["parameters"]))[:600])
+                print("       now ", json.dumps(plain(after["nodes"][number]["parameters"]))[:600])
+        print(f"{kind:28} {row['made']:4} {row['repaired']:9} {row['accepted']:9} {row['same']:13} {row['rest']:15}")
+        rows.update(row)
+    counts = [rows[what] for what in ("made", "repaired", "accepted", "same", "rest")]
+    print(f"{'together':28} {counts[0]:4} {counts[1]:9} {counts[2]:9} {counts[3]:13} {counts[4]:15}")
     if options.modules:
         before, _ = benchmark.oracle([one for one, _ in made], options)
         after, _ = benchmark.oracle([other for _, other in made], options)
@@ -557,8 +510,8 @@ def measure(options, known):
         print(f"n8n's own code: {len(made)} repaired workflows, {worse} with anything new refused, flagged or dropped")
 
 
-def repaired(formatting, flow, known, *, unsafe):
-    return formatting.repaired_file(json.dumps(flow, indent=2).encode(), "flow.json", known, unsafe=unsafe)
+def repaired(formatting, flow, known):
+    return formatting.repaired_file(json.dumps(flow, indent=2).encode(), "flow.json", known)
 
 
 def meaning(after, base, number, known):

@@ -187,7 +187,6 @@ parse ok.py --finish nope | invalid choice: 'nope'
 review --library missing | There is no store of jobs in missing
 doctor --into x | --into goes with --install javascript
 gate --staged --all | --all means every file
-gate --unsafe-fixes ok.py | --unsafe-fixes goes with --fix
 gate --stdin-filename ../x.py | is outside the project
 run "  " | What should the agent do? For example
 run x --model-for coder=foo | Unknown model 'foo': write it as

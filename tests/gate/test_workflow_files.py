@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -172,18 +170,6 @@ def test_more_files_than_one_change_may_have_are_fixed_in_parts(world, monkeypat
         command._write(world.project, verdict.proposal, "gate-fix-x")
     made = [json.loads((world.project / f"{number}.flow.json").read_text()) for number in range(7)]
     assert len({one["id"] for whole in made for one in whole["nodes"]}) == 14
-
-
-def test_likely_repairs_are_made_only_when_they_are_asked_for(world):
-    world.put("flow.json", json.dumps(flow(node("Start", "manualTrigger"), node("If", "if", typeVersion=2))))
-    for word, code in (("--unsafe-fixes", 2), ("--fix", 0)):
-        done = subprocess.run(
-            [sys.executable, "-m", "rails", "gate", word, "flow.json"],
-            cwd=world.project,
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stderr
 
 
 def test_c13_10_the_gate_and_its_n8n_rules_have_no_way_to_reach_a_server():

@@ -166,7 +166,7 @@ def main():
             others = [*others[-5:], *facts_in(flow, "other.json")]
             told = summary.workflow_summary(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
             picture.svg(told.drawing if told else None)
-            formatting.tidied(data, "flow.json", catalogue.current(), unsafe=rng.random() < 0.5)
+            formatting.tidied(data, "flow.json", catalogue.current())
         except Exception:
             failures += 1
             if failures < 5:

@@ -34,7 +34,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 def _outcome(job: CheckJob, context: CheckContext, around: WorkflowFiles) -> CheckResult:
     from rails.n8n import plugin
 
-    after, fixed = _tidied(job, context) if context.fix else (job.after, ())
+    after, fixed = _tidied(job) if context.fix else (job.after, ())
     found, missing = _findings(job.path, after, context, around)
     before, _ = _findings(job.path, job.before, context, around) if job.before is not None else ((), None)
     not_checked = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged()]
@@ -43,7 +43,7 @@ def _outcome(job: CheckJob, context: CheckContext, around: WorkflowFiles) -> Che
     return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
-def _tidied(job: CheckJob, context: CheckContext) -> tuple[bytes, tuple[Fixed, ...]]:
+def _tidied(job: CheckJob) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return a workflow repaired, in n8n's own form, with what is missing filled in, and what was done.
 
     An older file of another form is left as it is: a small edit must not become a change of every line.
@@ -52,7 +52,7 @@ def _tidied(job: CheckJob, context: CheckContext) -> tuple[bytes, tuple[Fixed, .
 
     if job.before is not None and plugin.canonical(job.before) != job.before:
         return job.after, ()
-    return plugin.tidied(job.after, job.path, plugin.current_catalogue(), unsafe=context.unsafe_fixes)
+    return plugin.tidied(job.after, job.path, plugin.current_catalogue())
 
 
 def _findings(

@@ -95,10 +95,9 @@ class CheckContext:
 
     ``home`` is the project itself where ``project`` is a folder that only stands for it, with other configuration.
 
-    ``fix`` is whether fixes and formatting may change the text, ``unsafe_fixes`` whether also by what is likely to be
-    meant (n8n workflows). ``final`` is whether no further edit of the same task is to come. ``exclusions_stand`` is
-    whether the project's own exclusions were there before what is judged, so that nobody waits for the checks they take
-    away.
+    ``fix`` is whether fixes and formatting may change the text. ``final`` is whether no further edit of the same task
+    is to come. ``exclusions_stand`` is whether the project's own exclusions were there before what is judged, so that
+    nobody waits for the checks they take away.
     ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
     where n8n workflows are to run (import, api, publish, strict). ``options`` are the settings. ``created`` and
     ``gone`` are the paths that this change set adds and removes; ``overlay`` is a folder outside
@@ -111,7 +110,6 @@ class CheckContext:
     shared_pool: PythonPool | None = None
     home: Path | None = None
     fix: bool = True
-    unsafe_fixes: bool = False
     final: bool = True
     exclusions_stand: bool = True
     trusted: bool = False

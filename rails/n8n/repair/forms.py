@@ -7,12 +7,11 @@ from typing import Final
 
 from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json
-from rails.n8n.model import JsonPath, Names, format_path, plain_name
+from rails.n8n.model import JsonPath, format_path, plain_name
 from rails.n8n.nodes.display import pattern_of
 from rails.n8n.nodes.parameters import Level, Property
 
 _LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelector"})
-_DECIMAL: Final = pattern_of(r"^-?\d{1,15}(\.\d{1,9})?$")
 
 
 class ParameterChange(NamedTuple):
@@ -169,22 +168,3 @@ def _modes_for(item: Property, value: Json) -> Iterable[str]:
 
 def _is_assignment(row: Json) -> bool:
     return isinstance(row, dict) and {"name", "value"} <= row.keys() <= {"id", "name", "type", "value"}
-
-
-def likely_changes(item: Property, value: Json, here: JsonPath) -> Iterator[ParameterChange]:
-    """A choice that is misspelt, a number or truth in quotes, a locator that does not say its mode."""
-    if item.type == "options" and isinstance(value, str) and not value.startswith("="):
-        allowed = [one for one in ([] if _is_open(item) else item.raw["values"]) if isinstance(one, str)]
-        nearest = Names(allowed).nearest(value) if allowed and value not in item.raw["values"] else None
-        if nearest is not None:
-            yield changed(here, f'"{nearest}" for "{value}"', nearest)
-    elif item.type == "number" and isinstance(value, str) and _DECIMAL and _DECIMAL.search(value):
-        yield ParameterChange(
-            f"`{format_path(here)}` without quotes", ((here, float(value) if "." in value else int(value)),)
-        )
-    elif item.type == "boolean" and value in ("true", "false"):
-        yield changed(here, "without quotes", value == "true")
-    elif item.type == "resourceLocator" and isinstance(value, dict) and "value" in value and "mode" not in value:
-        mode = next(iter(_modes_for(item, value["value"])), None)
-        if mode is not None:
-            yield changed(here, f"by {mode}", {**value, "__rl": True, "mode": mode})

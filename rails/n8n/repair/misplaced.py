@@ -1,8 +1,7 @@
 """What the file gives and n8n does not read, put where n8n reads it: by the descriptions of the user's own n8n.
 
 A parameter under another spelling, at the wrong level, rows without their group or a group without its list, a choice
-in another spelling, a locator that is half of one. Where one place is possible, the repair is sure; a misspelt name, a
-switch that has to be on and a number in quotes are likely.
+in another spelling, a locator that is half of one: where one place is possible.
 """
 
 from __future__ import annotations
@@ -13,17 +12,15 @@ from typing import Any, Final
 
 from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json
-from rails.n8n.model import JsonPath, Names, Node, format_path, plain_name, put_at
+from rails.n8n.model import JsonPath, Node, format_path, plain_name, put_at
 from rails.n8n.nodes.catalogue import Catalogue
 from rails.n8n.nodes.given import Spot, each_given
-from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, context_of, filled, levels
+from rails.n8n.nodes.parameters import Context, Level, Malformed, context_of, filled, levels
 from rails.n8n.repair import forms
 from rails.n8n.repair.forms import ParameterChange
 from rails.n8n.rules.parameters import is_of_the_editor
 
 _DEPTH: Final = 5
-#: Parameters that choose what a node does: never set for the sake of another.
-_CHOOSES: Final = frozenset({"resource", "operation", "mode", "authentication"})
 
 
 class ParameterRepair(NamedTuple):
@@ -33,13 +30,13 @@ class ParameterRepair(NamedTuple):
     what: str
 
 
-def repairs(node: Node, known: Catalogue, *, unsafe: bool) -> Iterator[ParameterRepair]:
-    """Yield each sure repair that is possible now, or each likely one."""
+def repairs(node: Node, known: Catalogue) -> Iterator[ParameterRepair]:
+    """Yield each repair that is possible now."""
     description = known.describe(node.type, node.version)
     if description is None or not description.is_full:
         return
     level = levels(description)
-    for change in _changes(level, node, context_of(description, node.version), unsafe=unsafe):
+    for change in _changes(level, node, context_of(description, node.version)):
         made: Any = copy.deepcopy(dict(node.parameters))
         for path in change.gone:
             del _at(made, path[:-1])[path[-1]]
@@ -48,20 +45,19 @@ def repairs(node: Node, known: Catalogue, *, unsafe: bool) -> Iterator[Parameter
         yield ParameterRepair(made, change.what)
 
 
-def _changes(level: Level, node: Node, context: Context, *, unsafe: bool) -> Iterator[ParameterChange]:
+def _changes(level: Level, node: Node, context: Context) -> Iterator[ParameterChange]:
     try:
         kept = filled(level, node.parameters, context)
     except Malformed as fault:
         value = _at(node.parameters, fault.path)
         possible = (forms.as_rows(value, one) for one in _levels_at(level, fault.path))
         rows = next((rows for rows in possible if rows is not None), None)
-        if rows is not None and not unsafe:
+        if rows is not None:
             yield forms.changed(fault.path, "as a list", rows)
         return
     except RecursionError:
         return
-    finder = _Finder(Spot(level, node.parameters, kept), context)
-    yield from finder.likely() if unsafe else finder.sure()
+    yield from _Finder(Spot(level, node.parameters, kept), context).changes()
 
 
 def _at(value: Any, path: JsonPath) -> Any:  # noqa: ANN401 - any JSON value
@@ -90,9 +86,7 @@ class _Finder:
     def __init__(self, top: Spot, context: Context) -> None:
         self._top, self._context = top, context
 
-    # -- sure ----------------------------------------------------------------------------------------
-
-    def sure(self) -> Iterator[ParameterChange]:
+    def changes(self) -> Iterator[ParameterChange]:
         """Yield repairs of which only one is possible."""
         for spot, name, item in each_given(self._top, self._context):
             value = spot.given[name]
@@ -128,43 +122,6 @@ class _Finder:
                 elif item.multiple is not True:
                     row = inside.get(group, {})
                     yield from self._homes(Spot(level, row, row, (*here, group)), name, value, depth - 1)
-
-    # -- likely --------------------------------------------------------------------------------------
-
-    def likely(self) -> Iterator[ParameterChange]:
-        """Yield repairs that are probably what was meant."""
-        for spot, name, item in each_given(self._top, self._context):
-            value, here = spot.given[name], (*spot.path, name)
-            if item is not None:
-                yield from forms.likely_changes(item, value, here)
-            elif name in spot.level.by_name:
-                yield from self._switched_on(spot, name)
-            elif _is_unknown(spot, name):
-                nearest = Names(_free(spot, value)).nearest(name)
-                if nearest is not None:
-                    yield forms.renamed(here, nearest, value)
-
-    def _switched_on(self, spot: Spot, name: str) -> Iterator[ParameterChange]:
-        """Set what a hidden parameter asks for, where the file says nothing of it and one value is possible."""
-        for item in spot.level.by_name[name]:
-            put = self._asked_for(item, spot)
-            if put and spot.given[name] != item.default and item.type not in {"notice", "hidden"}:
-                said = " and ".join(f"`{format_path(place)}` {forms.written(value)}" for place, value in put)
-                yield ParameterChange(f"{said}, so that `{format_path((*spot.path, name))}` applies", tuple(put))
-
-    def _asked_for(self, item: Property, spot: Spot) -> list[tuple[JsonPath, Json]]:
-        put: list[tuple[JsonPath, Json]] = []
-        for key, wanted in ((item.raw.get("display") or {}).get("show") or {}).items():
-            around = self._top if key[0] == "/" else spot
-            name = key.removeprefix("/")
-            default = next((one.default for one in around.level.by_name.get(name, ())), None)
-            if around.kept.get(name, default) in wanted or key[0] == "@":
-                continue
-            is_switch = len(wanted) == 1 and isinstance(wanted[0], bool | str) and name not in _CHOOSES
-            if not is_switch or name in around.given or name not in around.level.by_name:
-                return []
-            put.append(((*around.path, name), wanted[0]))
-        return put
 
 
 def _free(spot: Spot, value: Json) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """A workflow repaired: what n8n would drop without a word is where n8n reads it.
 
-A repair is made where exactly one form is valid; with ``unsafe`` also where one is likely. The result is judged by
+A repair is made where exactly one form is valid. The result is judged by
 the rules for parameters: what leaves more errors than before is not made. Nothing else of the workflow changes.
 """
 
@@ -19,20 +19,17 @@ from rails.n8n.rules import parameters as rule
 
 #: Repairs of one node, and tries for it.
 _MOST: Final = 60
-#: What n8n says of parameters of another version: unknown, an unknown group, another shape.
-_LACKS: Final = frozenset({"N8N051", "N8N053", "N8N055"})
 
 
 class WorkflowRepair(NamedTuple):
-    """What was repaired in which node, in words, and whether it is only likely to be what was meant."""
+    """What was repaired in which node, in words."""
 
     node: str
     what: str
-    likely: bool = False
 
 
 def repaired(
-    workflow: Mapping[str, Json], known: Catalogue | None = None, *, unsafe: bool = False
+    workflow: Mapping[str, Json], known: Catalogue | None = None
 ) -> tuple[dict[str, Json], list[WorkflowRepair]]:
     """Return the workflow with what can be repaired, and what was done. Equal to ``workflow`` if nothing was."""
     nodes, made = workflow.get("nodes"), list[WorkflowRepair]()
@@ -43,7 +40,7 @@ def repaired(
         if node.disabled:
             continue
         lifted, settings = _lifted(node)
-        sound, done = _node(lifted, known, unsafe=unsafe)
+        sound, done = _mended(lifted, known)
         done = settings + done
         if done:
             made += done
@@ -75,65 +72,40 @@ def _is_setting(node: Node, name: str, value: Json) -> bool:
     return isinstance(value, bool) and name != "disabled" and not (name == "executeOnce" and "Command" in node.type)
 
 
-def _node(node: Node, known: Catalogue | None, *, unsafe: bool) -> tuple[Node, list[WorkflowRepair]]:
-    """Return a node repaired: surely, and what is left then by another version or by what is likely."""
-    sound, made = _mended(node, known, unsafe=False)
-    left = _faults(sound, known)
-    if not unsafe or not left:
-        return sound, made
-    version = _other_version(node, known) if any(issue.severity == "error" for issue in left) else None
-    if version is not None:
-        what = f"`typeVersion` {version:g}, which has these parameters"
-        return _with(node, dict(node.parameters), version), [WorkflowRepair(node.name, what, likely=True)]
-    better, more = _mended(sound, known, unsafe=True)
-    return better, made + more
-
-
-def _mended(node: Node, known: Catalogue | None, *, unsafe: bool) -> tuple[Node, list[WorkflowRepair]]:
+def _mended(node: Node, known: Catalogue | None) -> tuple[Node, list[WorkflowRepair]]:
     """Return a node after all repairs. One may show faults that the next one mends, so all are tried at first."""
-    sound, made = _stepped(node, known, unsafe=unsafe, strict=unsafe)
+    sound, made = _stepped(node, known, strict=False)
     if made and not _is_better(_faults(sound, known), _faults(node, known)):
-        return _stepped(node, known, unsafe=unsafe, strict=True)
+        return _stepped(node, known, strict=True)
     return sound, made
 
 
-def _stepped(node: Node, known: Catalogue | None, *, unsafe: bool, strict: bool) -> tuple[Node, list[WorkflowRepair]]:
+def _stepped(node: Node, known: Catalogue | None, *, strict: bool) -> tuple[Node, list[WorkflowRepair]]:
     made: list[WorkflowRepair] = []
     seen, faults = [node.raw], _faults(node, known)
     for _ in range(_MOST):
-        for sound, what in _repairs(node, known, unsafe=unsafe):
+        for sound, what in _repairs(node, known):
             left = _faults(sound, known)
-            if sound.raw not in seen and (not strict or _is_better(left, faults, needs=unsafe)):
+            if sound.raw not in seen and (not strict or _is_better(left, faults)):
                 node, faults = sound, left
                 seen.append(sound.raw)
-                made.append(WorkflowRepair(node.name, what, unsafe))
+                made.append(WorkflowRepair(node.name, what))
                 break
         else:
             break
     return node, made
 
 
-def _repairs(node: Node, known: Catalogue | None, *, unsafe: bool) -> Iterator[tuple[Node, str]]:
-    """Yield the node after each sure repair that is possible, or each likely one, and what it is."""
-    for given, what in () if unsafe else old_shapes.repairs(node, dict(node.parameters)):
-        yield _with(node, given, node.version), what
-    for found in misplaced.repairs(node, known, unsafe=unsafe) if known is not None and known.is_full else ():
-        yield _with(node, found.parameters, node.version), found.what
+def _repairs(node: Node, known: Catalogue | None) -> Iterator[tuple[Node, str]]:
+    """Yield the node after each repair that is possible, and what it is."""
+    for given, what in old_shapes.repairs(node, dict(node.parameters)):
+        yield _with(node, given), what
+    for found in misplaced.repairs(node, known) if known is not None and known.is_full else ():
+        yield _with(node, found.parameters), found.what
 
 
-def _with(node: Node, parameters: dict[str, Json], version: float | None) -> Node:
-    raw: dict[str, Json] = {**node.raw, "parameters": parameters}
-    if version is not None and version != node.version:
-        raw["typeVersion"] = int(version) if version.is_integer() else version
-    return replace(node, raw=raw, parameters=parameters, version=version)
-
-
-def _other_version(node: Node, known: Catalogue | None) -> float | None:
-    """Return the newest version by which nothing is wrong with the parameters, where this one lacks some of them."""
-    if known is None or not any(issue.rule in _LACKS for issue in _faults(node, known) or ()):
-        return None
-    others = (version for version in reversed(known.known_versions(node.type) or ()) if version != node.version)
-    return next((version for version in others if _faults(replace(node, version=version), known) == []), None)
+def _with(node: Node, parameters: dict[str, Json]) -> Node:
+    return replace(node, raw={**node.raw, "parameters": parameters}, parameters=parameters)
 
 
 def _faults(node: Node, known: Catalogue | None) -> list[Issue] | None:
@@ -144,9 +116,9 @@ def _faults(node: Node, known: Catalogue | None) -> list[Issue] | None:
     return [issue for issue in rule.check(node, description)[1] if issue.severity != "info"]
 
 
-def _is_better(left: list[Issue] | None, before: list[Issue] | None, *, needs: bool = False) -> bool:
-    """Whether there is no error more than before; where a repair ``needs`` that, one issue less."""
+def _is_better(left: list[Issue] | None, before: list[Issue] | None) -> bool:
+    """Return whether there is no error and no issue more than before."""
     if left is None or before is None:
         return left is None and before is None
     errors, were = (sum(issue.severity == "error" for issue in found) for found in (left, before))
-    return (errors, len(left)) < (were, len(before)) if needs else (errors, len(left)) <= (were, len(before))
+    return (errors, len(left)) <= (were, len(before))
