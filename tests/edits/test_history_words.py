@@ -8,7 +8,7 @@ import pytest
 
 from rails.core.errors import WorkspaceError
 from rails.edits import checkpoint_store
-from rails.edits.checkpoint_commits import FORMAT, ref_name
+from rails.edits.checkpoint_commits import ref_name
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.checkpoints import History
 from rails.edits.journal import Journal
@@ -49,32 +49,6 @@ def asked(tmp_path, monkeypatch):
         return seen
 
     return look
-
-
-def test_git_is_asked_for_this_and_holds_the_lock_while_it_writes(tmp_path, asked, monkeypatch):
-    assert checkpoint_store._PACKS == 50
-    step(tmp_path, change("a.txt", None, b"0"))
-    assert asked() == [(FAST_IMPORT, 1)], "nothing is asked of a history that is empty"
-    step(tmp_path, change("a.txt", b"0", b"1"), session="s2")
-    assert asked() == [(TIPS, 0), (FAST_IMPORT, 1)]
-    monkeypatch.setattr(checkpoint_store, "_PACKS", 2)
-    step(tmp_path, change("a.txt", b"1", b"2"))
-    assert asked() == [(TIPS, 0), (FAST_IMPORT, 1), (REPACK, 1)]
-    history = History(tmp_path)
-    log = ["log", "--date-order", "--reverse", "-z", FORMAT, "--stdin"]
-    for words, refs in (((), "refs/rails/"), (("s2",), "refs/rails/s2")):
-        history.steps(*words)
-        assert asked() == [(["for-each-ref", "--format=%(refname)", refs], 0), (log, 0)]
-    assert history.steps("s3") == ()
-    assert asked() == [(["for-each-ref", "--format=%(refname)", "refs/rails/s3"], 0)]
-    history.restore_point(history.steps()[0])
-    assert asked()[2:] == [(["cat-file", "--batch"], 0)]
-    sides = {"now": "x\n2\n3\n4\n5\n", "base": "1\n2\n3\n4\n5\n", "new": "1\n2\n3\n4\ny\n"}
-    texts = [save(tmp_path, name, text) for name, text in sides.items()]
-    assert history.store.merge(*texts) == b"x\n2\n3\n4\ny\n"
-    assert asked() == [(["merge-file", "-p", "-q", *map(str, texts)], 0)]
-    save(tmp_path, "now", "1\n2\n3\n4\nz\n")
-    assert history.store.merge(*texts) is None
 
 
 def test_sessions_are_forgotten_with_every_byte_that_no_other_has(tmp_path, asked):

@@ -5,7 +5,6 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -270,14 +269,6 @@ def test_a_copy_takes_over_what_the_project_has_now_and_only_that(project):
         assert (layer.root / "tool.sh").read_text() == "theirs\n", "the project shows through again"
         assert layer._bases == {}
         assert layer._sources.keys() == layer._copied.keys() == {"tool.sh"}
-
-
-@pytest.mark.parametrize("name", ["st_mode", "st_size", "st_mtime_ns", "st_ino", "st_ctime_ns"])
-def test_each_fact_of_a_file_tells_two_states_of_it_apart(project, name):
-    info = (project / "tool.sh").stat()
-    facts = {one: getattr(info, one) for one in ("st_mode", "st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")}
-    assert copied._facts(SimpleNamespace(**facts)) == copied._facts(info)
-    assert copied._facts(SimpleNamespace(**facts | {name: facts[name] + 1})) != copied._facts(info)
 
 
 def test_copying_opens_no_folder_of_the_project_and_takes_all_that_went_out(project, monkeypatch):
