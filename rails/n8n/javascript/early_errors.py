@@ -2,8 +2,7 @@
 
 Anchor: ECMAScript's "early errors" (ECMA-262, 17), of them those that people and models write: an argument
 left out, a name declared twice, ``await`` in a function that is not async, an assignment to ``a?.b`` or to what is
-no place, ``-1 ** 2``, ``a ?? b || c``, a regular expression that does not parse. A cheap look at the text decides
-whether the tree is searched.
+no place, ``-1 ** 2``, ``a ?? b || c``. A cheap look at the text decides whether the tree is searched.
 """
 
 from __future__ import annotations
@@ -26,13 +25,6 @@ _PLACES: Final = frozenset({"identifier", "member_expression", "subscript_expres
 _PATTERNS: Final = frozenset({"array_pattern", "object_pattern", "array", "object"})
 _LOWEST: Final = frozenset({"assignment_expression", "augmented_assignment_expression", "arrow_function"})
 _MIXED: Final = frozenset({"??", "||", "&&"})
-_LOOPS: Final = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
-_JSX: Final = ("jsx_element", "jsx_self_closing_element")
-_ESCAPED: Final = re.compile(r"\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|k<[^>]*>|[pP]\{[^}]*\}|.)", re.DOTALL)
-_CLASS: Final = re.compile(r"\[[^\]]*\]")
-_REPEATS_NOTHING: Final = re.compile(r"(?:^|[(|]|\(\?(?:[:=!]|<[=!]|<\w+>))[*+]|(?:^|\|)\?|[*+]\??[*+]")
-_COUNT: Final = re.compile(r"\{(\d{1,9}),(\d{1,9})\}")
-_FLAGS: Final = frozenset("dgimsuvy")
 _MOST_PARENTS: Final = 300
 #: Nodes of one kind that are looked at.
 _MOST: Final = 2_000
@@ -163,20 +155,6 @@ def _nearest(node: Node, kinds: Collection[str]) -> Node | None:
     return None
 
 
-def _meta(node: Node) -> Early | None:
-    if text_of(node).startswith("new") and is_in(node, FUNCTIONS - {"arrow_function"} | {"class_body"}):
-        return None
-    return error_at(node, f"{text_of(node)[:20]} has no meaning here")
-
-
-def _jump(node: Node) -> Early | None:
-    """``break`` and ``continue`` outside a loop. One with a label is left alone."""
-    kinds = _LOOPS | {"switch_statement"} if node.type == "break_statement" else _LOOPS
-    if node.child_by_field_name("label") is not None or is_in(node, kinds, FUNCTIONS):
-        return None
-    return error_at(node, f"{node.type.split('_')[0]} is outside a loop")
-
-
 def _no_value(node: Node) -> Early | None:
     """``const`` without a value, which only the head of a loop may leave out."""
     if node.children[0].type != "const" or (node.parent is not None and node.parent.type.startswith("for_")):
@@ -184,68 +162,6 @@ def _no_value(node: Node) -> Early | None:
     for one in node.named_children:
         if one.type == "variable_declarator" and one.child_by_field_name("value") is None:
             return error_at(one, "a const needs a value")
-    return None
-
-
-def _rest(node: Node) -> Early | None:
-    for one in node.named_children[:-1]:
-        if one.type == "rest_pattern":
-            return error_at(one, "what takes the rest must come last")
-    return None
-
-
-def _new_optional(node: Node) -> Early | None:
-    if "?." not in text_of(node.child_by_field_name("constructor")):
-        return None
-    return error_at(node, 'what "new" makes cannot be reached through "?."')
-
-
-def _markup(node: Node) -> Early | None:
-    return error_at(node, "this is markup (JSX), not JavaScript")
-
-
-def _pattern(node: Node) -> Early | None:
-    flags, pattern = node.child_by_field_name("flags"), node.child_by_field_name("pattern")
-    letters = text_of(flags)
-    if set(letters) - _FLAGS or len(set(letters)) < len(letters):
-        return error_at(node, f"a regular expression has no flags {letters[:20]!r}")
-    said = None if "v" in letters else _unbalanced(text_of(pattern)) or _misplaced(text_of(pattern))
-    return error_at(node, f"the regular expression has {said}") if said else None
-
-
-def _unbalanced(pattern: str) -> str | None:
-    depth, in_class, escaped = 0, False, False
-    for char in pattern:
-        if escaped:
-            escaped = False
-        elif char == "\\":
-            escaped = True
-        elif in_class:
-            in_class = char != "]"
-        elif char == "[":
-            in_class = True
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-            if depth < 0:
-                return "a ) without its ("
-    return "a ( without its )" if depth else None
-
-
-def _misplaced(pattern: str) -> str | None:
-    """What repeats nothing, counts down, or is a range from a higher to a lower letter."""
-    plain = _ESCAPED.sub("e", pattern)
-    for found in _CLASS.finditer(plain):
-        for first, last in re.findall(r"([^\\e])-([^\\e\]])", found.group()[1:-1].removeprefix("^")):
-            if first > last:
-                return f"a range that counts down: {first}-{last}"
-    outside = _CLASS.sub("c", plain)
-    if nothing := _REPEATS_NOTHING.search(outside):
-        return f"{nothing.group()[-1]!r} with nothing before it to repeat"
-    for found in _COUNT.finditer(outside):
-        if int(found[1]) > int(found[2]):
-            return f"a count that goes down: {found.group()}"
     return None
 
 
@@ -308,7 +224,6 @@ _RULES: Final[tuple[tuple[Callable[[str], object], tuple[str, ...], _Judge], ...
         ("assignment_expression", "augmented_assignment_expression"),
         _optional_target,
     ),
-    (re.compile(r"/.+/").search, ("regex",), _pattern),
     (re.compile(r"=>|=(?!=)|\*\*|\?\?").search, ("binary_expression",), _operators),
     (re.compile(r"=>|=(?!=)").search, ("unary_expression",), _assignment_inside),
     (re.compile(r"[\w\])`'\"]\s*(?:\+\+|--)|(?:\+\+|--)\s*[^\s;)]").search, ("update_expression",), no_place),
@@ -317,12 +232,7 @@ _RULES: Final[tuple[tuple[Callable[[str], object], tuple[str, ...], _Judge], ...
         ("assignment_expression", "augmented_assignment_expression"),
         no_place,
     ),
-    (re.compile(r"\bnew\s*\.|\bimport\s*\.").search, ("meta_property",), _meta),
-    (re.compile(r"\b(?:break|continue)\b").search, ("break_statement", "continue_statement"), _jump),
     (re.compile(r"\bconst\b").search, ("lexical_declaration",), _no_value),
-    (re.compile(r"\.\.\.").search, ("formal_parameters",), _rest),
-    (re.compile(r"<[A-Za-z>]").search, _JSX, _markup),
-    (re.compile(r"\bnew\b[^;]*\?\.").search, ("new_expression",), _new_optional),
     (re.compile(r"\bawait\b").search, ("await_expression",), _waits),
     (_names_twice, ("program", "statement_block"), _declared_twice),
 )
