@@ -128,21 +128,123 @@ def test_the_gate_judges_files_and_what_is_new_since_a_revision(project):
 
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
-    [
-        ("gate", {"path": "a.py"}, "`path` is not a parameter"),
-        ("gate", {"paths": ["../x"]}, "outside the project"),
-        ("gate", {"paths": ["a.py"], "contents": [{"file_path": "a.py", "content": ""}]}, "not both"),
-        ("gate", {"paths": ["a.py"], "base": "nowhere"}, "nowhere"),
-        ("gate", {"contents": [{"file_path": "/etc/x", "content": ""}]}, "Nothing was checked"),
-        ("propose_changes", {"edits": []}, "edits"),
-        ("propose_changes", {"edits": [{"file_path": "a.py", "old_string": "nowhere"}]}, "`new_string` is missing"),
-        ("propose_changes", {"edits": [{"file_path": "a.py", "old_string": "no", "new_string": ""}]}, "not written"),
-        ("write_file", {"file_path": "b", "content": ""}, "use propose_changes"),
-        ("read_file", {"file_pth": "a.py"}, "file_path"),
-        ("raed_file", {}, "is not defined or accessible"),
-        ("n8n_check", {}, "either path or workflow"),
-        ("undo", {}, "Nothing that was changed here"),
-    ],
+    json.loads("""[
+  [
+    "gate",
+    {
+      "path": "a.py"
+    },
+    "`path` is not a parameter"
+  ],
+  [
+    "gate",
+    {
+      "paths": [
+        "../x"
+      ]
+    },
+    "outside the project"
+  ],
+  [
+    "gate",
+    {
+      "paths": [
+        "a.py"
+      ],
+      "contents": [
+        {
+          "file_path": "a.py",
+          "content": ""
+        }
+      ]
+    },
+    "not both"
+  ],
+  [
+    "gate",
+    {
+      "paths": [
+        "a.py"
+      ],
+      "base": "nowhere"
+    },
+    "nowhere"
+  ],
+  [
+    "gate",
+    {
+      "contents": [
+        {
+          "file_path": "/etc/x",
+          "content": ""
+        }
+      ]
+    },
+    "Nothing was checked"
+  ],
+  [
+    "propose_changes",
+    {
+      "edits": []
+    },
+    "edits"
+  ],
+  [
+    "propose_changes",
+    {
+      "edits": [
+        {
+          "file_path": "a.py",
+          "old_string": "nowhere"
+        }
+      ]
+    },
+    "`new_string` is missing"
+  ],
+  [
+    "propose_changes",
+    {
+      "edits": [
+        {
+          "file_path": "a.py",
+          "old_string": "no",
+          "new_string": ""
+        }
+      ]
+    },
+    "not written"
+  ],
+  [
+    "write_file",
+    {
+      "file_path": "b",
+      "content": ""
+    },
+    "use propose_changes"
+  ],
+  [
+    "read_file",
+    {
+      "file_pth": "a.py"
+    },
+    "file_path"
+  ],
+  [
+    "raed_file",
+    {},
+    "is not defined or accessible"
+  ],
+  [
+    "n8n_check",
+    {},
+    "either path or workflow"
+  ],
+  [
+    "undo",
+    {},
+    "Nothing that was changed here"
+  ]
+]"""),
 )
 def test_a_wrong_call_is_answered_with_an_error_the_model_can_read(project, name, arguments, said):
     result = call(project, name, arguments)

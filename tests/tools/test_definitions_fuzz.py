@@ -18,53 +18,13 @@ FILES = [
     *(Path(__file__).parent / "original_definitions").glob("*.json"),
 ]
 SEEDS = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(FILES)]
-KEYS = [
-    "type",
-    "properties",
-    "items",
-    "required",
-    "$ref",
-    "anyOf",
-    "if",
-    "pattern",
-    "transport",
-    "command",
-    "url",
-    "headers",
-    "env",
-    "args",
-    "tool",
-    "default",
-    "enum",
-    "prefixItems",
-    "$defs",
-    "secrets",
-    "examples",
-    "name",
-    "inputSchema",
-]
-JUNK = [
-    *(
-        None,
-        True,
-        False,
-        0,
-        -1,
-        1.5,
-        "",
-        "x",
-        "{a}",
-        "${B}",
-        "#/",
-        "#/$defs/x",
-        "array",
-        "http://[::1",
-        "\ud800",
-        "*",
-        "a[].b",
-    ),
-    *([], [1], {}, {"type": "string"}, {"$ref": "#"}, {"$ref": "#/properties/file_path"}, ["string", "null"]),
-]
+KEYS, JUNK = json.loads(
+    r"""[["type", "properties", "items", "required", "$ref", "anyOf", "if", "pattern", "transport", "command", "url",
+    "headers", "env", "args", "tool", "default", "enum", "prefixItems", "$defs", "secrets", "examples", "name",
+    "inputSchema"], [null, true, false, 0, -1, 1.5, "", "x", "{a}", "${B}", "#/", "#/$defs/x", "array", "http://[::1",
+    "\ud800", "*", "a[].b", [], [1], {}, {"type": "string"}, {"$ref": "#"}, {"$ref": "#/properties/file_path"},
+    ["string", "null"]]]"""
+)
 
 
 def places(value, place=()):

@@ -319,26 +319,71 @@ def test_a_running_server_becomes_definition_files(program, tmp_path):
 
 
 def test_a_servers_unusual_tools_are_made_usable_and_the_changes_are_noted():
-    tools = [
-        {"name": "dir.list", "description": "List\u200b files \u2764\ufe0f", "inputSchema": {"type": "object"}},
-        {"name": "dir/list", "description": "Again", "inputSchema": {}},
-        {
-            "name": "9lives",
-            "inputSchema": {
-                "$schema": "http://json-schema.org/draft-07/schema#",
-                "type": "object",
-                "properties": {
-                    "email": {"type": "string", "pattern": "^(?!x)", "format": "odd"},
-                    "tree": {"$ref": "#/definitions/tree"},
-                },
-                "definitions": {"tree": {"type": "object", "properties": {"left": {"$ref": "#/definitions/tree"}}}},
-                "patternProperties": {"^x": {}},
-            },
+    tools = json.loads("""[
+  {
+    "name": "dir.list",
+    "description": "List\u200b files ❤️",
+    "inputSchema": {
+      "type": "object"
+    }
+  },
+  {
+    "name": "dir/list",
+    "description": "Again",
+    "inputSchema": {}
+  },
+  {
+    "name": "9lives",
+    "inputSchema": {
+      "$schema": "http://json-schema.org/draft-07/schema#",
+      "type": "object",
+      "properties": {
+        "email": {
+          "type": "string",
+          "pattern": "^(?!x)",
+          "format": "odd"
         },
-        {"name": "read_file", "description": "Read", "inputSchema": {"type": "object"}},
-        {"name": "Write", "description": "Write", "inputSchema": {"type": "object"}},
-        {"name": "mine", "description": "Mine", "inputSchema": {"type": "object"}},
-    ]
+        "tree": {
+          "$ref": "#/definitions/tree"
+        }
+      },
+      "definitions": {
+        "tree": {
+          "type": "object",
+          "properties": {
+            "left": {
+              "$ref": "#/definitions/tree"
+            }
+          }
+        }
+      },
+      "patternProperties": {
+        "^x": {}
+      }
+    }
+  },
+  {
+    "name": "read_file",
+    "description": "Read",
+    "inputSchema": {
+      "type": "object"
+    }
+  },
+  {
+    "name": "Write",
+    "description": "Write",
+    "inputSchema": {
+      "type": "object"
+    }
+  },
+  {
+    "name": "mine",
+    "description": "Mine",
+    "inputSchema": {
+      "type": "object"
+    }
+  }
+]""")
     imported = define_tools("my server", tools, Mcp(endpoint="http://127.0.0.1:1/mcp"), taken=["mine"])
     assert sorted(imported.files) == [
         "dir_list.json",
