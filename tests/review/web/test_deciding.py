@@ -223,7 +223,9 @@ def test_a_grant_is_shown_as_a_rule_before_it_is_given(runs, tabs):
 
 def test_an_approval_is_widened_for_the_session_and_taken_back_with_one_key(runs, tabs):
     run = runs(write("a.txt"), write("b.txt"), tool("delete_file", file_path="a.txt"), write("c.txt"))
-    page = tabs(run)
+    page = tabs()
+    page.wait_for_selector(".wait")
+    page.keyboard.press("w")
     armed(page)
     assert page.locator("[data-do=widen]").inner_text().startswith("Approve all edits that pass the gate, this session")
     page.keyboard.press("W")
@@ -351,6 +353,13 @@ ATTACK = """async ([url, body]) => {
 }"""
 
 
+FRAMED = """(url) => new Promise((done) => {
+  const frame = document.createElement("iframe");
+  Object.assign(frame, { src: url, onload: () => done(true) });
+  document.body.append(frame);
+})"""
+
+
 def test_neither_another_site_nor_a_rebound_name_gets_in(runs, served, chromium):
     run = runs(write())
     question = served.question(run.id)
@@ -364,6 +373,8 @@ def test_neither_another_site_nor_a_rebound_name_gets_in(runs, served, chromium)
         body = f'{{"session": "{run.id}", {numbers}, "do": "approve"}}'
         tried = page.evaluate(ATTACK, [f"http://127.0.0.1:{served.port}/api/decide", body])
         assert tried == ["blocked"] * 4
+        page.evaluate(FRAMED, served.server.url_for("decide"))
+        assert page.frames[-1].url.startswith("chrome-error:"), "no site may frame the page"
         for path in ("/", "/api/waiting", f"/api/session/{run.id}/question"):
             answer = page.goto(f"http://rebound.example:{served.port}{path}")
             assert answer.status == 400

@@ -250,6 +250,15 @@ async function failure(by) {
   else say("There is no other failure in this direction.");
 }
 
+// The newest open question of the project.
+async function toQuestion() {
+  const waiting = document.createElement("div");
+  put(waiting, (await get("/api/waiting", asked.signal)).html);
+  const first = waiting.querySelector("a.wait");
+  if (first) location.hash = first.hash;
+  else say("Nothing is waiting for approval.");
+}
+
 // One movement after the other: the next one starts where the one before has led, however long that took.
 let moved = Promise.resolve();
 function move(act) {
@@ -272,6 +281,7 @@ const keys = {
   "/": () => search.focus(),
   "?": () => help.showModal(),
   v: () => say(diffs.toggle()),
+  w: () => move(toQuestion),
   u: () => move(() => diffs.openAll(page.querySelector("section.current") ?? document.querySelector(".card-asked") ?? page)),
   ...reports.keys,
 };
