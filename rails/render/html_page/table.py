@@ -33,7 +33,6 @@ def table_html(table: Table, link: Link, name: str) -> Html:
         el("div", drawn, class_="scroll", tabindex=0, role="region", aria_labelledby=name) if table.rows else None,
         [el("p", html_text(one_line(note, 1_000)), class_="meta") for note in table.notes],
         class_=kind,
-        aria_labelledby=name,
     )
 
 

@@ -63,7 +63,7 @@ class Reports:
         """Return the history of the line at ``place``, FILE:LINE."""
         asked = _asked("Blame FILE:LINE", place, "y")
         if not place.strip():
-            return {"title": "Why", "html": asked}
+            return {"title": "Blame", "html": asked}
         match = _PLACE.fullmatch(place.strip())
         if match is None or not int(match[2]):
             raise UsageError("Name a file and a line, for example src/app.py:12.")
@@ -75,7 +75,7 @@ class Reports:
         target = f"#/s/{origin.session_id}/{origin.turn.first_seq}" if origin else None
         there = el("p", el("a", html_text("Open this turn"), href=target)) if target else None
         told = el("section", el("pre", html_text(line_history_as_text(story)), class_="story"), there, class_="why")
-        return {"title": f"Why {one_line(place, 80)}", "html": join(asked, told)}
+        return {"title": f"Blame {one_line(place, 80)}", "html": join(asked, told)}
 
     def list(self, line: str) -> dict[str, Json]:
         """Return the sessions that ``line`` asks for."""
@@ -113,4 +113,5 @@ def _tabs(current: str) -> Html:
 def _asked(label: str, value: str, target: str) -> Html:
     """Return a form with one line, which the script turns into an address."""
     field = el("input", name="line", value=value, aria_label=label, placeholder=label, autocomplete="off")
-    return el("form", field, el("button", html_text("Show")), class_="ask", data_target=target, role="search")
+    button = el("button", html_text("Show"))
+    return el("form", field, button, class_="ask", data_target=target, role="search", aria_label=label)

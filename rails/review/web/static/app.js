@@ -109,6 +109,7 @@ async function showHits(line, before, signal) {
   else page.replaceChildren();
   const part = document.createElement("div");
   put(part, html);
+  if (!before) page.append(Object.assign(document.createElement("h1"), { className: "quiet", textContent: "Search" }));
   page.append(part);
   document.title = "Search · AI-Rails";
   say(`These are the newest records for: ${line}`);

@@ -15,6 +15,7 @@ export async function show(kind, rest, signal, { get, put, page, say }) {
   say("Reading the sessions …");
   const { title, html } = await get(paths[kind](rest.map(decodeURIComponent)), signal);
   put(page, html);
+  page.prepend(Object.assign(document.createElement("h1"), { className: "quiet", textContent: title }));
   heads(page);
   document.title = `${title} · AI-Rails`;
   say("");
