@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -90,13 +89,12 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     yield Probe("ai-rails", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     for tool in ("ruff", "black", "flake8"):
         yield _tool(tool)
-    for package in ("jsonschema", "gitpython"):
-        yield _package(package)
     yield _program("git", "Install git: checkpoints and undo need it.", needed=True)
     yield _program(
         "node", "Install Node.js to check JavaScript and TypeScript, and to try n8n workflows.", needed=False
     )
     yield _javascript()
+    yield _known_tools()
     yield _search()
     yield _sandbox()
     yield from _project(options)
@@ -109,13 +107,6 @@ def _tool(name: str) -> Probe:
     if ran.code:
         return Probe(name, "broken", ran.complaint, f"Install AI-Rails again; {name} belongs to it.")
     return Probe(name, "ok", ran.out.decode(errors="replace").split("\n")[0])
-
-
-def _package(name: str) -> Probe:
-    try:
-        return Probe(name, "ok", importlib.metadata.version(name))
-    except importlib.metadata.PackageNotFoundError:
-        return Probe(name, "broken", "not installed", f"Install AI-Rails again; {name} belongs to it.")
 
 
 def _program(name: str, advice: str, *, needed: bool) -> Probe:
@@ -133,6 +124,14 @@ def _javascript() -> Probe:
         return Probe("javascript", "ok", f"{', '.join(found)} in {folder}, for projects without their own")
     advice = "ai-rails doctor --install javascript, or let the project install its own."
     return Probe("javascript", "missing", "no ESLint and Prettier of your own", advice)
+
+
+def _known_tools() -> Probe:
+    """Return which of the tools are here that the gate runs where a project is configured for them."""
+    from rails.gate.support.known_tools import known_rows
+
+    found = (name for name, row in known_rows().items() if shutil.which(row["run"][0]))
+    return Probe("checks", "ok", ", ".join(found) or "none of the tools in docs/gate.md")
 
 
 def _sandbox() -> Probe:

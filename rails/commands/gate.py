@@ -242,26 +242,29 @@ def _require_format(name: str) -> None:
 
 
 def _trust(project: Path) -> None:
-    """Say what of the project may run from now on, and record that the person agrees."""
+    """Say what of the project would run from now on, and record that the person who types the word agrees."""
     import shlex
 
-    from rails.gate.support import config_files, executed_config
-    from rails.gate.support import settings as gate_options
+    from rails.gate.support import config_files, executed_config, settings
     from rails.sandbox.functions import function_of
 
-    own = config_files.read_config_file(project / gate_options.PROJECT_FILE)
-    commands = gate_options.commands_of(project)
-    executed_config.agree(project, own)
+    own = config_files.read_config_file(project / settings.PROJECT_FILE)
+    commands = settings.commands_of(project)
     for command in commands:
         words = function_of(command.argv) or shlex.join(command.argv)
         print(f"gate: may run {command.name}: {printable(words, keep='')}", file=sys.stderr)
     files = executed_config.executed(project, own)
-    for name in (name for name in files if not Path(name).is_absolute()):
+    own_files = [name for name in files if not Path(name).is_absolute()]
+    for name in own_files:
         print(f"gate: may run {printable(name, keep='')}", file=sys.stderr)
-    if installed := sum(Path(name).is_absolute() for name in files):
+    if installed := len(files) - len(own_files):
         print(f"gate: may run {counted(installed, 'file')} of installed packages, as it is now", file=sys.stderr)
     if not commands and not files:
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
+    elif not common.typed("trust", "let them run"):
+        raise UsageError("Nothing was agreed to: --trust takes a person who types the word at a terminal.")
+    else:
+        executed_config.agree(project, own)
 
 
 def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:

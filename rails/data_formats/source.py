@@ -278,11 +278,7 @@ def _yaml(text: str) -> bool:
 
 
 #: Package and grammar of each language that tree-sitter reads.
-_GRAMMARS: Final = {
-    "javascript": ("tree_sitter_javascript", "language"),
-    "typescript": ("tree_sitter_typescript", "language_typescript"),
-    "tsx": ("tree_sitter_typescript", "language_tsx"),
-}
+_GRAMMARS: Final = {"typescript": "language_typescript", "tsx": "language_tsx"}
 
 
 @cache
@@ -291,8 +287,8 @@ def _parser(language: str) -> Parser:
     from tree_sitter import Language
     from tree_sitter import Parser as TreeParser
 
-    package, grammar = _GRAMMARS[language]
-    return TreeParser(Language(getattr(importlib.import_module(package), grammar)()))
+    package = importlib.import_module(f"tree_sitter_{language.replace('tsx', 'typescript')}")
+    return TreeParser(Language(getattr(package, _GRAMMARS.get(language, "language"))()))
 
 
 def first_error(text: str, language: str) -> tuple[int, int] | None:

@@ -61,7 +61,7 @@ STAGES = {
     "in the stream": (RUN, [says(LONG, **SLOW)], keys("I begin.")),
     "waiting for another try": (RUN, [Reply(status=529, retry_after=50)], keys("Trying again.")),
     "a tool runs": (RUN, [says(WAIT)], keys("Enter: ", "approve\n", sleeps)),
-    "a check runs": (("gate", "--trust", "ok.txt"), [], keys(sleeps)),
+    "a check runs": (("gate", "--trust", "ok.txt"), [], keys("let them run: ", "trust\n", sleeps)),
     "a question": (RUN, [says(WRITE)], keys("Enter: ")),
     "the reason of a denial": (RUN, [says(WRITE)], keys("Enter: ", "d\n", "Reason (sent")),
     "parts to leave out": (RUN, [says(WRITE)], keys("Enter: ", "p\n", "Numbers of the parts")),

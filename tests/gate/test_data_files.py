@@ -72,10 +72,27 @@ def test_a_file_that_is_not_text_is_not_checked_and_not_a_pass(world):
 
 
 def test_a_kind_of_file_without_a_check_is_said_so(world, strict):
-    verdict = world.judge(("a.go", "package main\n"))
+    verdict = world.judge(("a.kt", "package main\n"))
     assert verdict.status == "pass"
-    assert [(miss.required, ".go" in miss.reason) for miss in verdict.not_checked] == [(False, True)]
-    assert strict.judge(("a.go", "package main\n")).status == "error"
+    assert [(miss.required, ".kt" in miss.reason) for miss in verdict.not_checked] == [(False, True)]
+    assert strict.judge(("a.kt", "package main\n")).status == "error"
+
+
+BROKEN = {"a.go": "package main\nfunc f( {\n", "a.rs": "fn f( {}\n", "A.java": "class A {\n", "a.rb": "def f(\n"}
+
+
+@pytest.mark.parametrize(("path", "text"), BROKEN.items(), ids=BROKEN)
+def test_what_only_has_a_grammar_is_parsed_and_nothing_more(world, path, text):
+    """One that did not parse before is not blamed on the change; without the extra the kind is named as unchecked."""
+    pytest.importorskip(
+        {"go": "tree_sitter_go", "rs": "tree_sitter_rust", "java": "tree_sitter_java"}.get(
+            path.rpartition(".")[2], "tree_sitter_ruby"
+        ),
+        reason="the extra grammars is not installed",
+    )
+    verdict = world.judge((path, text))
+    assert [(one.rule, one.tool, one.weight) for one in verdict.findings] == [("syntax-error", "tree-sitter", "breaks")]
+    assert world.judge((path, text, f"{text}\n")).status == "pass"
 
 
 def test_a_large_file_is_read_in_time(world):

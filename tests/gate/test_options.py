@@ -1,6 +1,8 @@
 """Modes, and commands of the settings: who decides how much a finding counts, and what may be executed."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 
@@ -34,9 +36,9 @@ def judged(world, path, text, agent=""):
     return world.gate.judge(changes, agent=agent)
 
 
-def cli(project, *words):
+def cli(project, *words, stdin=subprocess.DEVNULL):
     command = [sys.executable, "-m", "rails", "gate", "--project", str(project), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=project)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=project, stdin=stdin)
 
 
 # -- modes -----------------------------------------------------------------------------------------
@@ -203,7 +205,12 @@ def test_the_command_line_asks_before_it_runs_commands_of_a_project(world):
     held = cli(world.project, "a.txt")
     assert held.returncode == 3, held.stdout
     assert "ai-rails gate --trust" in held.stdout
-    ran = cli(world.project, "--trust", "a.txt")
+    refused = cli(world.project, "--trust", "a.txt")
+    assert (refused.returncode, "a person who types the word" in refused.stderr) == (2, True)
+    assert not (config_folder() / "gate-trust.json").exists()
+    ours, theirs = pty.openpty()
+    os.write(ours, b"trust\n")
+    ran = cli(world.project, "--trust", "a.txt", stdin=theirs)
     assert ran.returncode == 1, ran.stdout
     assert "bad word" in ran.stdout
     assert "may run words" in ran.stderr

@@ -6,6 +6,7 @@ text file this module is the check.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,12 +14,17 @@ from rails.core.text import decode_text, why_not_text
 from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.kind import suffix_of
 from rails.gate.support.parse_hints import marker_blocks, wrapping_fence
 
 #: Files whose meaning is prose: a fence in them is content.
 _PROSE: Final = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt"})
 #: Text without a syntax that a check could look at. Of every other kind the verdict says that nothing parsed it.
 _PLAIN: Final = _PROSE | {".text", ".log", ".csv", ".tsv", ".diff", ".patch", ".lock", ".env", ".example", ".sample"}
+#: As what these checks stand in the evidence: a file whose syntax nothing read was not checked.
+_RAN: Final = ("syntax",)
+#: Languages that are only parsed, where the grammar of the extra "grammars" is installed.
+_PARSED: Final = {".go": "go", ".rs": "rust", ".java": "java", ".rb": "ruby"}
 _PLAIN_NAMES: Final = frozenset(
     (
         *("license", "licence", "copying", "notice", "authors", "contributors", "changelog", "changes", "readme"),
@@ -39,15 +45,31 @@ def _outcome(job: CheckJob) -> CheckResult:
         return CheckResult(
             job.path, job.after, not_checked=(NotChecked(job.path, "text", why_not_text(job.after), False),)
         )
+    old = decode_text(job.before) if job.before is not None else None
+    before = tuple(marker_findings(job.path, old.text)) if old else ()
+    found = tuple(marker_findings(job.path, decoded.text))
+    with contextlib.suppress(ImportError, KeyError):
+        broken = () if found else _unparsed(job.path, decoded.text)
+        was_broken = bool(old and _unparsed(job.path, old.text))
+        return CheckResult(job.path, job.after, (*found, *broken), before, was_broken, ran=("tree-sitter",))
     missing: tuple[NotChecked, ...] = ()
     name = job.path.rpartition("/")[2].lower()
     stem, dot, ending = name.rpartition(".")
     if name not in _PLAIN_NAMES and f".{ending}" not in _PLAIN:
         what = f".{ending} files" if dot and stem else "files of this name"
         missing = (NotChecked(job.path, "syntax", f"there is no check for {what}", False),)
-    old = decode_text(job.before) if job.before is not None else None
-    before = tuple(marker_findings(job.path, old.text)) if old else ()
-    return CheckResult(job.path, job.after, tuple(marker_findings(job.path, decoded.text)), before, not_checked=missing)
+    return CheckResult(job.path, job.after, found, before, not_checked=missing, ran=_RAN)
+
+
+def _unparsed(path: str, text: str) -> tuple[Finding, ...]:
+    """Return the first place that cannot be read. Raises KeyError or ImportError where there is no grammar."""
+    from rails.data_formats.source import first_error
+
+    place = first_error(text, _PARSED[suffix_of(path)])
+    if place is None:
+        return ()
+    line, column = place
+    return (Finding(path, line, column, "syntax-error", "The syntax is invalid.", "tree-sitter", end_line=line),)
 
 
 def marker_findings(path: str, text: str) -> Iterator[Finding]:

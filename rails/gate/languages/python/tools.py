@@ -152,10 +152,9 @@ class PythonTools:
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
         if not how.project:
-            return
-        place = _canary_place(path, how)
-        canary = self._looked(place, LINT_CANARY, how).diagnostics
-        if not canary and not self._looked(place, BROKEN_CANARY, how).diagnostics:
+            path = "canary.py"
+        canary = self._looked(path, LINT_CANARY, how).diagnostics
+        if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
         if all(found.rule == diagnostics.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
@@ -166,8 +165,8 @@ class PythonTools:
         try:
             for job in jobs:
                 asked = questions.setdefault(how := self.ruff_settings(job.path), [])
-                place = _canary_place(job.path, how)
-                asked += [one for one in self._unknown("lint", place, LINT_CANARY) if one not in asked]
+                if how.project:
+                    asked += self._unknown("lint", job.path, LINT_CANARY)
                 for data in (job.before or b"", job.after):
                     asked += self._unknown("lint", job.path, data) if data else []
                     asked += self._unknown("format", job.path, data) if data is job.after else []
@@ -270,11 +269,6 @@ class PythonTools:
         """Say what of the project's flake8 configuration cannot be honoured here, and why."""
         has_something = self.config.flake8 is not None or self.config.flake8_notes
         return self.in_workers.left_out() if has_something else ()
-
-
-def _canary_place(path: str, how: RuffSettings) -> str:
-    """Return where a canary stands for ``path``: only a configuration of the project's can tell paths apart."""
-    return path if how.project or not path.endswith(".py") else "canary.py"
 
 
 def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:
