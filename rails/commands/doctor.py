@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import importlib.util
 import os
 import platform
 import shutil

@@ -175,7 +175,7 @@ def test_a_tool_gets_no_environment_of_ours(monkeypatch):
 
 
 def test_the_json_report_has_the_documented_form(world):
-    verdict = world.judge(("a.py", "import os\nprint(x)\n"), ("b.go", "package main\n"))
+    verdict = world.judge(("a.py", "import os\nprint(x)\n"), ("b.kt", "package main\n"))
     shape = report.verdict_as_json(verdict)
     assert json.loads(json.dumps(shape)) == shape
     assert list(shape) == ["verdict", "findings", "fixed", "not_checked", "evidence", "checks"]

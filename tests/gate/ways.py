@@ -290,7 +290,7 @@ KINDS = [
     Way("UTF-7", {"new.py": "# coding: utf-7\n# +AAo-print(undefined)\n"}, "new.py"),
     Way("NUL", {"new.py": b"x = 1\n\0\n"}, "new.py"),
     Way("carriage returns", {"new.py": BAD.replace("\n", "\r")}, "new.py"),
-    Way("a kind without a check", {"new.rb": "puts undefined\n"}, "new.rb"),
+    Way("a kind without a check", {"new.kt": "fun undefined\n"}, "new.kt"),
     Way("no known kind", {"new.xyz": "whatever\n"}, "new.xyz"),
     Way("binary", {"new.bin": bytes(range(256))}, "new.bin"),
     Way(
