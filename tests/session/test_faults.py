@@ -173,7 +173,7 @@ def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
         "markdown": ("b.md", "# B\n"),
         "python": ("b.py", "X = 1\n"),
         "markup": ("b.css", "a {}\n"),
-        "text": ("b.go", "package b\n"),
+        "text": ("b.kt", "package b\n"),
         "shell": ("b.sh", "echo hi\n"),
         "notebook": ("b.ipynb", '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n'),
         "schemas": ("b.json", '{"$schema": "http://json-schema.org/draft-07/schema#"}\n'),
