@@ -13,6 +13,7 @@ interleaving = importlib.import_module("tests.edits.interleaving")
 MOST = int(os.environ.get("AI_RAILS_INTERLEAVINGS", "3000"))
 
 
+@pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("stage", ["Stage", "PlainStage"])
 @pytest.mark.parametrize("road", interleaving.ROADS)
 def test_nothing_of_a_person_is_lost_at_any_call(tmp_path, monkeypatch, road, stage):
