@@ -558,18 +558,24 @@ UNNAMED = [
 ]
 
 
-@pytest.mark.parametrize("command", re.split(r"\n(?! )", UNREAD))
-def test_what_is_run_unread_is_a_risk_in_scripts_documents_and_parameters(risks, command):
-    for path in ("a.sh", "a.md"):
-        assert [risk.kind for risk in risks(f"before\n{command}\nafter\n", path=path)] == ["command"], path
-    assert "command" in [risk.kind for risk in parameter_risks("send", {"line": command})]
+@pytest.mark.parametrize("place", ["a.sh", "a.md", "parameter"])
+def test_what_is_run_unread_is_a_risk_in_scripts_documents_and_parameters(risks, place):
+    commands = re.split(r"\n(?! )", UNREAD)
+    assert [command for command in commands if kinds_at(risks, place, command) != ["command"]] == []
 
 
-@pytest.mark.parametrize("command", DAMAGING.split("\n"))
-def test_what_does_damage_is_a_risk_in_what_runs_and_none_in_a_document(risks, command):
-    assert [risk.kind for risk in risks(f"before\n{command}\nafter\n", path="a.sh")] == ["command"]
-    assert risks(f"before\n{command}\nafter\n", path="a.md") == []
-    assert "command" in [risk.kind for risk in parameter_risks("send", {"line": command})]
+@pytest.mark.parametrize("place", ["a.sh", "parameter"])
+def test_what_does_damage_is_a_risk_in_what_runs_and_none_in_a_document(risks, place):
+    commands = DAMAGING.split("\n")
+    assert [command for command in commands if kinds_at(risks, place, command) != ["command"]] == []
+    assert [command for command in commands if kinds_at(risks, "a.md", command)] == []
+
+
+def kinds_at(risks, place, command):
+    """Return the kinds of risks of a command in a file, or as a parameter."""
+    if place == "parameter":
+        return [risk.kind for risk in parameter_risks("send", {"line": command}) if risk.kind == "command"]
+    return [risk.kind for risk in risks(f"before\n{command}\nafter\n", path=place)]
 
 
 @pytest.mark.parametrize(("name", "line"), NAMED.items(), ids=list(NAMED))
@@ -578,14 +584,12 @@ def test_a_token_that_is_set_under_the_name_of_a_secret_is_a_risk_with_that_name
     assert risks(f"a\n{line}\nb\n") == [Risk("secret", "a.txt", told)]
 
 
-@pytest.mark.parametrize("line", UNNAMED)
-def test_what_is_only_named_like_a_secret_or_only_looks_like_a_token_is_none(risks, line):
-    assert risks(f"a\n{line}\nb\n") == []
+def test_what_is_only_named_like_a_secret_or_only_looks_like_a_token_is_none(risks):
+    assert [line for line in UNNAMED if risks(f"a\n{line}\nb\n")] == []
 
 
-@pytest.mark.parametrize("line", ORDINARY.split("\n"))
-def test_what_only_looks_a_little_like_it_is_none(risks, line):
-    assert risks(f"{line}\n", path="a.sh") == []
+def test_what_only_looks_a_little_like_it_is_none(risks):
+    assert [line for line in ORDINARY.split("\n") if risks(f"{line}\n", path="a.sh")] == []
 
 
 @pytest.mark.parametrize(
@@ -615,8 +619,8 @@ def test_what_only_looks_a_little_like_it_is_none(risks, line):
     ],
 )
 def test_no_content_makes_the_search_long(word):
-    text = word * (200_000 // len(word))
+    text = word * (50_000 // len(word))
     begun = time.process_time()
     danger(text)
     piped_to_shell(text)
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < 5
