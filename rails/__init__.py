@@ -17,20 +17,36 @@ if TYPE_CHECKING:
     from rails.session.saved_answer import AppliedAnswer
     from rails.session.saved_answer import apply_answer as apply
     from rails.session.saved_answer import parse_answer as parse
+    from rails.session.saved_answer import run_task as run
+    from rails.session.saved_answer import validate_request as validate
 
 __version__ = "0.1.0"
-__all__ = ["AppliedAnswer", "Gate", "JobResult", "JobSpec", "RailsError", "__version__", "apply", "parse", "run_job"]
+__all__ = [
+    "AppliedAnswer",
+    "Gate",
+    "JobResult",
+    "JobSpec",
+    "RailsError",
+    "__version__",
+    "apply",
+    "parse",
+    "run",
+    "run_job",
+    "validate",
+]
 
 #: Where each public name is.
 _PLACES = {
-    "AppliedAnswer": ("rails.session.saved_answer", "AppliedAnswer"),
-    "Gate": ("rails.gate.gate", "Gate"),
-    "JobResult": ("rails.batch.job_spec", "JobResult"),
-    "JobSpec": ("rails.batch.job_spec", "JobSpec"),
-    "RailsError": ("rails.core.errors", "RailsError"),
-    "apply": ("rails.session.saved_answer", "apply_answer"),
-    "parse": ("rails.session.saved_answer", "parse_answer"),
-    "run_job": ("rails.batch.run_job", "run_job"),
+    "AppliedAnswer": "rails.session.saved_answer:AppliedAnswer",
+    "Gate": "rails.gate.gate:Gate",
+    "JobResult": "rails.batch.job_spec:JobResult",
+    "JobSpec": "rails.batch.job_spec:JobSpec",
+    "RailsError": "rails.core.errors:RailsError",
+    "apply": "rails.session.saved_answer:apply_answer",
+    "parse": "rails.session.saved_answer:parse_answer",
+    "run": "rails.session.saved_answer:run_task",
+    "run_job": "rails.batch.run_job:run_job",
+    "validate": "rails.session.saved_answer:validate_request",
 }
 
 
@@ -40,7 +56,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'rails' has no attribute {name!r}")
     from importlib import import_module
 
-    module, attribute = _PLACES[name]
+    module, _, attribute = _PLACES[name].partition(":")
     found: object = getattr(import_module(module), attribute)
     globals()[name] = found
     return found

@@ -13,7 +13,7 @@ from rails.core import dataclass as values
 from rails.core.conversation import EachOnce, Message, ModelAnswer, TextDelta, TextPart, Usage
 from rails.core.errors import ModelError, TimeUpError
 from rails.core.events.turn import ContextReduced
-from rails.core.text import counted, head_and_tail, one_line
+from rails.core.text import head_and_tail, one_line
 from rails.models.in_time import in_time
 from rails.models.model import Model
 from rails.session import context_window as window
@@ -96,7 +96,8 @@ class ModelWindow:
             chars = window.page_chars(messages, over)
             step = replace(step, page=_page(messages, step.kept_from, tried, summary, chars), usage=usage)
         after = self.measured.tokens(window.estimate(context.system, context.tools, window.reduced(messages, step)))
-        step = replace(step, before=now, after=after, window=self.tokens, words=_words(messages, step, now, after))
+        words = f"Context compacted: {now:,} → {after:,} tokens"
+        step = replace(step, before=now, after=after, window=self.tokens, words=words)
         context.publish(step)
         return step
 
@@ -150,14 +151,3 @@ def _newest(texts: Sequence[str], chars: int) -> str:
             break
         lines.append(line)
     return "\n".join(reversed(lines))
-
-
-def _words(messages: Sequence[Message], step: ContextReduced, before: int, after: int) -> str:
-    """Say what a step leaves out of what the model is sent."""
-    answers = sum(one.role == "assistant" for one in messages[: step.kept_from])
-    told = [f"{counted(answers, 'older answer')}, replaced by one page"] if step.page and answers else []
-    told += ["old results"] if step.results_before else ["results that a later one supersedes"]
-    told += ["old thoughts"] if step.thoughts_before else []
-    told += ["the middle of the newest results"] if step.newest_chars else []
-    told += ["the middle of the newest answer"] if step.answer_chars else []
-    return f"Context compacted: {'; '.join(told)}. Tokens: {before:,} → {after:,}"

@@ -1,8 +1,8 @@
 """A change from outside: an answer that somebody else has. It takes the same path as one that a model gives live.
 
-``parse_answer`` and ``apply_answer`` are what a program calls (``rails.parse``, ``rails.apply``); ``ai-rails apply``
-uses :class:`Proposals`, too. Covered: find, validate, plan, gate, ask, write, checkpoint, log. Not covered: asking
-the model again; what its author should read is in the result.
+``parse_answer``, ``validate_request``, ``apply_answer`` and ``run_task`` are what a program calls (``rails.parse`` and
+so on); ``ai-rails apply`` uses :class:`Proposals`. Covered: find, validate, plan, gate, ask, write, checkpoint, log.
+Not covered by an applied answer: asking the model again; what its author should read is in the result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
@@ -48,8 +48,9 @@ from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.results import ParsedAnswer
 from rails.session.answer_reader import read_whole
+from rails.session.ask_user import Unattended
 from rails.session.contained import ran_contained
-from rails.session.job import SessionJob, log_session_start
+from rails.session.job import Ending, SessionJob, log_session_start
 from rails.session.opened import OpenSession, both
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
 
+#: Who is asked: an approver, or a function of the program that calls us.
+Approves = Approver | Callable[[ApprovalRequest], bool]
 #: What the end of a session says, by its outcome.
 _ENDED: Final = {
     "changed": "applied a saved answer",
@@ -151,11 +154,16 @@ def parse_answer(
     return with_proposals(found, text, shapes, exists=exists_in(folder))
 
 
+def validate_request(request: RawRequest, project: Path | str) -> ToolRequest | Sequence[Refusal]:
+    """Return a coder's request as it would run, its values converted, or why it is refused. Nothing runs."""
+    return validate(request, registry_of(_folder(project)), "coder")
+
+
 def apply_answer(
     answer: str,
     project: Path | str,
     *,
-    approve: Approver | Callable[[ApprovalRequest], bool],
+    approve: Approves,
     agent: str = "coder",
     dialects: Sequence[str] = (),
     correction: Correction = "syntax",
@@ -166,20 +174,65 @@ def apply_answer(
     an exception of it ends the call, and nothing is written. ``agent`` is whose tools the answer may use.
     Raises RailsError when the project, its settings or the log cannot be used.
     """
+    chosen = {"correction": correction, "dialects": tuple(dialects)}
+    with _called(project, agent, "apply an answer", approve, chosen) as parts:
+        proposals = Proposals(*parts)
+        with proposals.open():
+            return proposals.apply(answer)
+
+
+def run_task(
+    task: str,
+    project: Path | str = ".",
+    *,
+    model: str,
+    approve: Approves,
+    agent: str = "coder",
+    previous_tool_output: str = "",
+    on_event: Callable[[Record], object] = lambda _: None,
+) -> Ending:
+    """Let an agent work on ``task``, and return how it ended: ``outcome``, ``message``, ``session_id``.
+
+    ``model`` is written as for ``--model``. ``approve`` is asked as :func:`apply_answer` asks it.
+    ``previous_tool_output`` is what the agent reads besides its task; ``on_event`` gets every record of the log.
+    Raises RailsError when the project, its settings, the model or the log cannot be used.
+    """
+    from rails.models.providers import open_model
+    from rails.session.run import Session
+
+    opened = open_model(model)
+    with _called(project, agent, task, approve, {"handed": previous_tool_output}) as (
+        job,
+        log,
+        registry,
+        agents,
+        approver,
+        gate,
+    ):
+        log_session_start(job, log, opened.name)
+        session = Session(job, log, registry, agents, opened.for_agent, approver, gate=gate, human=Unattended())
+        session.watch = on_event
+        return session.run()
+
+
+@contextmanager
+def _called(
+    project: Path | str,
+    agent: str,
+    task: str,
+    approve: Approves,
+    chosen: Mapping[str, Any],
+) -> Iterator[Any]:
+    """Yield what a session of a program is made of, and raise what its own function raised."""
     folder = _folder(project)
     agents = agents_of(folder, agent)
-    job = SessionJob(
-        folder, ((agent, "apply an answer"),), approve="program", correction=correction, dialects=tuple(dialects)
-    )
     named(agents, agent)
+    job = SessionJob(folder, ((agent, task),), approve="program", **chosen)
+    approver = approve if isinstance(approve, Approver) else AskFunction(approve)
     with SessionLog.create(state_of(folder)) as log:
-        approver = approve if isinstance(approve, Approver) else AskFunction(approve)
-        proposals = Proposals(job, log, registry_of(folder), agents, approver, Gate(folder))
-        with proposals.open():
-            result = proposals.apply(answer)
+        yield job, log, registry_of(folder), agents, approver, Gate(folder)
     if isinstance(approver, AskFunction) and approver.failed:
         raise approver.failed[0]
-    return result
 
 
 def _folder(project: Path | str) -> Path:

@@ -245,7 +245,7 @@ def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_pat
 def test_compact_lets_a_page_stand_for_what_was_said_and_the_words_of_the_person_are_on_it(chat, project, monkeypatch):
     code, shown = chat(["Hello.", "Second.", "Third.", "Fourth."], ["hi", "keep it short", "more", "/compact", "go on"])
     assert code == 0
-    assert "Context compacted: 1 older answer, replaced by one page" in shown
+    assert "Context compacted: " in shown
     assert "Fourth." in shown, "the recording goes on behind what the page stands for"
     (step,) = [one for one in log_of(project) if isinstance(one, ContextReduced)]
     assert step.page.startswith("hi")
