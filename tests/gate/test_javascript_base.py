@@ -239,3 +239,21 @@ def test_findings_of_eslint_beyond_the_bound_are_counted(planted, monkeypatch):
     _, report = planted({}, {"a.js": BAD * 9}, "--diff", "HEAD")
     found = [one["message"] for one in report["findings"] if one["rule"] == "more-findings"]
     assert [message.split(" in this")[0] for message in found] == ["4 more findings of `no-console`"]
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("export function A() {\n  const [a] = useState(1);\n  return a;\n}\n", "useState"),
+        ("export const f = () => fetch(new URL('x', document.baseURI)).then(process.exit);\n", ""),
+        ("describe('x', () => it('y', () => expect(1).toBe(vi.fn())));\n", ""),
+        ("self.addEventListener('install', () => importScripts('a.js'));\n", ""),
+    ],
+)
+def test_a_name_that_nothing_defines_breaks_without_a_list_of_globals_of_the_project(world, text, missing):
+    """Known are the names of browsers, Node.js, workers and test runners, whatever the project has installed."""
+    world.put("package.json", PACKAGE)
+    (world.project / "node_modules").symlink_to(REAL)
+    found = world.judge(("a.js", text)).findings
+    named = [("no-undef", "breaks", f"'{missing}' is not defined.")] if missing else []
+    assert [(one.rule, one.weight, one.message) for one in found if one.rule != "format"] == named
