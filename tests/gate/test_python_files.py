@@ -352,3 +352,9 @@ def test_errors_are_told_in_a_project_without_settings(world, line, rule):
     assert verdict.status == "fail"
     assert rule in {finding.rule for finding in verdict.findings}, verdict.findings
     assert {finding.weight for finding in verdict.findings} == {"breaks"}
+
+
+def test_a_project_whose_ruff_fixes_by_itself_is_judged_as_any_other(world):
+    world.put("pyproject.toml", "[tool.ruff]\nfix = true\nfix-only = true\nshow-fixes = true\n")
+    verdict = world.judge(("a.py", "print(undefined)\n"))
+    assert [finding.rule for finding in verdict.findings] == ["F821"]

@@ -42,7 +42,7 @@ class RuffCli:
 
     def _found(self, path: str, data: bytes, settings: RuffSettings) -> Iterator[tuple[int, Diagnostic]]:
         """Yield what ruff finds, one by one: all that it says of a file of many findings takes a gigabyte at once."""
-        ran = self._run("check", path, data, settings, "--output-format=json-lines")
+        ran = self._run("check", path, data, settings, "--output-format=json-lines", "--no-fix", "--no-fix-only")
         if ran.code not in (0, 1):
             raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
         return parse_diagnostics(ran.out)
