@@ -213,3 +213,14 @@ def test_a_request_is_judged_by_its_schema_and_nothing_runs(project):
     bad = rails.parse(WRITE.replace('"content"', '"contents_of"')).requests[0]
     assert "content" in " ".join(refusal.message for refusal in rails.validate(bad, project))
     assert files_of(project) == []
+
+
+def test_an_answer_that_changes_nothing_is_no_change(project, capsys):
+    from rails.cli import main
+
+    (project / "notes.md").write_text("# Notes\n", "utf-8")
+    (project / "answer.md").write_text(WRITE, "utf-8")
+    assert main(["apply", "answer.md"]) == 0
+    assert "No changes" in capsys.readouterr().out
+    assert main(["review"]) == 0
+    assert "unchanged" in capsys.readouterr().out

@@ -130,7 +130,9 @@ def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
 def _show(result: AppliedAnswer, screen: ProgressScreen, *, dry_run: bool) -> None:
     screen.rest()
     applied = result.status == "applied"
-    words = "would be applied (dry run: nothing was written)" if applied and dry_run else result.status
+    words: str = "would be applied (dry run: nothing was written)" if applied and dry_run else result.status
+    if applied and not result.changes:
+        words = "No changes: the files are so already."
     screen.line()
     screen.line(words, "green" if applied else "red")
     from rails.session.feedback import HEADER

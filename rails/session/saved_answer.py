@@ -72,7 +72,7 @@ _ENDED: Final = {
     "changed": "applied a saved answer",
     "dry_run": "a dry run: nothing was to be written",
     "partial": "a part of what was sent was applied",
-    "unchanged": "no answer was carried out",
+    "unchanged": "nothing was changed",
     "error": "a check could not be done, so nothing was applied",
     "denied": "what the answer asked for was denied",
     "refused": "the answer was refused",
@@ -125,7 +125,7 @@ class AppliedAnswer:
                 "failureCount": sum(not one.success for one in self.edits),
                 "results": to_json(self.edits),
             },
-            "refusals": [_refusal_to_json(refusal) for refusal in self.refusals],
+            "refusals": to_json(self.refusals),
             "verdict": verdict,
             "previous_tool_output": self.previous_tool_output,
             "session": self.session_id,
@@ -259,6 +259,7 @@ class Proposals:
     watch: Callable[[Record], object] = field(default=lambda _: None)
     author: str = "saved answer"
     became: list[ApplyStatus] = field(default_factory=list)
+    wrote: bool = False
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _session: OpenSession | None = None
 
@@ -278,7 +279,7 @@ class Proposals:
         """Recover what an interruption left, start the gate, and end both and the session's log in the end."""
         with self.session.open():
             yield
-        outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover))
+        outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover), wrote=self.wrote)
         self.session.publish(WorkflowEnd(_ENDED[outcome], outcome_for(outcome)))
 
     def apply(self, text: str) -> AppliedAnswer:
@@ -331,6 +332,7 @@ class Proposals:
         turn = carry_out(context, answer, found or read_whole(context, next(self._numbers), answer))
         became = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became[-1] = became.status
+        self.wrote |= bool(became.changes)
         return turn, became
 
     def run_contained(
@@ -358,6 +360,7 @@ class Proposals:
         turn = Turn(answer, (outcome,), Message("user", (TextPart(outcome.text),)))
         applied = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became.append(applied.status)
+        self.wrote |= bool(applied.changes)
         return result, applied
 
 
@@ -365,10 +368,10 @@ def _native(raw: RawRequest) -> NativeCall:
     return NativeCall(raw.id, raw.tool_name, json.dumps(dict(raw.parameters), ensure_ascii=False))
 
 
-def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:
+def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str:
     """Return how a session ended in which these answers were applied: "changed" only when all of all was written."""
     if set(became) <= {"applied"}:
-        return "unchanged" if not became else "dry_run" if dry else "changed"
+        return "dry_run" if dry and became else "changed" if wrote else "unchanged"
     if "applied" in became or "partial" in became:
         return "partial"
     return next(status for status in ("error", "denied", "refused") if status in became)
@@ -500,11 +503,3 @@ def _nothing_found(text: str) -> Refusal:
 def broken(error: RailsError, session_id: str) -> AppliedAnswer:
     """Return the result of an answer that ended in ``error``."""
     return AppliedAnswer("error", previous_tool_output=str(error), session_id=session_id)
-
-
-def _refusal_to_json(refusal: Refusal) -> Json:
-    """Return a refusal; one of the whole answer has neither a path nor a request."""
-    value = to_json(refusal)
-    if isinstance(value, dict) and refusal.code == "no_request":
-        return {name: one for name, one in value.items() if name not in ("path", "request_id")}
-    return value
