@@ -48,7 +48,6 @@ from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.results import ParsedAnswer
 from rails.session.answer_reader import read_whole
-from rails.session.ask_user import Unattended
 from rails.session.contained import ran_contained
 from rails.session.job import Ending, SessionJob, log_session_start
 from rails.session.opened import OpenSession, both
@@ -198,6 +197,7 @@ def run_task(
     Raises RailsError when the project, its settings, the model or the log cannot be used.
     """
     from rails.models.providers import open_model
+    from rails.session.ask_user import Unattended
     from rails.session.run import Session
 
     opened = open_model(model)

@@ -71,8 +71,7 @@ STAGES = {
         [says("x", hang_s=120)],
         asked,
     ),
-    "an MCP client's server": (("mcp",), [], keys("Ctrl-C ends it")),
-    "the page": (("serve",), [], keys("Stop with Ctrl-C")),
+    "the page": (("serve",), [], keys("Press Ctrl-C")),
 }
 
 

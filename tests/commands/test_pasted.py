@@ -9,7 +9,7 @@ from rails.commands.pasted import NothingToApplyError, Settling, with_definition
 from rails.session.ask_user import UserReply
 from rails.session.project import registry_of
 
-CASES = Path(__file__).parent.parent / "cases/pasted"
+CASES = Path(__file__).parent.parent / "cases/asked"
 STORE = '''"""Tasks."""
 
 import os

@@ -6,6 +6,8 @@ import pytest
 
 from tests.edits.helpers import save
 
+from ..shipped import styled
+
 BLOCK = "<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> updated\n"
 DIFF = "--- a/greet.py\n+++ b/greet.py\n@@ -1,2 +1,2 @@\n def greet():\n-    return 1\n+    return 2\n"
 
@@ -51,6 +53,7 @@ def greet(work):
     ],
 )
 def test_an_edit_and_a_whole_write_are_approved_and_written_in_every_form(work, greet, answer):
+    styled(work.project)
     worked = work(answer, "Done.", approvals=["approve"])
     assert greet.read_text() == "def greet():\n    return 2\n", told(worked)
 

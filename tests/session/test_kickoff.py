@@ -64,7 +64,7 @@ def test_a_name_that_is_there_is_refused_with_the_known_sentence_and_nothing_cha
     assert page.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/a", "-x", "con", "a b", "a\n", "x" * 65, "ü", ".git"])
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/a", "-x", "a b", "a\n", "x" * 65, "ü", ".git"])
 def test_what_cannot_be_a_folder_everywhere_is_no_name(tmp_path, name):
     with pytest.raises(UsageError, match="is not a name"):
         new_project(tmp_path, name)

@@ -181,10 +181,10 @@ def applied(project, text, approve):
 @pytest.mark.parametrize(
     ("text", "approve", "status", "outcome"),
     [
-        (WRITE, lambda _: True, "applied", "done"),
-        (WRITE, lambda _: False, "denied", "denied"),
-        ("no request", lambda _: True, "refused", "refused"),
-        (request("write_file", file_path="../x", content="x"), lambda _: True, "refused", "refused"),
+        (WRITE, lambda _: True, "applied", "changed"),
+        (WRITE, lambda _: False, "denied", "stopped"),
+        ("no request", lambda _: True, "refused", "gave_up"),
+        (request("write_file", file_path="../x", content="x"), lambda _: True, "refused", "gave_up"),
     ],
 )
 def test_only_what_was_applied_is_done(work, text, approve, status, outcome):

@@ -78,7 +78,7 @@ def test_a_rule_about_something_else_lets_nothing_through(secrets, tmp_path, mor
 def test_an_edit_around_the_masked_line_is_made_and_its_feedback_is_masked_too(secrets):
     edit = edit_file("settings.py", "DEBUG = False", "DEBUG = bool( 0 )")
     worked = secrets(read_file("settings.py"), edit, "done", approvals=["approve"])
-    assert (secrets.project / "settings.py").read_text() == f'KEY = "{KEY}"\nDEBUG = bool(0)\n'
+    assert (secrets.project / "settings.py").read_text() == f'KEY = "{KEY}"\nDEBUG = bool( 0 )\n'
     assert KEY not in sent(worked)
 
 

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.builtin_tools import BUILTIN_TOOLS
-from rails.json_schema.formats import CHECKED, INFORMING
+from rails.json_schema.formats import CHECKED
 from rails.tools.definition_file import definition_schema
 from rails.tools.describe import starter
 
@@ -52,6 +52,10 @@ def test_a_broken_definition_does_not_unless_only_the_loader_can_tell(value, bey
     assert VALIDATOR.is_valid(value) is beyond
 
 
+#: Formats that only inform: they widen or narrow a number, or say what a text is for.
+INFORMING = {"int32", "int64", "uint32", "uint64", "uint8", "uint16", "float", "double", "byte", "binary", "password"}
+
+
 def test_it_knows_the_same_formats_and_built_ins():
-    assert set(SCHEMA["$defs"]["schema"]["properties"]["format"]["enum"]) == {*CHECKED, *INFORMING}
+    assert set(SCHEMA["$defs"]["schema"]["properties"]["format"]["enum"]) == {*CHECKED, *INFORMING, "path"}
     assert set(SCHEMA["$defs"]["builtin"]["properties"]["name"]["enum"]) == set(BUILTIN_TOOLS)
