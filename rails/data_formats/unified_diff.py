@@ -211,8 +211,8 @@ def _is_certain(hunks: Sequence[_Hunk]) -> bool:
 
 def _edit(path: str, hunk: _Hunk, *, certain: bool) -> Outcome:
     old, new = hunk.side("-"), hunk.side("+")
-    if not any(row[:1] in ("-", "+") for row in hunk.rows):
-        return NotRead(hunk.line, "a hunk changes nothing")
+    if not any(row.strip() for row in hunk.rows):
+        return NotRead(hunk.line, "a hunk is empty")
     first = hunk.numbers[0] if hunk.numbers and certain else 0
     if not old:
         if first or certain:

@@ -339,6 +339,8 @@ def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in head.keys or head.kind == "tool_request" or _S4_MARK.search(body):
         return True
+    if (torn := _PROVIDER_CALL.search(body)) and body[: torn.start()].strip() == "{":
+        return True
     if names_tool(body, tools) or names_arguments(body, tools) or "tool&quot;" in body or "tool_name&quot;" in body:
         return True
     return (head.odd or not head.keys) and _TOOL_KEY.search(body) is not None

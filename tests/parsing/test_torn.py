@@ -76,3 +76,16 @@ def test_a_strict_data_block_with_its_tool_key_torn_off_is_refused():
     found = parse(f'{F}json\n{{"content": ""}}\n{F}\nx\n", "path": "a.md", "tool": "write_file"}}\n{F}\n', SHAPES)
     assert not found.requests
     assert [one.code for one in found.refusals] == ["unclosed_string"]
+
+
+@pytest.mark.parametrize("key", ["arguments", "parameters", "input"])
+@pytest.mark.parametrize("end", [f"\n{F}\n", ""])
+def test_a_torn_call_of_a_tool_that_is_not_known_is_refused_and_never_passed_over(key, end):
+    found = parse(f'{F}json\n{{"name": "launch_probe", "{key}": {{"target": "a.py", "mode": {end}', SHAPES)
+    assert found.requests == ()
+    assert found.refusals
+
+
+def test_torn_data_with_a_name_is_data():
+    found = parse(f'{F}json\n{{"name": "Ann", "age": 3,\n{F}\n', SHAPES)
+    assert (found.requests, found.refusals) == ((), ())

@@ -54,7 +54,9 @@ def _section(lines: Sequence[str], start: int, end: int) -> Iterator[Outcome]:
     if target:
         yield Proposed(MOVE_FILE.name, {"file_path": path, "new_path": target})
     elif not changes:
-        yield NotRead(start, f"the update of {path} changes nothing")
+        same, _ = _sides([line for line in body if not line.startswith("@@")])
+        nothing = NotRead(start, f"the update of {path} changes nothing")
+        yield edit_of(path, same, same) if any(same) else nothing
 
 
 def _hunks(path: str, body: Sequence[str], first: int) -> Iterator[Outcome]:
