@@ -45,7 +45,7 @@ PACKAGES = {
 }
 MODULES = 577
 TESTS = 589_568
-CASES = 15_200
+CASES = 14_956
 #: Modules of ``rails/`` with more than eight nodes a line of code: new ones breathe.
 PACKED = 346
 
