@@ -67,13 +67,14 @@ class _Sessions:
         known = [first, *(name for name, one in agents.items() if one.trusted and name != first)]
         return {name: agents[name].description for name in known}
 
-    def models(self, project: Path) -> Sequence[str]:
-        """Return the models that the command line and the settings name, the usual one first."""
+    def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
+        """Return the models that the command line and the settings name, how one is asked, and who approves."""
+        from rails.agents.template import PROTOCOLS
         from rails.commands.models import cast_of
 
         cast = cast_of(self._options, agents_of(project), run_defaults(project, config_folder()).values)
         named = (cast.model or cast.usual, cast.stronger, cast.usual_stronger, *cast.chosen.values())
-        return [*dict.fromkeys(filter(None, named))]
+        return {"model": [*dict.fromkeys(filter(None, named))], "protocol": PROTOCOLS, "approve": ("ask", "policy")}
 
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
         """Open a session; its questions go to the editor."""

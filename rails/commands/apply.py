@@ -132,7 +132,7 @@ def _show(result: AppliedAnswer, screen: ProgressScreen, *, dry_run: bool) -> No
     applied = result.status == "applied"
     words: str = "would be applied (dry run: nothing was written)" if applied and dry_run else result.status
     if applied and not result.changes:
-        words = "No changes: the files are so already."
+        words = "No changes."
     screen.line()
     screen.line(words, "green" if applied else "red")
     from rails.session.feedback import HEADER

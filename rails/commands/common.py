@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from rails.commands.leave import code_after
-from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, RailsError, UsageError
 from rails.core.limits import ANSWER_CHARS
 from rails.core.outcomes import GOOD, MEANINGS, SessionEnd, is_good, outcome_for
 from rails.core.text import decode_text, one_line
@@ -109,12 +109,13 @@ def approver_of(
     return PolicyApprover(load_policy(project), queue, queue.grants, decides=by_policy)
 
 
-def show_question(screen: ProgressScreen, request: ApprovalRequest, width: int = 100) -> None:
-    """Draw a question that nobody at this terminal is asked."""
+def show_question(screen: ProgressScreen, request: ApprovalRequest) -> None:
+    """Draw a question that nobody at this terminal is asked, as wide as it is."""
     from rails.approval.terminal.screen import Look, draw_request
+    from rails.render.terminal import columns
 
     screen.line()
-    for line in draw_request(request, Look(screen.colour, width, screen.plain)).lines:
+    for line in draw_request(request, Look(screen.colour, min(100, columns()), screen.plain)).lines:
         screen.line(line)
 
 
@@ -288,7 +289,8 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
 def write_output(name: str, parts: Iterable[str], mark: str) -> None:
     """Write what a command makes into a file of the user's, piece by piece, and say where.
 
-    Raises UsageError where a file stands that does not begin with such a text, which has ``mark`` in it.
+    Raises UsageError where a file stands that does not begin with such a text, which has ``mark`` in it, and RailsError
+    where it cannot be written.
     """
     from rails.core.user_files import UserFile
 
@@ -299,8 +301,9 @@ def write_output(name: str, parts: Iterable[str], mark: str) -> None:
             raise UsageError(f"{one_line(name)} is there and was not written by this command. Name another file.")
         file.write(part.encode("utf-8", "replace") for part in parts)
     except OSError as error:
-        words = error.strerror or error
-        raise UsageError(f"{one_line(name)} cannot be written: {words}. Nothing was written.") from error
+        raise RailsError(
+            f"{one_line(name)} cannot be written: {error.strerror or error}. Nothing was written."
+        ) from error
     print(f"Wrote {one_line(str(file), 300)}")
 
 

@@ -36,7 +36,7 @@ class Shown:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Show ``request`` and give the script's next answer."""
-        common.show_question(self._screen, request, min(100, shutil.get_terminal_size().columns))
+        common.show_question(self._screen, request)
         return self._script.decide(request)
 
 

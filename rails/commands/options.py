@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NoReturn
 
 from rails import __version__
@@ -76,15 +76,16 @@ class _Parser(argparse.ArgumentParser):
         message = message.removeprefix("argument command: ")
         head, _, wrong = message.partition("unrecognized arguments: ")
         if wrong and not head:
-            message = f"unknown argument {wrong}{self._meant(wrong.split(' ')[0])}"
+            message = f"unknown argument {wrong}{_meant(wrong.split(' ')[0], self._option_string_actions)}"
         self.print_usage(sys.stderr)
         self.exit(EXIT_USAGE, f"{self.prog}: {message}. See {self.prog} --help.\n")
 
-    def _meant(self, word: str) -> str:
-        from rails.core.similarity import most_alike
 
-        near = most_alike(word, self._option_string_actions) if word.startswith("-") else None
-        return f" (did you mean {near}?)" if near else ""
+def _meant(word: str, known: Iterable[str]) -> str:
+    from rails.core.similarity import most_alike
+
+    near = most_alike(word, known)
+    return f" (did you mean {near}?)" if near else ""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -133,12 +134,10 @@ def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
     """Return what says of a word that is no verb which one was meant."""
 
     def verb(word: str) -> str:
-        from rails.core.similarity import most_alike
-
         if word in _IN_OTHER_WORDS:
             raise argparse.ArgumentTypeError(f"unknown command {word!r}; use: ai-rails {_IN_OTHER_WORDS[word]}")
-        near = most_alike(word, [name for verbs in groups.values() for name in verbs])
-        raise argparse.ArgumentTypeError(f"unknown command {word!r}{f' (did you mean {near}?)' if near else ''}")
+        known = [name for verbs in groups.values() for name in verbs]
+        raise argparse.ArgumentTypeError(f"unknown command {word!r}{_meant(word, known)}")
 
     return verb
 

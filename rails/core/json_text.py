@@ -55,14 +55,14 @@ def json_object(value: object) -> dict[str, Json]:
 
 def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:
     """Yield every value that holds no other, with its place below ``place``, such as ``edits[0].old_string``."""
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from json_leaves(item, f"{place}.{key}" if place else key)
-    elif isinstance(value, list):
+    elif isinstance(value, list) and value:
         for number, item in enumerate(value):
             yield from json_leaves(item, f"{place}[{number}]")
     else:
-        yield place, value
+        yield place, value  # type: ignore[misc]
 
 
 def without_quoting(text: str) -> str:

@@ -294,7 +294,7 @@ def forbidden(path: WorkspacePath, project: Path | None = None) -> str | None:
         return "it is inside .git or .rails, which no agent may write"
     if path.name == "HEAD" or (names[-1] == "head" and sys.platform != "linux"):
         return "a file HEAD makes its folder a git repository, whose configuration git runs"
-    for depth, name in enumerate(names if project else ()):
+    for depth, name in enumerate(names):
         folder = "/".join(path.parts[:depth]) or "."
         if project and name in _OF_A_REPOSITORY and os.path.lexists(project / folder / "HEAD"):
             return f"{folder} has a file HEAD, so it would be a git repository, whose configuration git runs"
@@ -330,7 +330,7 @@ def casefolded_name(part: str) -> str:
 def not_on_windows(path: WorkspacePath) -> str:
     """Return why Windows cannot have a file of this name, "" if it can."""
     for part in path.parts:
-        if any(char in part for char in ':<>"|?*'):
+        if {*part} & {*':<>"|?*'}:
             return f'{part} has one of : < > " | ? *'
         if part.endswith("."):
             return f"{part} ends with a dot"

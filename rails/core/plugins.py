@@ -30,5 +30,4 @@ class KindPlugin:
 
 def plugin_of(kind: str) -> KindPlugin:
     """Return the plug-in of a kind ("n8n"), imported at the first use."""
-    plugin: KindPlugin = importlib.import_module(_MODULES[kind]).PLUGIN
-    return plugin
+    return importlib.import_module(_MODULES[kind]).PLUGIN  # type: ignore[no-any-return]

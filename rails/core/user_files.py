@@ -87,7 +87,7 @@ def _facts(place: Path) -> tuple[int, ...] | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(facts.st_mode):
-        raise OSError(errno.EINVAL, "it is not an ordinary file", str(place))
+        raise OSError(errno.EINVAL, "it is not an ordinary file")
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, stat.S_IMODE(facts.st_mode)
 
 

@@ -106,7 +106,6 @@ class _Planner:
         self.known = known
         self.drafts: dict[WorkspacePath, Draft] = {}
         self.refusals: list[Refusal] = []
-        self.unchanged: list[Refusal] = []
         self.misses: list[Miss] = []
         self.notes: list[str] = []
         self.fuzzy: list[WorkspacePath] = []
@@ -155,8 +154,7 @@ class _Planner:
 
             words, hint = in_chat_words(problem.code, words, hint)
         message = f"{where}: {words}" if where else words
-        kept = self.unchanged if problem.code == "no_change" else self.refusals
-        kept.append(Refusal(problem.code, message, hint, path=where, request_id=request.id))
+        self.refusals.append(Refusal(problem.code, message, hint, path=where, request_id=request.id))
         if problem.miss is not None:
             self.misses.append(replace(problem.miss, request_id=request.id, path=where))
 
@@ -237,10 +235,9 @@ class _Planner:
             if change is not None:
                 changes.append(change)
                 self.notes += [f"{draft.path}: {note}" for note in _of_file(draft, change)]
-        if changes:
-            self.notes += [one.message for one in self.unchanged]
-        else:
-            self.refusals += self.unchanged
+        if changes and {one.code for one in self.refusals} == {"no_change"}:
+            self.notes += [one.message for one in self.refusals]
+            self.refusals.clear()
         if not self.refusals and sum(len(c.after or b"") for c in changes) > limits.CHANGE_BYTES:
             message = f"The files of this answer come to more than {limits.CHANGE_BYTES} bytes."
             self.refusals.append(Refusal("limit", message, "Send them in parts."))

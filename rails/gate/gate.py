@@ -79,7 +79,7 @@ class Gate:
         self._approved: Mapping[str, bytes | None] = {}
         self._begun: set[int] = set()  # hashes: a long session writes many files
         self._modes = Modes()
-        self._unfinished: Mapping[str, FileChange] = {}
+        self._unfinished: dict[str, FileChange] = {}
         self._context = CheckContext(self.project, pool, trusted=trusted, profile=profile)
 
     def judge(
@@ -112,10 +112,11 @@ class Gate:
             with self._as_approved(base, [file.path for file in files]) as gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
-        if not final:
-            unused = {finding.path for finding in verdict.findings if finding.rule in UNFINISHED}
-            begun = (change for change in changes.changes if str(change.path) in unused)
-            self._unfinished = {**{str(change.path): change for change in begun}, **self._unfinished}
+            if not final and len(self._unfinished) < limits.FILES_PER_CHANGE:
+                unused = {finding.path for finding in verdict.findings if finding.rule in UNFINISHED}
+                for change in changes.changes:
+                    if str(change.path) in unused:
+                        self._unfinished.setdefault(str(change.path), change)
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
     def last_fixes(self, agent: str = "") -> ChangeSet:

@@ -9,13 +9,14 @@ is refused, and the agent is asked for it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, Refusal
-from rails.core.json_text import json_leaves, without_quoting
+from rails.core.json_text import json_leaves
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.models.in_time import in_time
@@ -44,6 +45,8 @@ RULES:
 
 Please provide ONLY the corrected JSON code block.
 """
+#: Blanks, quotation marks, and the escapes of both.
+_QUOTING: Final = re.compile(r"""(?:\\+[ntr]|[\s\\"'“”‘’`])+""")
 _PATHS: Final = ("file_path", "path", "new_path")
 
 
@@ -109,11 +112,10 @@ def _identity(context: TurnContext, block: str) -> tuple[str, str]:
 
 def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -> str:
     tool_was_wrong = any(error.code in ("unknown_tool", "forbidden_tool") for error in errors)
-    path_was_wrong = any(error.path in _PATHS for error in errors)
     if tool and raw.tool_name != tool and not tool_was_wrong:
         return f"it named the tool {one_line(raw.tool_name, 60)} instead of {one_line(tool, 60)}"
     corrected = next((str(raw.parameters[name]) for name in _PATHS if name in raw.parameters), "")
-    if path and corrected != path and not path_was_wrong:
+    if path and corrected != path:
         return f"it named the file {one_line(corrected, 120)} instead of {one_line(path, 120)}"
     return ""
 
@@ -122,12 +124,13 @@ def _invented(parameters: Mapping[str, Json], block: str) -> str:
     """Say which value of a corrected request the broken block does not hold, or "".
 
     Quoting and blanks do not count, but a text of nothing else has to be there: an empty one as a pair of quotes.
+    A part of a longer word, path or number is another value.
     """
-    flat = without_quoting(block)
+    flat = _QUOTING.sub(" ", block)
     for place, value in json_leaves(parameters):
-        text, held_in = (value, flat) if isinstance(value, str) else (json.dumps(value), flat.casefold())
-        core = without_quoting(text)
-        held = core in held_in if core else json.dumps(text) in block or repr(text) in block
-        if not held:
+        text, loose = (value, "") if isinstance(value, str) else (json.dumps(value), "(?i)")
+        core = re.escape(_QUOTING.sub(" ", text).strip())
+        held = re.search(rf"{loose}(?<![\w./-]){core}(?![\w/-]|\.\w)", flat)
+        if not (held if core else json.dumps(text) in block or repr(text) in block):
             return f"it invented {place} = {one_line(text, 80)!r}"
     return ""

@@ -80,7 +80,7 @@ class _State:
 
 
 class HostedSession:
-    """One session of a host, open: its log, its state and what is compared with. Use it in ``with``.
+    """One session of a host, open: its log, its state and what is compared with. Close it in the end.
 
     ``host`` is the agent's name in the log; ``status`` is what git was asked just before. Raises RailsError when the
     log cannot be opened or written.

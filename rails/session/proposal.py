@@ -141,7 +141,7 @@ def propose_last_fixes(context: TurnContext) -> None:
     changes = context.gate.last_fixes(context.agent.name)
     if changes and context.wrote:
         note = "The task is done: what nothing uses is taken out."
-        carry_out_plan(context, (context.wrote[-1],), Plan(changes, notes=(note,)), ())
+        carry_out_plan(context, context.wrote[-1:], Plan(changes, notes=(note,)), ())
 
 
 def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:

@@ -173,8 +173,7 @@ def apply_answer(
     an exception of it ends the call, and nothing is written. ``agent`` is whose tools the answer may use.
     Raises RailsError when the project, its settings or the log cannot be used.
     """
-    chosen = {"correction": correction, "dialects": tuple(dialects)}
-    with _called(project, agent, "apply an answer", approve, chosen) as parts:
+    with _called(project, agent, "apply an answer", approve, correction=correction, dialects=tuple(dialects)) as parts:
         proposals = Proposals(*parts)
         with proposals.open():
             return proposals.apply(answer)
@@ -201,7 +200,7 @@ def run_task(
     from rails.session.run import Session
 
     opened = open_model(model)
-    with _called(project, agent, task, approve, {"handed": previous_tool_output}) as (
+    with _called(project, agent, task, approve, handed=previous_tool_output) as (
         job,
         log,
         registry,
@@ -210,8 +209,9 @@ def run_task(
         gate,
     ):
         log_session_start(job, log, opened.name)
-        session = Session(job, log, registry, agents, opened.for_agent, approver, gate=gate, human=Unattended())
-        session.watch = on_event
+        session = Session(
+            job, log, registry, agents, opened.for_agent, approver, on_event, gate=gate, human=Unattended()
+        )
         return session.run()
 
 
@@ -221,7 +221,7 @@ def _called(
     agent: str,
     task: str,
     approve: Approves,
-    chosen: Mapping[str, Any],
+    **chosen: Any,  # noqa: ANN401 - fields of SessionJob
 ) -> Iterator[Any]:
     """Yield what a session of a program is made of, and raise what its own function raised."""
     folder = _folder(project)

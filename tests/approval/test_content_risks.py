@@ -619,8 +619,8 @@ def test_what_only_looks_a_little_like_it_is_none(risks):
     ],
 )
 def test_no_content_makes_the_search_long(word):
-    text = word * (50_000 // len(word))
+    text = word * (200_000 // len(word))
     begun = time.process_time()
     danger(text)
     piped_to_shell(text)
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 20

@@ -309,7 +309,7 @@ def test_what_cannot_be_written_is_named(folder, capsys):
     (folder / "answer.md").write_text("`b.md`\n\n```\ntext\n```\n")
     assert called(["apply", "answer.md", "--dry-run"]) == 0
     assert log.is_dir()
-    assert called(["review", "--html", "folder"]) == 2
+    assert called(["review", "--html", "folder"]) == 3
     assert (
         "ai-rails: folder cannot be written: it is not an ordinary file. Nothing was written."
         in capsys.readouterr().err

@@ -604,6 +604,7 @@ def test_what_changes_nothing_beside_changes_is_a_note(tmp_path):
     planned = plan([edit("a.txt", "one", "1"), nothing], tmp_path)
     assert [str(change.path) for change in planned.changes.changes] == ["a.txt"]
     assert any("b.txt: No changes made" in note for note in planned.notes)
+    assert [edit.success for edit in planned.edits] == [True, False], "what changed nothing is not counted as made"
     assert codes(tmp_path, nothing) == ["no_change"]
 
 

@@ -102,6 +102,9 @@ class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
     why_not: str = ""
     rule: str = ""
     words: str = ""
+    #: How often and for how long the rule would hold, as older logs have it.
+    uses: int = 0
+    minutes: int = 0
 
 
 class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):

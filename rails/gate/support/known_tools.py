@@ -18,7 +18,6 @@ from rails.core.dataclass import replace
 from rails.gate.support import config_files
 from rails.gate.support.check_command import CheckCommand, program
 
-_HOOKS: Final = ".pre-commit-config.yaml"
 _RUSTUP: Final = Path.home() / ".rustup"
 
 
@@ -79,7 +78,9 @@ def is_configured(project: Path, name: str) -> bool:
     if any((project / file).is_file() for file in row.get("config", ())):
         return True
     tables = config_files.table(config_files.parse_toml(_read(project, "pyproject.toml"), "pyproject.toml"), "tool")
-    hooks = re.findall(r"(?m)^\s*-?\s*id:\s*['\"]?([\w-]+)", _read(project, _HOOKS).decode(errors="replace"))
+    hooks = re.findall(
+        r"(?m)^\s*-?\s*id:\s*['\"]?([\w-]+)", _read(project, ".pre-commit-config.yaml").decode(errors="replace")
+    )
     return name in tables or not {name, *row.get("hooks", ())}.isdisjoint(hooks)
 
 

@@ -60,8 +60,6 @@ from rails.session.run import Session
 
 T = TypeVar("T")
 _POLL_S: Final = 0.01
-#: How a model can be asked (``--protocol``).
-_PROTOCOLS: Final = ("auto", "native", "json", "edits", "whole")
 _INVALID, _FAULT = -32602, -32603
 _FAILED: Final = ("model_failed", "internal_error", "unanswered", "error")
 #: Sessions that one answer lists.
@@ -85,8 +83,8 @@ class EditorSessions(Protocol):
         """Return the log of a session."""
         ...
 
-    def models(self, project: Path) -> Sequence[str]:
-        """Return the models that can be chosen, the usual one first."""
+    def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
+        """Return what can be chosen besides the agent, what counts else first."""
         ...
 
 
@@ -368,8 +366,7 @@ class RailsAgent:
 
     def _choices(self, project: Path) -> Mapping[str, Sequence[str]]:
         """Return what can be chosen for a session, what counts else first."""
-        agents, models = list(self._sessions.agents(project)), self._sessions.models(project)
-        return {"agent": agents, "model": models, "protocol": _PROTOCOLS, "approve": ("ask", "policy")}
+        return {"agent": [*self._sessions.agents(project)], **self._sessions.choices(project)}
 
     def _options(self, talk: Conversation) -> list[Any]:
         """Return what can be chosen, each with what is chosen now."""
