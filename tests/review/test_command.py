@@ -109,7 +109,7 @@ def test_a_page_is_written_over_a_page_of_ours_and_over_nothing_else(review, tmp
     assert link.is_symlink()
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
     code, _, err = review("aa01", "--html", str(tmp_path))
-    assert (code, "not an ordinary file" in err) == (2, True)
+    assert (code, "not an ordinary file" in err) == (3, True)
 
 
 def test_a_page_that_is_written_piece_by_piece_is_the_page_of_the_whole(review, tmp_path):
