@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
@@ -12,13 +13,15 @@ from rails.n8n.edit.operations import apply_operations
 from rails.n8n.formatting import complete
 
 
-def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> tuple[str, str] | Refusal:
+def workflow_edit(
+    path: WorkspacePath, data: bytes | None, steps: Sequence[Mapping[str, Json]]
+) -> tuple[str, str] | Refusal:
     """Return the text of the file ``data``, and what the operations ``steps`` make of it; or why there is none."""
     workflow = None if data is None else _workflow(data)
     if data is None or workflow is None:
         what = "does not exist" if data is None else "is not a workflow in JSON"
         return Refusal("workflow", f"{path} {what}.", "Create the whole file with write_file.")
-    made = apply_operations(workflow, _objects(steps))
+    made = apply_operations(workflow, steps)
     if isinstance(made, Refusal):
         return made
     text = json.dumps(made, ensure_ascii=False, indent=2)
@@ -27,10 +30,6 @@ def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> tuple
     if before is None or before.encoding != "utf-8" or new is None:
         return Refusal("workflow", f"{path} is not UTF-8 text.", "Save it as UTF-8.", path=one_line(str(path)))
     return before.text, new.text
-
-
-def _objects(value: Json) -> list[dict[str, Json]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _workflow(data: bytes) -> dict[str, Json] | None:

@@ -1,18 +1,7 @@
 """Structural edits of a workflow: nodes and connections by operation instead of by text.
 
-Each operation is an object with an ``op``. All of them are done, or none: the first that cannot be done
-comes back as a :class:`~rails.core.errors.Refusal` that says what is there instead.
-
-    {"op": "add_node", "node": {"name", "type", …}}
-    {"op": "remove_node", "name"}                      its connections go too
-    {"op": "rename_node", "name", "new_name"}          connections, pinned data, expressions, code follow
-    {"op": "set_parameter", "name", "path", "value"}   path "options.timeout" or "rules.values[0].key"
-    {"op": "connect", "source", "target", "type"?, "output"?, "input"?}
-    {"op": "disconnect", "source", "target", "type"?, "output"?, "input"?}
-    {"op": "set_node", "name", "values"}               credentials, typeVersion, disabled, notes …
-    {"op": "replace_node", "name", "node"}             another type or version; name, place and connections stay
-    {"op": "duplicate_nodes", "names", "suffix"?}      with the connections and references among them
-    {"op": "set_workflow", "values"}                   its name and settings
+Each operation is an object with an ``op``; the classes say what else it holds. All of them are done, or none: the
+first that cannot be done comes back as a :class:`~rails.core.errors.Refusal` that says what is there instead.
 """
 
 from __future__ import annotations
@@ -20,99 +9,370 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
 
 from rails.core.errors import Refusal
-from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.n8n import model
-from rails.n8n.edit import node_operations
-from rails.n8n.edit.workflow_parts import MOST, CannotError, buckets, check_free, node_named, number_of, text_of
 from rails.n8n.javascript import expressions
-from rails.n8n.model import listed, shown_value
+from rails.n8n.model import ON_ERROR, Names, listed, shown_value
 from rails.n8n.rules.expressions import parameter_texts
 
-_STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+#: More outputs than a person means.
+_MOST: Final = 200
+#: How far beside the last node a new one is put, and how far below the original a copy.
+_STEP: Final = 240
+_PART: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
 #: Fields that hold code without a leading "=".
 _CODE_FIELDS: Final = frozenset({"jsCode", "functionCode"})
+#: What ``set_node`` and ``set_workflow`` may set, each with its type.
+_NODE_VALUES: Final[Mapping[str, Any]] = {
+    "alwaysOutputData": bool,
+    "credentials": dict,
+    "disabled": bool,
+    "executeOnce": bool,
+    "maxTries": float,
+    "notes": str,
+    "notesInFlow": bool,
+    "onError": Literal[ON_ERROR],
+    "position": tuple[float, float],
+    "retryOnFail": bool,
+    "typeVersion": float,
+    "waitBetweenTries": float,
+}
+_WORKFLOW_VALUES: Final[Mapping[str, Any]] = {
+    "name": Annotated[str, msgspec.Meta(min_length=1, max_length=128)],
+    "settings": dict,
+}
+
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+_Port = Annotated[int, msgspec.Meta(ge=0, lt=_MOST)]
+_Workflow = dict[str, Any]
+
+
+class _CannotError(Exception):
+    """An operation that cannot be done: message and hint of the refusal to be."""
+
+
+class _Operation(msgspec.Struct):
+    """One operation, which changes the workflow that it is given."""
+
+    def apply(self, workflow: _Workflow) -> None:
+        raise NotImplementedError
+
+
+class _NodeHead(msgspec.Struct):
+    name: _Text
+    type: _Text
+
+
+class _Add(_Operation):
+    node: _Workflow
+
+    def apply(self, workflow: _Workflow) -> None:
+        head = msgspec.convert(self.node, _NodeHead)
+        _check_free(workflow, head.name)
+        places = [node["position"] for node in _objects(workflow) if model.is_position(node.get("position"))]
+        x, y = max(places, key=lambda place: place[0], default=(-_STEP, 0))
+        workflow["nodes"].append({"parameters": {}, "position": [x + _STEP, y], **copy.deepcopy(self.node)})
+
+
+class _Remove(_Operation):
+    name: _Text
+
+    def apply(self, workflow: _Workflow) -> None:
+        found = _node_named(workflow, self.name)
+        workflow["nodes"] = [node for node in workflow["nodes"] if node is not found]
+        workflow["connections"].pop(self.name, None)
+        for bucket in _buckets(workflow["connections"]):
+            bucket[:] = [target for target in bucket if _node_of(target) != self.name]
+        if isinstance(workflow.get("pinData"), dict):
+            workflow["pinData"].pop(self.name, None)
+
+
+class _Rename(_Operation):
+    """Connections, pinned data, expressions and code follow the new name."""
+
+    name: _Text
+    new_name: _Text
+
+    def apply(self, workflow: _Workflow) -> None:
+        old, new = self.name, self.new_name
+        found = _node_named(workflow, old)
+        if new == old:
+            return
+        if "}}" in new:
+            raise _CannotError(f'{shown_value(new)} holds "}}}}", which ends an expression.', "Leave the braces out.")
+        _check_free(workflow, new)
+        found["name"] = new
+        for part in ("connections", "pinData"):
+            if isinstance(workflow.get(part), dict):
+                workflow[part] = {new if key == old else key: value for key, value in workflow[part].items()}
+        for bucket in _buckets(workflow["connections"]):
+            for target in bucket:
+                if _node_of(target) == old:
+                    target["node"] = new
+        _rename_references(workflow, {old: new}, range(len(workflow["nodes"])))
+
+
+class _Replace(_Operation):
+    """Another node in the place of one: its name, id, position and connections stay."""
+
+    name: _Text
+    node: _Workflow
+
+    def apply(self, workflow: _Workflow) -> None:
+        node = _node_named(workflow, self.name)
+        head = msgspec.convert({"name": self.name, **self.node}, _NodeHead)
+        if head.name != self.name:
+            raise _CannotError("`node` has another name.", "Leave the name out; rename_node changes it.")
+        kept = {key: node[key] for key in ("id", "name", "position") if key in node}
+        node.clear()
+        node.update({"parameters": {}} | copy.deepcopy(self.node) | kept)
+
+
+class _Duplicate(_Operation):
+    """Copies of nodes with the connections among them; their references to each other name the copies."""
+
+    names: Annotated[list[str], msgspec.Meta(min_length=1)]
+    suffix: _Text = " copy"
+
+    def apply(self, workflow: _Workflow) -> None:
+        names = {name: f"{name}{self.suffix}" for name in self.names}
+        first = len(workflow["nodes"])
+        for name, new in names.items():
+            node = _node_named(workflow, name)
+            _check_free(workflow, new)
+            workflow["nodes"].append(_copied(node, new))
+            outputs = copy.deepcopy(workflow["connections"].get(name))
+            kept = list(_buckets({name: outputs}))
+            for bucket in kept:
+                bucket[:] = [{**one, "node": names[one["node"]]} for one in bucket if _node_of(one) in names]
+            if any(kept):
+                workflow["connections"][new] = outputs
+        _rename_references(workflow, names, range(first, len(workflow["nodes"])))
+
+
+class _SetNode(_Operation):
+    """What a node is besides its parameters; ``null`` takes a value away. Credentials are set one by one."""
+
+    name: _Text
+    values: _Workflow
+
+    def apply(self, workflow: _Workflow) -> None:
+        node = _node_named(workflow, self.name)
+        _set_values(node, self.values, _NODE_VALUES, "use set_parameter for parameters, rename_node for the name")
+
+
+class _SetWorkflow(_Operation):
+    values: _Workflow
+
+    def apply(self, workflow: _Workflow) -> None:
+        if self.values.get("name", "") is None:
+            raise _CannotError("a workflow needs its `name`.", 'Write "name": "…".')
+        _set_values(workflow, self.values, _WORKFLOW_VALUES, "use the other operations for nodes and connections")
+
+
+class _SetParameter(_Operation):
+    """A value at a path such as ``options.timeout`` or ``rules.values[0].key``; what is missing on the way is made."""
+
+    name: _Text
+    path: _Text
+    value: Any
+
+    def apply(self, workflow: _Workflow) -> None:
+        here: Any = _node_named(workflow, self.name).setdefault("parameters", {})
+        steps = [int(number) if number else name for number, name in _PART.findall(self.path)]
+        if not steps:
+            raise _CannotError(f"{shown_value(self.path)} is not a path.", 'Write "url" or "rules.values[0].key".')
+        parent = here
+        for step, following in zip(steps, [*steps[1:], ""], strict=True):
+            parent = here
+            here = self._entered(parent, step, [] if isinstance(following, int) else {})
+        parent[steps[-1]] = copy.deepcopy(self.value)
+
+    def _entered(self, here: Any, step: str | int, empty: Any) -> Any:  # noqa: ANN401 - any JSON value
+        if isinstance(here, dict) and isinstance(step, str):
+            return here.setdefault(step, empty)
+        if not isinstance(here, list) or not isinstance(step, int) or step > len(here):
+            message = f"{shown_value(self.path)}: there is no list entry or object to set {step} in."
+            raise _CannotError(message, "List entries start at 0; the next is added. Or set the whole value.")
+        if step == len(here):
+            here.append(empty)
+        return here[step]
+
+
+class _Wire(_Operation):
+    source: _Text
+    target: _Text
+    type: _Text = "main"
+    output: _Port = 0
+    input: _Port = 0
+
+    @property
+    def end(self) -> dict[str, Json]:
+        return {"node": self.target, "type": self.type, "index": self.input}
+
+    def check(self, workflow: _Workflow) -> None:
+        _node_named(workflow, self.source)
+        _node_named(workflow, self.target)
+
+
+class _Connect(_Wire):
+    def apply(self, workflow: _Workflow) -> None:
+        self.check(workflow)
+        outputs = workflow["connections"].setdefault(self.source, {})
+        slots = outputs.setdefault(self.type, []) if isinstance(outputs, dict) else None
+        if not isinstance(slots, list):
+            message = f"the connections of {shown_value(self.source)} have the wrong shape."
+            raise _CannotError(message, "Repair them first.")
+        slots.extend([] for _ in range(self.output + 1 - len(slots)))
+        bucket = slots[self.output] or []
+        if self.end not in bucket:
+            slots[self.output] = [*bucket, self.end]
+
+
+class _Disconnect(_Wire):
+    def apply(self, workflow: _Workflow) -> None:
+        self.check(workflow)
+        wires = [wire for wire in model.build(workflow).wires if wire.source.name == self.source]
+        mine = (self.type, self.output, self.target, self.input)
+        for wire in wires:
+            if (wire.source_type, wire.output, wire.target.name, wire.input) == mine:
+                del workflow["connections"][self.source][self.type][self.output][wire.position]
+                return
+        there = [
+            f"{wire.target.name}, type {wire.source_type}, output {wire.output}, input {wire.input}" for wire in wires
+        ]
+        to = f"{shown_value(self.target)} ({self.type}, output {self.output}, input {self.input})"
+        hint = f"It is connected to: {listed(there, 8) or 'nothing'}."
+        raise _CannotError(f"{shown_value(self.source)} is not connected to {to}.", hint)
+
+
+_OPERATIONS: Final[Mapping[str, type[_Operation]]] = {
+    "add_node": _Add,
+    "remove_node": _Remove,
+    "rename_node": _Rename,
+    "replace_node": _Replace,
+    "duplicate_nodes": _Duplicate,
+    "set_node": _SetNode,
+    "set_parameter": _SetParameter,
+    "set_workflow": _SetWorkflow,
+    "connect": _Connect,
+    "disconnect": _Disconnect,
+}
 
 
 def apply_operations(
     workflow: Mapping[str, Json], operations: Sequence[Mapping[str, Json]]
 ) -> dict[str, Json] | Refusal:
     """Return the workflow after all operations, or why one of them cannot be done. ``workflow`` is not changed."""
-    made: dict[str, Any] = copy.deepcopy(dict(workflow))
+    made: _Workflow = copy.deepcopy(dict(workflow))
     if not isinstance(made.setdefault("nodes", []), list) or not isinstance(made.setdefault("connections", {}), dict):
-        return Refusal(
-            "workflow", "The file is not a workflow: `nodes` or `connections` has the wrong type.", "Repair it first."
-        )
+        message = "The file is not a workflow: `nodes` or `connections` has the wrong type."
+        return Refusal("workflow", message, "Repair it first.")
     for number, operation in enumerate(operations):
         try:
-            _one(made, operation)
-        except CannotError as cannot:
-            name = operation.get("op") if isinstance(operation, Mapping) else None
-            which = f"Operation {number} ({one_line(str(name), 40)})" if name in _OPERATIONS else f"Operation {number}"
-            return Refusal("workflow", f"{which}: {cannot.message}", cannot.hint)
+            _do(made, operation)
+        except _CannotError as cannot:
+            return Refusal("workflow", f"Operation {number}{cannot.args[0]}", cannot.args[1])
     return made
 
 
-def _one(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    name = operation.get("op") if isinstance(operation, Mapping) else None
-    work = _OPERATIONS.get(name) if isinstance(name, str) else None
-    if work is None:
-        raise CannotError(f"there is no operation {shown_value(name)}.", f"The operations are {listed(_OPERATIONS)}.")
-    work(workflow, operation)
-
-
-def _add(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    node = operation.get("node")
-    if not isinstance(node, dict):
-        raise CannotError("`node` must be an object.", 'Write "node": {"name": "…", "type": "…", "parameters": {}}.')
-    name = text_of(node, "name")
-    text_of(node, "type")
-    check_free(workflow, name)
-    positions = [
-        n["position"] for n in workflow["nodes"] if isinstance(n, dict) and model.is_position(n.get("position"))
-    ]
-    right = max((position[0] for position in positions), default=-240)
-    level = next((position[1] for position in positions if position[0] == right), 0)
-    workflow["nodes"].append({"parameters": {}, "position": [right + 240, level], **copy.deepcopy(node)})
-
-
-def _remove(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    name = text_of(operation, "name")
-    found = node_named(workflow, name)
-    workflow["nodes"] = [node for node in workflow["nodes"] if node is not found]
-    workflow["connections"].pop(name, None)
-    for bucket in buckets(workflow):
-        bucket[:] = [target for target in bucket if not (isinstance(target, dict) and target.get("node") == name)]
-    if isinstance(workflow.get("pinData"), dict):
-        workflow["pinData"].pop(name, None)
-
-
-def _rename(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    old, new = text_of(operation, "name"), text_of(operation, "new_name")
-    found = node_named(workflow, old)
-    if new == old:
-        return
-    if "}}" in new:
-        raise CannotError(
-            f'{shown_value(new)} holds "}}}}", which ends an expression.', "Choose a name without braces."
+def _do(workflow: _Workflow, operation: Mapping[str, Json]) -> None:
+    name = str(operation.get("op"))
+    kind = _OPERATIONS.get(name)
+    if kind is None:
+        raise _CannotError(
+            f": there is no operation {shown_value(name)}.", f"The operations are {listed(_OPERATIONS)}."
         )
-    check_free(workflow, new)
-    found["name"] = new
-    workflow["connections"] = {new if key == old else key: value for key, value in workflow["connections"].items()}
-    if isinstance(workflow.get("pinData"), dict):
-        workflow["pinData"] = {new if key == old else key: value for key, value in workflow["pinData"].items()}
-    for bucket in buckets(workflow):
-        for target in bucket:
-            if isinstance(target, dict) and target.get("node") == old:
-                target["node"] = new
+    try:
+        msgspec.convert(operation, kind).apply(workflow)
+    except msgspec.ValidationError as error:
+        raise _CannotError(f" ({name}): {error}.", f"It takes {listed(kind.__struct_fields__)}.") from None
+    except _CannotError as cannot:
+        raise _CannotError(f" ({name}): {cannot.args[0]}", cannot.args[1]) from None
+
+
+def _objects(workflow: _Workflow) -> list[_Workflow]:
+    return [node for node in workflow["nodes"] if isinstance(node, dict)]
+
+
+def _node_named(workflow: _Workflow, name: str) -> _Workflow:
+    """Return the node of this name, or say which there are."""
+    for node in _objects(workflow):
+        if node.get("name") == name:
+            return node
+    names = Names(str(node.get("name")) for node in _objects(workflow))
+    raise _CannotError(f"there is no node {shown_value(name)}.", names.hint(name, "nodes"))
+
+
+def _check_free(workflow: _Workflow, name: str) -> None:
+    """Refuse a name that a node has already."""
+    if any(node.get("name") == name for node in _objects(workflow)):
+        raise _CannotError(f"there is a node {shown_value(name)} already.", "Choose another name.")
+
+
+def _buckets(connections: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Yield the list of targets of every output."""
+    for outputs in connections.values():
+        for slots in outputs.values() if isinstance(outputs, dict) else ():
+            for bucket in slots if isinstance(slots, list) else ():
+                if isinstance(bucket, list):
+                    yield bucket
+
+
+def _node_of(target: Any) -> object:  # noqa: ANN401 - any JSON value
+    return target.get("node") if isinstance(target, dict) else None
+
+
+def _copied(node: Mapping[str, Any], name: str) -> _Workflow:
+    made = copy.deepcopy(dict(node)) | {"name": name}
+    for key in ("id", "webhookId"):
+        if key in made:
+            made[key] = model.own_id(f"{made[key]}{name}")
+    if model.is_position(made.get("position")):
+        made["position"][1] += _STEP
+    return made
+
+
+def _set_values(owner: _Workflow, values: _Workflow, known: Mapping[str, Any], otherwise: str) -> None:
+    if not values:
+        raise _CannotError("`values` must be an object with what to set.", f"It may hold {listed(known, 20)}.")
+    for key, value in values.items():
+        if key not in known:
+            raise _CannotError(f"`values` has no {shown_value(key)}; {otherwise}.", Names(known).hint(key, "values"))
+        if value is None:
+            owner.pop(key, None)
+            continue
+        try:
+            msgspec.convert(value, known[key])
+        except msgspec.ValidationError as error:
+            message = f"`{key}` cannot be {shown_value(value)}: {error}."
+            raise _CannotError(message, _VALUE_HINTS.get(key, "null takes it away.")) from None
+        owner[key] = _merged(owner.get(key), value) if isinstance(value, dict) else copy.deepcopy(value)
+
+
+def _merged(before: Json, given: Mapping[str, Json]) -> dict[str, Json]:
+    """Return an object with the members that are given; ``null`` takes one away."""
+    together = {**before, **given} if isinstance(before, dict) else given
+    return {name: copy.deepcopy(one) for name, one in together.items() if one is not None}
+
+
+_VALUE_HINTS: Final = {"onError": f"Use one of {listed(ON_ERROR)}.", "position": "Write [x, y]."}
+
+
+def _rename_references(workflow: _Workflow, names: Mapping[str, str], indexes: range) -> None:
+    """Rename nodes in the expressions and the code of the nodes at ``indexes``."""
     for node in model.build(workflow).nodes:
-        for path, text in list(parameter_texts(node)):
-            changed = renamed(text, old, new, is_code=path[-1] in _CODE_FIELDS)
+        for path, text in list(parameter_texts(node)) if node.index in indexes else ():
+            changed = text
+            for old, new in names.items():
+                changed = renamed(changed, old, new, is_code=path[-1] in _CODE_FIELDS)
             if changed != text:
                 model.put_at(workflow["nodes"][node.index], path[2:], changed)
 
@@ -123,12 +383,10 @@ def renamed(text: str, old: str, new: str, *, is_code: bool = False) -> str:
         return _renamed_in(text, old, new)
     if not text.startswith("=") or old not in text:
         return text
-    parts, position = [], 0
-    for segment in expressions.segments(text):
-        end = segment.end
-        parts += [text[position : segment.start], _renamed_in(text[segment.start : end], old, new)]
-        position = end
-    return "".join([*parts, text[position:]])
+    for segment in reversed(list(expressions.segments(text))):
+        code = _renamed_in(text[segment.start : segment.end], old, new)
+        text = f"{text[: segment.start]}{code}{text[segment.end :]}"
+    return text
 
 
 def _renamed_in(code: str, old: str, new: str) -> str:
@@ -148,105 +406,3 @@ def _quoted(name: str, quote: str) -> str:
     escaped = json.dumps(name, ensure_ascii=False)[1:-1].replace('\\"', '"')
     escaped = escaped.replace(quote, f"\\{quote}")
     return escaped.replace("${", "\\${") if quote == "`" else escaped
-
-
-def _set(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    node, written = node_named(workflow, text_of(operation, "name")), text_of(operation, "path")
-    if "value" not in operation:
-        raise CannotError("`value` is missing.", 'Write "value": …; null is a value too.')
-    steps = [int(number) if number else name for number, name in _STEP.findall(written)]
-    if not steps or isinstance(steps[0], int):
-        raise CannotError(f"{shown_value(written)} is not a path.", 'Write "url" or "rules.values[0].key".')
-    here = node.setdefault("parameters", {})
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
-        _check_step(here, step, written)
-        if following is None:
-            break
-        empty: Any = [] if isinstance(following, int) else {}
-        if isinstance(step, int):
-            if step == len(here):
-                here.append(empty)
-            here = here[step]
-        else:
-            here = here.setdefault(step, empty)
-    value, last = copy.deepcopy(operation["value"]), steps[-1]
-    if isinstance(last, int) and last == len(here):
-        here.append(value)
-    else:
-        here[last] = value
-
-
-def _check_step(here: Any, step: str | int, written: str) -> None:  # noqa: ANN401
-    if isinstance(step, str) and not isinstance(here, dict):
-        raise CannotError(
-            f"{shown_value(written)}: there is no object to set `{step}` in.", "Set the whole value instead."
-        )
-    if isinstance(step, int) and (not isinstance(here, list) or step > min(len(here), MOST)):
-        raise CannotError(
-            f"{shown_value(written)}: there is no list entry {step}.", "List entries start at 0; the next is added."
-        )
-
-
-def _ends(workflow: dict[str, Any], operation: Mapping[str, Json]) -> tuple[str, dict[str, Any], str, int]:
-    source, target = text_of(operation, "source"), text_of(operation, "target")
-    node_named(workflow, source)
-    node_named(workflow, target)
-    kind = text_of(operation, "type") if "type" in operation else "main"
-    end = {"node": target, "type": kind, "index": number_of(operation, "input")}
-    return source, end, kind, number_of(operation, "output")
-
-
-def _connect(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    source, target, kind, output = _ends(workflow, operation)
-    outputs = workflow["connections"].setdefault(source, {})
-    slots = outputs.setdefault(kind, []) if isinstance(outputs, dict) else None
-    if not isinstance(slots, list):
-        raise CannotError(f"the connections of {shown_value(source)} have the wrong shape.", "Repair them first.")
-    slots.extend([] for _ in range(output + 1 - len(slots)))
-    bucket = slots[output] if isinstance(slots[output], list) else []
-    slots[output] = bucket if target in bucket else [*bucket, target]
-
-
-def _disconnect(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    source, target, kind, output = _ends(workflow, operation)
-    outputs = workflow["connections"].get(source)
-    slots = outputs.get(kind) if isinstance(outputs, dict) else None
-    bucket = slots[output] if isinstance(slots, list) and output < len(slots) else None
-    if not isinstance(bucket, list) or target not in bucket:
-        to = f"{shown_value(target['node'])} ({kind}, output {output}, input {target['index']})"
-        there = listed(_connected(outputs), 8) or "nothing"
-        raise CannotError(f"{shown_value(source)} is not connected to {to}.", f"It is connected to: {there}.")
-    bucket.remove(target)
-
-
-def _connected(outputs: Any) -> list[str]:  # noqa: ANN401
-    """Return what a node is connected to, as ``disconnect`` takes it."""
-    return [
-        f"{target.get('node')}, type {kind}, output {output}, input {target.get('index', 0)}"
-        for kind, slots in (outputs.items() if isinstance(outputs, dict) else ())
-        for output, bucket in enumerate(slots if isinstance(slots, list) else ())
-        for target in (bucket if isinstance(bucket, list) else ())
-        if isinstance(target, dict)
-    ]
-
-
-def _duplicate(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    """Copy nodes with the connections among them; their references to each other name the copies."""
-    names = node_operations.copy_nodes(workflow, operation)
-    copies = set(names.values())
-    for node in model.build(workflow).nodes:
-        if node.name not in copies:
-            continue
-        for path, text in list(parameter_texts(node)):
-            changed = text
-            for old, new in names.items():
-                changed = renamed(changed, old, new, is_code=path[-1] in _CODE_FIELDS)
-            if changed != text:
-                model.put_at(workflow["nodes"][node.index], path[2:], changed)
-
-
-_OPERATIONS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, Json]], None]]] = {
-    "add_node": _add, "connect": _connect, "disconnect": _disconnect, "duplicate_nodes": _duplicate,
-    "remove_node": _remove, "rename_node": _rename, "replace_node": node_operations.replace_node,
-    "set_node": node_operations.set_node, "set_parameter": _set, "set_workflow": node_operations.set_workflow,
-}  # fmt: skip
