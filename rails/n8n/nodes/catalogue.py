@@ -11,7 +11,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -121,14 +121,14 @@ class Catalogue:
         wanted = f"{versions[-1] if version is None else version:g}"
         found = self._ports.get(node_type, {})
         inputs, _, outputs = found.get(wanted, found.get("*", "main>main")).partition(">")
-        return Description(node_type, versions, _read_ports(inputs), _read_ports(outputs), (), (), is_full=False)
+        return Description(node_type, versions, _written_ports(inputs), _written_ports(outputs), (), (), is_full=False)
 
     def _describe(self, node_type: str, group: Mapping[str, Any]) -> Description:
         return Description(
             type=node_type,
             versions=tuple(group["versions"]),
-            inputs=_ports(group["inputs"]),
-            outputs=_ports(group["outputs"]),
+            inputs=read_ports(group["inputs"]),
+            outputs=read_ports(group["outputs"]),
             credentials=tuple(Credential(c["name"], c["required"], c["display"]) for c in group["credentials"]),
             properties=tuple(self._property(number) for number in group["properties"]),
             is_trigger=bool(group.get("trigger")) or bool(group.get("polling")),
@@ -149,24 +149,20 @@ class Catalogue:
         return made
 
 
-def _ports(raw: Sequence[Any] | None) -> tuple[Port, ...] | None:
-    if raw is None:
-        return None
-    return tuple(
-        Port(port)
-        if isinstance(port, str)
-        else Port(
-            port["type"],
-            bool(port.get("required")),
-            port.get("max"),
-            tuple(port.get("only", ())),
-            tuple(port.get("never", ())),
-        )
-        for port in raw
-    )
+def read_ports(raw: Iterable[Any] | None) -> tuple[Port, ...] | None:
+    """Return ports as the catalogue's file has them: a type, or an object; ``None`` where n8n computes them."""
+    return None if raw is None else tuple(map(read_port, raw))
 
 
-def _read_ports(written: str) -> tuple[Port, ...] | None:
+def read_port(raw: str | Mapping[str, Any]) -> Port:
+    """Return one port as the catalogue's file has it."""
+    if isinstance(raw, str):
+        return Port(raw)
+    only, never = (tuple(raw.get(name, ())) for name in ("only", "never"))
+    return Port(raw["type"], bool(raw.get("required")), raw.get("max"), only, never)
+
+
+def _written_ports(written: str) -> tuple[Port, ...] | None:
     """Read ports as the list that ships writes them: "main,ai_memory/1,ai_languageModel!/1"; "?" is not known."""
     if written == "?":
         return None
