@@ -33,6 +33,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="do everything but ask and write")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
+    words = "put what is to be pasted back into the chat on the clipboard"
+    parser.add_argument("--copy", action="store_true", help=words)
     add_correction(parser)
     add_dialects(parser)
     parser.add_argument("--debug", action="store_true", help="show the blocks as they were found")
@@ -90,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
                 elif options.json:
                     common.print_json(value)
                 else:
-                    _show(result, screen, dry_run=options.dry_run)
+                    _show(result, screen, options)
     if options.commit and worst == EXIT_OK and not options.dry_run:
         common.commit(project, log.session_id, f"Apply {options.file}", screen)
     return worst
@@ -127,10 +129,10 @@ def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
         return broken(error, proposals.log.session_id)
 
 
-def _show(result: AppliedAnswer, screen: ProgressScreen, *, dry_run: bool) -> None:
+def _show(result: AppliedAnswer, screen: ProgressScreen, options: argparse.Namespace) -> None:
     screen.rest()
     applied = result.status == "applied"
-    words: str = "would be applied (dry run: nothing was written)" if applied and dry_run else result.status
+    words: str = "would be applied (dry run: nothing was written)" if applied and options.dry_run else result.status
     if applied and not result.changes:
         words = "No changes."
     screen.line()
@@ -143,4 +145,9 @@ def _show(result: AppliedAnswer, screen: ProgressScreen, *, dry_run: bool) -> No
     elif told:
         screen.line()
         screen.line("Paste this back into the chat:", "bold")
-        screen.out.write(printable(told) + "\n")  # it is copied, so nothing is wrapped
+        back = printable(told)
+        screen.out.write(f"{back}\n")  # it is copied, so nothing is wrapped
+        if options.copy:
+            from rails.commands.clipboard import copied
+
+            screen.line(copied(back), "dim")

@@ -7,13 +7,13 @@ import json
 import os
 import re
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from rails.commands.batch_progress import money_text, shown_progress
 from rails.commands.leave import code_after
 from rails.commands.options import above_zero, add_description, from_one
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, ModelError, UsageError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rails.batch.store import JobStore
     from rails.batch.tasks import Variants
 
+_LINE_SECONDS: Final = 10.0
 _MORE: Final = """\
 Actions: run TASKS.jsonl --store DIR (what has a result there is skipped, so the same command goes on where it
 stopped), report DIR, export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
@@ -107,16 +108,15 @@ def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSp
     _check_prices(options, left)
     engine = _engine(options, store, len(left))
     try:
-        with shown_progress() as watch:
-            progress = run_set(
-                store,
-                engine,
-                specs,
-                watch,
-                retry=options.retry,
-                max_cost=options.max_cost,
-                stop_after=options.stop_after,
-            )
+        progress = run_set(
+            store,
+            engine,
+            specs,
+            _ProgressLines(),
+            retry=options.retry,
+            max_cost=options.max_cost,
+            stop_after=options.stop_after,
+        )
     finally:
         engine.close()
     store.rows()
@@ -128,7 +128,7 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     errors = sum(bool(result.error) for result in progress.done)
     failed = len(progress.done) - passed - errors
     counts = f"{passed} passed, {failed} failed, {counted(errors, 'error')}"
-    print(f"{counted(len(progress.done), 'job')} run: {counts}{money_text(progress)}")
+    print(f"{counted(len(progress.done), 'job')} run: {counts}{_money_text(progress)}")
     for error in dict.fromkeys(result.error for result in progress.done if result.error):
         print(f"  error: {one_line(error, 300)}")
     if errors:
@@ -154,6 +154,34 @@ def _export(options: argparse.Namespace) -> int:
     for line in training_lines(rows, options.format):
         print(json.dumps(line))
     return EXIT_OK
+
+
+class _ProgressLines:
+    """Prints how far it is when something has changed, at most every ten seconds."""
+
+    def __init__(self) -> None:
+        self._said, self._at = -1, time.monotonic()
+
+    def __call__(self, progress: SetProgress) -> None:
+        """Print a line, if it is time for one."""
+        if len(progress.done) != self._said and time.monotonic() - self._at > _LINE_SECONDS:
+            self._said, self._at = len(progress.done), time.monotonic()
+            print(f"  {_far(progress)}", flush=True)
+
+
+def _far(progress: SetProgress) -> str:
+    from rails.render.units import seconds_text
+
+    left = progress.seconds_left
+    ahead = f", {seconds_text(left)} left" if left else ""
+    done = f"{progress.skipped + len(progress.done)} of {progress.total} done, {progress.running} running"
+    return f"{done}{_money_text(progress)}{ahead}"
+
+
+def _money_text(progress: SetProgress) -> str:
+    """Say what was spent; nothing where nothing is known of it."""
+    more = " and what has no price" if progress.unpriced and progress.cost else ""
+    return f", cost {progress.cost:.4g}{more}" if progress.cost else ""
 
 
 # -- what is run, and by whom -----------------------------------------------------------------------

@@ -7,7 +7,6 @@ import http.client
 import os
 import platform
 import shutil
-import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -94,7 +93,6 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     )
     yield _javascript()
     yield _known_tools()
-    yield _search()
     yield _sandbox()
     yield from _project(options)
     yield _keys()
@@ -141,14 +139,6 @@ def _sandbox() -> Probe:
     if found.level and advice:
         advice = f"A stronger sandbox is not available: {advice}"
     return Probe("sandbox", "ok" if found.contained else "missing", str(found), advice)
-
-
-def _search() -> Probe:
-    with sqlite3.connect(":memory:") as database:
-        options = {row[0] for row in database.execute("pragma compile_options")}
-    if "ENABLE_FTS5" in options:
-        return Probe("search", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5")
-    return Probe("search", "missing", f"SQLite {sqlite3.sqlite_version} without FTS5", "Search works, but slower.")
 
 
 def _project(options: argparse.Namespace) -> Iterator[Probe]:

@@ -21,8 +21,9 @@ from typing import Literal, TextIO
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, ErrorEvent, Escalation, Handoff, HumanSteered, WorkflowEnd
-from rails.core.events.turn import FeedbackSent, LlmError, LlmResponse, ToolBlock, ToolStatus
+from rails.core.events.turn import FeedbackSent, LlmError, LlmResponse, McpRequestFormulated, ToolBlock, ToolStatus
 from rails.core.tool_request import Json
+from rails.log.actions import action_text, result_text
 
 Form = Literal["sse", "jsonl"]
 
@@ -35,6 +36,7 @@ class EventStream:
         self._out, self._form = out, form
         self._text = self._partial = ""
         self._tools: dict[str, tuple[str, str]] = {}
+        self._actions: dict[str, str] = {}
         self._open: set[str] = set()
 
     def __call__(self, record: Record) -> None:
@@ -49,10 +51,14 @@ class EventStream:
                     self._write({"type": "text-delta", "delta": prose, "processedDelta": prose, "format": "markdown"})
             case ToolBlock() as event:
                 self._block(event)
-            case ExecutionStarted(ids=ids):
-                self._executed(ids, "executing", record.message)
-            case ToolExecutionResult(ids=ids, ok=ok):
-                self._executed(ids, "completed" if ok else "failed", record.message)
+            case McpRequestFormulated(request=request):
+                self._actions[request.id] = action_text(request.tool_name, request.parameters)
+            case ExecutionStarted(ids=ids, tool=tool):
+                doing = self._actions.get(ids[0], tool) if tool else record.message
+                self._executed(ids, "executing", doing)
+            case ToolExecutionResult(ids=ids, ok=ok, tool=tool, facts=facts):
+                did = result_text(self._actions.get(ids[0], tool), facts) if tool else record.message
+                self._executed(ids, "completed" if ok else "failed", did)
             case FeedbackSent() | AgentFinished() | WorkflowEnd():
                 self._executed([name for name in self._tools if name in self._open], "failed", "Not carried out")
                 self._around(record)

@@ -53,6 +53,7 @@ from rails.core.messages import MessageKey, say
 from rails.core.outcomes import is_good
 from rails.core.text import counted, in_words, one_line, printable
 from rails.core.tool_request import RawRequest
+from rails.log.actions import action_text, result_text
 from rails.render.terminal import columns, fitted
 
 if TYPE_CHECKING:
@@ -105,13 +106,10 @@ class ProgressScreen:
         self._text = AnswerText(self._prose)
         self._turn = 0
         self._answer = ""
-        self._held: ToolStatus | None = None  # a status without a path, which may still come
+        self._actions: dict[str, str] = {}
 
     def __call__(self, record: Record) -> None:
         """Show one record."""
-        held, self._held = self._held, None
-        if held and not (isinstance(now := record.event, ToolStatus) and now.id == held.id):
-            self.line(f"  🔧 {one_line(held.message)}")
         match record.event:
             case AgentEngage(task=task, system=system, first_message=first):
                 self.line()
@@ -154,8 +152,10 @@ class ProgressScreen:
                 self._verdict(event)
             case HumanDecision() as event:
                 self._decision(event)
-            case ExecutionStarted(tool=tool) if tool:
-                self.busy(f"running {one_line(tool, 60)}")
+            case ExecutionStarted(ids=ids, tool=tool) if tool:
+                action = self._action(ids, tool)
+                self.line(f"  🔧 {action}")
+                self.busy(action)
             case ToolExecutionResult() as event:
                 self._result(event, record.message)
             case _:
@@ -290,8 +290,7 @@ class ProgressScreen:
         )
 
     def _tool_status(self, event: ToolStatus) -> None:
-        if not event.path:
-            self._held = event
+        if not event.path or event.words.startswith("Processing"):  # what it looks at is said with what it gave
             self.busy(one_line(event.message))
             return
         self.line(f"  🔧 {one_line(event.message)}")
@@ -304,6 +303,7 @@ class ProgressScreen:
 
     def _request(self, request: RawRequest) -> None:
         self.counts["requests"] += 1
+        self._actions[request.id] = action_text(request.tool_name, request.parameters)
         self.counts["repairs"] += len(request.repairs)
         for fix in request.repairs:
             before, after = one_line(repr(fix.before), 40), one_line(repr(fix.after), 40)
@@ -364,12 +364,15 @@ class ProgressScreen:
             self.line(f"  ✅ {verb.get(change.kind, 'Wrote')} {one_line(change.path)}", "green")
         if event.changes:
             return
-        path = (event.facts or {}).get("path")
-        named = f"{message} {path if isinstance(path, str) else ''}" if event.facts is not None else message
-        self.line(f"  {'✅' if event.ok else '❌'} {one_line(named, 200)}", "green" if event.ok else "red")
+        action = result_text(self._action(event.ids, message), event.facts)
+        self.line(f"  {'✅' if event.ok else '❌'} {action}", "green" if event.ok else "red")
         if not event.ok or "exit_code" in (event.facts or {}):
             for line in [line for line in event.text.splitlines() if line.strip()][-4:]:
                 self.line(f"    {one_line(line, 110)}", "dim")
+
+    def _action(self, ids: Sequence[str], other: str) -> str:
+        """Return what the first of these requests does; ``other`` where it is not known."""
+        return self._actions.get(ids[0], "") if ids else one_line(other, 200)
 
     def _feedback(self, event: FeedbackSent, message: str) -> None:
         if event.codes:

@@ -9,7 +9,6 @@ from typing import Final
 from rails.core.builtin_tools import (
     FETCH_WEBPAGE,
     LIST_FILES,
-    OUTLINE,
     READ_FILE,
     RUN_COMMAND,
     RUN_TESTS,
@@ -17,11 +16,19 @@ from rails.core.builtin_tools import (
 )
 from rails.core.events.record import Record
 from rails.core.events.turn import McpRequestFormulated
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
 
 _PATHS: Final = ("file_path", "path")
 _SHOWN: Final = 300
+#: How a call begins, and the parameters that follow; of any other tool it is the tool and the file.
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    RUN_COMMAND.name: ("$", "command"),
+    RUN_TESTS.name: ("run tests", "arguments"),
+    READ_FILE.name: ("read", *_PATHS),
+    LIST_FILES.name: ("list", "path", "pattern"),
+    FETCH_WEBPAGE.name: ("fetch", "urls"),
+}
 
 
 def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
@@ -30,52 +37,44 @@ def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
     Of another tool it is the tool and the file that it is about. The text is one printable line.
     """
     given = parameters if isinstance(parameters, Mapping) else {}
-    path = _first(given, *_PATHS)
-    match tool:
-        case RUN_COMMAND.name:
-            words = f"$ {_first(given, 'command')}"
-        case RUN_TESTS.name:
-            words = f"run tests {_first(given, 'arguments')}"
-        case SEARCH_FILES.name:
-            where = f" in {path}" if path else ""
-            words = f'search "{_first(given, "pattern")}"{where}'
-        case READ_FILE.name:
-            words = f"read {path} {_lines(given)}"
-        case LIST_FILES.name:
-            words = f"list {path} {_first(given, 'pattern')}"
-        case OUTLINE.name:
-            words = f"outline {path}"
-        case FETCH_WEBPAGE.name:
-            words = f"fetch {_first(given, 'urls')}"
-        case _:
-            words = f"{tool} {path}"
+    verb, *names = _WORDS.get(tool, (tool, *_PATHS))
+    words = " ".join((verb, *(_typed(given, name) for name in names)))
+    if tool == READ_FILE.name:
+        words += _lines(given)
+    if tool == SEARCH_FILES.name:
+        where = _typed(given, "path")
+        words = f'search "{_typed(given, "pattern")}"{where and f" in {where}"}'
     return one_line(" ".join(words.split()), _SHOWN)
+
+
+def result_text(action: str, facts: Mapping[str, Json] | None) -> str:
+    """Return what an action came to: ``search "x" in src: 11 lines``."""
+    lines = facts.get("matches") if facts else None
+    return f"{action}: {counted(lines, 'line')}" if isinstance(lines, int) else action
 
 
 def record_text(record: Record) -> str:
     """Return what a record says in a list of records: of a request what it would do, of others their message."""
-    if record.kind is McpRequestFormulated and isinstance(record.event, McpRequestFormulated):
+    if isinstance(record.event, McpRequestFormulated):
         request = record.event.request
         why = f": {request.explanation}" if request.explanation else ""
         return f"{action_text(request.tool_name, request.parameters)}{why}"
     return record.message
 
 
-def _first(given: Mapping[str, Json], *names: str) -> str:
-    """Return the first of these parameters that is there, as it would be typed; "" for none."""
-    for name in names:
-        value = given.get(name)
-        if isinstance(value, list):
-            value = shlex.join(map(str, value))
-        if isinstance(value, str) and value:
-            return value
-    return ""
+def _typed(given: Mapping[str, Json], name: str) -> str:
+    """Return a parameter as it would be typed; "" where it is none."""
+    value = given.get(name)
+    if isinstance(value, list):
+        value = shlex.join(map(str, value))
+    return value if isinstance(value, str) else ""
 
 
 def _lines(given: Mapping[str, Json]) -> str:
     """Return which lines are read, or which symbol; "" for the whole file."""
-    first, count = given.get("offset"), given.get("limit")
-    start = first if isinstance(first, int) else 1
+    start, count = given.get("offset", 1), given.get("limit")
+    if not isinstance(start, int):
+        start = 1
     if isinstance(count, int):
-        return f"{start}–{start + count - 1}"
-    return f"from line {start}" if start > 1 else _first(given, "symbol")
+        return f" {start}–{start + count - 1}"
+    return f" from line {start}" if start > 1 else f" {_typed(given, 'symbol')}"

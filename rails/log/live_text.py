@@ -24,9 +24,7 @@ PARTIAL_CHARS: Final = 50
 PARTIAL_S: Final = 0.15
 _NAME: Final = "live.txt"
 _MOST: Final = 20_000
-_WORD: Final = 400
-#: Between two writings, in seconds: several in the time that a person takes to read a word.
-_PAUSE_S: Final = 0.15
+_WHOLE_WORDS: Final = re.compile(r".*\s", re.DOTALL)
 #: What may be the beginning of a secret of several lines is held back until it is whole and masked.
 _BEGIN: Final = "-----BEGIN"
 
@@ -49,7 +47,7 @@ class LiveText:
         self._also(text)
         self._text = (self._text + text)[-_MOST:]
         now = time.monotonic()
-        if now - self._at >= _PAUSE_S:
+        if now - self._at >= PARTIAL_S:
             self._write()
         if self._partly and len(self._text) - self._told >= PARTIAL_CHARS and now - self._told_at >= PARTIAL_S:
             self._told, self._told_at = len(self._text), now
@@ -71,10 +69,8 @@ class LiveText:
 
     def _shown(self) -> str:
         """Return the text as it may be shown: no secret in it, and no half of one."""
-        # A word that is not whole could be half a secret.
-        ends = [match.end() for match in re.finditer(r"\s", self._text[-_WORD:])]
-        whole = self._text[: max(0, len(self._text) - _WORD) + ends[-1]] if ends else ""
-        return self._log.as_kept(whole).partition(_BEGIN)[0]
+        whole = _WHOLE_WORDS.match(self._text)  # a word that is not whole could be half a secret
+        return self._log.as_kept(whole[0]).partition(_BEGIN)[0] if whole else ""
 
     def __enter__(self) -> Self:
         return self
@@ -91,6 +87,6 @@ def _file(state: Path, session_id: str) -> Path:
 def live_text(state: Path, session_id: str) -> str:
     """Return what the agent of a session has written so far of its answer."""
     try:
-        return _file(state, session_id).read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
+        return _file(state, session_id).read_text("utf-8", errors="replace")
+    except OSError:
         return ""

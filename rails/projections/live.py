@@ -20,14 +20,15 @@ from rails.core.events.turn import (
     LlmCall,
     LlmError,
     LlmResponse,
+    McpRequestFormulated,
     ToolBlock,
     ToolRequestValidationFailed,
     ToolStatus,
 )
 from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
+from rails.log.actions import action_text, result_text
 
-_WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
 _WORDS: Final = 200
 
 
@@ -45,6 +46,7 @@ class Live:
 
     def __init__(self) -> None:
         self._requests: dict[str, tuple[str, str]] = {}
+        self._actions: dict[str, str] = {}
         self._asked: tuple[str, ...] = ()
 
     def add(self, record: Record) -> Iterator[LiveSignal]:
@@ -65,14 +67,16 @@ class Live:
                     yield self._status(request_id, "failed", f"❌ {one_line(record.message, _WORDS)}")
             case GateVerdict() as event:
                 yield from self._judged(event)
-            case ExecutionStarted(ids=ids, tool=tool):
-                doing = f"Running {tool}" if tool else "Writing"
+            case ExecutionStarted(ids=ids):
                 for request_id in ids:
-                    yield self._status(request_id, "executing", f"🔧 {one_line(doing, 80)}...")
+                    doing = self._actions.get(request_id, "Writing...")
+                    yield self._status(request_id, "executing", f"🔧 {one_line(doing, _WORDS)}")
+            case McpRequestFormulated(request=request):
+                self._actions[request.id] = action_text(request.tool_name, request.parameters)
             case ToolExecutionResult() as event:
                 yield from self._executed(event, record.message)
             case LlmCall():
-                self._requests, self._asked = {}, ()
+                self._requests, self._actions, self._asked = {}, {}, ()
                 yield from _frame(record)
             case _:
                 yield from self._approval(record)
@@ -93,8 +97,14 @@ class Live:
 
     def _status(self, request_id: str, status: str, words: str) -> tuple[str, dict[str, Json]]:
         tool, path = self._requests.get(request_id, ("", ""))
-        data: dict[str, Json] = {"id": request_id, "status": status, "toolType": tool}
-        return "json-tool-status", {**data, "path": one_line(path, _WORDS), "words": words}
+        path = one_line(path, _WORDS)
+        return "json-tool-status", {
+            "id": request_id,
+            "status": status,
+            "toolType": tool,
+            "path": path,
+            "words": words,
+        }
 
     def _block(self, event: ToolBlock) -> tuple[str, dict[str, Json]]:
         verdict = event.verdict
@@ -107,8 +117,9 @@ class Live:
     def _judged(self, event: GateVerdict) -> Iterator[tuple[str, dict[str, Json]]]:
         new = sum(finding.new for finding in event.verdict.findings)
         status = event.verdict.status
-        found = f"❌ {counted(new, 'finding')}"
-        words = {"pass": "🔎 Checks passed", "fail": found}.get(status, "❌ Could not be checked")
+        words = {"pass": "🔎 Checks passed", "fail": f"❌ {counted(new, 'finding')}"}.get(
+            status, "❌ Could not be checked"
+        )
         for request_id in event.ids:
             yield self._status(request_id, "checked" if status == "pass" else "failed", words)
 
@@ -126,11 +137,10 @@ class Live:
         yield "approval", {"question": number, "state": status}
 
     def _executed(self, event: ToolExecutionResult, message: str) -> Iterator[tuple[str, dict[str, Json]]]:
-        did = [f"{_WROTE.get(change.kind, 'Wrote')} {change.path}" for change in event.changes or ()]
-        words = one_line(", ".join(did) or message, _WORDS)
         status, sign = ("completed", "✅") if event.ok else ("failed", "❌")
         for request_id in event.ids:
-            yield self._status(request_id, status, f"{sign} {words}")
+            action = result_text(self._actions.get(request_id, message), event.facts) if event.tool else message
+            yield self._status(request_id, status, f"{sign} {one_line(action, _WORDS)}")
 
 
 def _named(request_id: str) -> tuple[str, ...]:
@@ -146,12 +156,12 @@ def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
             who = f"{one_line(record.agent_role, 60)} · turn {number}"
             yield "turn", {"turn": number, "words": f"{who}: asking {one_line(record.llm_model_used, 60)}"}
         case LlmResponse(usage=usage, duration_ms=spent):
-            used: dict[str, Json] = {"input": usage.input_tokens, "output": usage.output_tokens}
-            yield "cost", {**used, "seconds": round((spent or 0) / 1000, 1)}
+            seconds = round((spent or 0) / 1000, 1)
+            yield "cost", {"input": usage.input_tokens, "output": usage.output_tokens, "seconds": seconds}
         case FeedbackSent(attempt=attempt, limit=limit, codes=codes):
             kinds = ", ".join(codes)
-            words = f"Asking the model to fix it ({kinds}, attempt {attempt} of {limit})" if kinds else ""
-            yield "attempt", {"attempt": attempt, "limit": limit, "words": one_line(words, _WORDS)}
+            words = one_line(f"Asking the model to fix it ({kinds}, attempt {attempt} of {limit})", _WORDS)
+            yield "attempt", {"attempt": attempt, "limit": limit, "words": kinds and words}
         case LlmError(error=error) | ErrorEvent(error=error):
             yield "error", {"words": one_line(error or record.message, _WORDS)}
         case WorkflowEnd(outcome=outcome):

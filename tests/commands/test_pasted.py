@@ -1,5 +1,10 @@
 """An answer that a person copied out of a chat: what it leaves open is asked, and then it is as good as any other."""
 
+import base64
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +13,7 @@ from rails.cli import main
 from rails.commands.pasted import NothingToApplyError, Settling, with_definitions, with_fence
 from rails.session.ask_user import UserReply
 from rails.session.project import registry_of
+from tests.commands.terminal import Terminal
 
 CASES = Path(__file__).parent.parent / "cases/asked"
 STORE = '''"""Tasks."""
@@ -155,3 +161,23 @@ def test_what_is_pasted_back_is_neither_wrapped_nor_headed(project, capsys):
     back = capsys.readouterr().out.partition("Paste this back into the chat:\n")[2]
     assert back.startswith("Human/System Feedback:")
     assert "PREVIOUS TOOL OUTPUT" not in back
+
+
+def test_what_is_to_be_pasted_back_goes_to_the_clipboard_of_the_terminal(project):
+    answer = project / "answer.md"
+    answer.write_text("src/store.py\n\n```\n<<<<<<< SEARCH\nnowhere\n=======\nx\n>>>>>>> REPLACE\n```\n", "utf-8")
+    here = Terminal(project, dict(os.environ), "apply", str(answer), "--copy")
+    assert here.end() == 1
+    copied = base64.b64decode(re.search(r"\x1b]52;c;([\w+/=]+)\x07", here.seen)[1]).decode()
+    shown = here.seen.replace("\r\n", "\n").split("Paste this back into the chat:")[1]
+    assert copied in shown
+    assert "src/store.py" in copied
+    assert "Copied to the terminal's clipboard." in here.seen
+
+
+def test_without_a_terminal_nothing_is_copied_and_that_is_said(project):
+    command = [sys.executable, "-m", "rails", "apply", "-", "--copy"]
+    given = "src/store.py\n\n```\n<<<<<<< SEARCH\nnowhere\n=======\nx\n>>>>>>> REPLACE\n```\n"
+    ran = subprocess.run(command, input=given, capture_output=True, text=True, check=False, start_new_session=True)
+    assert "Not copied: there is no terminal here." in ran.stdout
+    assert "]52;" not in ran.stdout

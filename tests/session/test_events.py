@@ -215,10 +215,18 @@ def test_a_status_whose_paths_are_inside_the_edits_names_the_first_and_counts_th
     assert "🔧 Editing... a.txt and 1 more\n" in out.getvalue()
 
 
-def test_a_status_of_a_tool_without_a_path_is_shown_as_it_is(work):
+SEARCH = '```json\n{"tool": "search_files", "arguments": {"pattern": "one", "path": "."}}\n```\n'
+RUN = '```json\n{"tool": "run_command", "arguments": {"command": "false"}}\n```\n'
+
+
+def test_what_a_tool_did_is_said_in_the_words_of_its_call(work):
     out = io.StringIO()
-    work('```json\n{"tool": "list_files"}\n```\n', "Done.", watch=ProgressScreen(out, colour=False))
-    assert out.getvalue().count("🔧 Processing...\n") == 1
+    work(WRITE, SEARCH, RUN, "Done.", approvals=["approve"] * 3, watch=ProgressScreen(out, colour=False))
+    shown = out.getvalue()
+    assert '  ✅ search "one" in .: 1 line\n' in shown
+    assert "  🔧 $ false\n  ❌ $ false\n" in shown
+    assert "_command finished" not in shown
+    assert "Processing" not in shown
 
 
 def test_the_plain_view_has_words_instead_of_signs(work):
