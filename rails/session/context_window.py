@@ -9,6 +9,7 @@ answers with what they were told, for which one page stands. What a step left ou
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -57,13 +58,9 @@ class Measured:
         """Return an estimate corrected by what was counted; of what is new since then, nothing is taken off."""
         if not (self.thought and self.counted):
             return thought
-        counted, of = self.counted, self.thought
-        if counted > 4 * of:
-            counted, of = 4, 1
-        elif 4 * counted < 3 * of:
-            counted, of = 3, 4
-        # In whole numbers: a float would make one token more of some.
-        return -(-(thought * counted + max(0, of - counted) * max(0, thought - self.thought)) // of)
+        ratio = min(4.0, max(0.75, self.counted / self.thought))
+        new = max(0, thought - self.thought)
+        return math.ceil(round(thought * ratio + new * max(0.0, 1 - ratio), 6))
 
 
 def room(window: int, answer: int) -> int:

@@ -28,10 +28,11 @@ from rails.models.in_time import in_time
 from rails.models.model import Model
 from rails.session.turn_context import TurnContext
 
-#: Seconds for one verdict, characters of one record and of all that it is shown.
+#: Seconds for one verdict, characters of one record and of all that it is shown, and how many records that are.
 _SECONDS: Final = 120
 _RECORD: Final = 6_000
 _SHOWN: Final = 30_000
+_RECORDS: Final = 120
 _SEVERITIES: Final[Mapping[str, AlertSeverity]] = {"ok": "INFO", "warn": "WARNING", "stop": "CRITICAL"}
 _SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
@@ -102,14 +103,9 @@ def _shown(records: Sequence[Record]) -> str:
     told = [one for one in records if not isinstance(one.event, LlmCall | FeedbackSent | OverseerAlert)]
     share = max(500, min(_RECORD, _SHOWN // max(1, len(told))))
     lines = [json.dumps([one.seq, one.event.type, _details(one, share)]) for one in told]
-    kept: list[str] = []
-    size = 0
-    for line in lines:
-        size += len(line)
-        if size > 2 * _SHOWN:
-            return "\n".join([*kept, json.dumps(f"{len(lines) - len(kept)} more records are left out")])
-        kept.append(line)
-    return "\n".join(kept)
+    if left_out := lines[_RECORDS:]:
+        lines[_RECORDS:] = [json.dumps(f"{len(left_out)} more records are left out")]
+    return "\n".join(lines)
 
 
 def _details(record: Record, share: int) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from rails.approval.decision import Chooser, request_for_changes, sign_changes
 from rails.core import limits
 from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
 from rails.core.errors import FAULT, Refusal, StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,
@@ -39,7 +40,7 @@ from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
-from rails.session.text_answers import IN_TEXT
+from rails.session.text_answers import IN_TEXT, without_unseen
 from rails.session.turn_context import TurnContext, ms_since
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     ids = tuple(request.id for request in requests)
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
+    if planned.refusals and (known := without_unseen(context, requests, planned.refusals)):
+        left_out = tuple(f"Left as it is, the agent never saw it: {refusal.path}" for refusal in planned.refusals)
+        requests, planned = plan_with_choices(context, known)
+        planned = replace(planned, notes=planned.notes + left_out)
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
         if all(refusal.code in _SO_ALREADY for refusal in refusals):
             return feedback.same(ids, refusals)

@@ -13,7 +13,7 @@ from typing import Final
 
 from rails.core.builtin_tools import DELETE_FILE, READ_FILE
 from rails.core.dataclass import dataclass, replace
-from rails.core.errors import WorkspaceError
+from rails.core.errors import Refusal, WorkspaceError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.paths import WorkspacePath, parse_path, why_hidden
 from rails.core.restrictions import Restrictions
@@ -84,6 +84,20 @@ def wishes_granted(
     only_edits = all(request.effect == "edit" for request in requests)
     has_to_say = bool(context.agent.headings or context.agent.schema)
     return outcomes, made and only_edits and not wishes.goes_on and not has_to_say
+
+
+def without_unseen(
+    context: TurnContext, requests: Sequence[ToolRequest], refusals: Sequence[Refusal]
+) -> Sequence[ToolRequest]:
+    """Return an answer's edits without whole files that would lose most of a text which the agent was never shown.
+
+    Models that write whole files also make up tests which are there already; what they do know is not refused for it.
+    Nothing is returned where another edit is refused as well, or none is left.
+    """
+    made_up = {refusal.path for refusal in refusals if refusal.code == "omission"} - context.seen.keys()
+    if context.protocol not in IN_TEXT or not {refusal.path for refusal in refusals} <= made_up:
+        return ()
+    return [request for request in requests if request.parameters.get("file_path") not in made_up]
 
 
 def task_files(context: TurnContext, task: str, named: Sequence[str] = ()) -> ShownFiles:

@@ -51,6 +51,33 @@ def test_what_no_agent_is_shown_does_not_come_with_the_task(leap, name):
     assert first.startswith("leap.py\n```")
 
 
+TESTS = "".join(f"def test_{year}():\n    assert leap({year})\n\n\n" for year in range(1904, 1924, 4))
+MADE_UP = "leap_test.py\n```python\ndef test_leap():\n    assert leap(2000)\n```\n"
+
+
+def test_a_test_file_that_the_agent_never_saw_and_makes_up_does_not_cost_it_its_solution(leap):
+    (leap.project / "leap_test.py").write_text(TESTS, "utf-8")
+    done = leap(SOLVED + MADE_UP)
+    assert (leap.project / "leap.py").read_text("utf-8").endswith("return year % 4 == 0\n")
+    assert (leap.project / "leap_test.py").read_text("utf-8") == TESTS
+    assert "Left as it is, the agent never saw it: leap_test.py" in done.events("APPROVAL_REQUESTED")[0]["notes"]
+    assert (done.ending.outcome, len(done.model.asked)) == ("changed", 1)
+
+
+@pytest.mark.parametrize("task", ["Write leap.py and change leap_test.py.", "Change leap_test.py."])
+def test_a_file_that_the_agent_saw_is_not_shortened_and_not_left_out(leap, task):
+    (leap.project / "leap_test.py").write_text(TESTS, "utf-8")
+    done = leap(SOLVED + MADE_UP, "It is as it should be.", task=task)
+    assert "leap_test.py: The new text drops" in done.told[0]
+    assert (leap.project / "leap.py").read_text("utf-8") == LEAP
+
+
+def test_a_made_up_file_alone_is_refused(leap):
+    (leap.project / "leap_test.py").write_text(TESTS, "utf-8")
+    done = leap(MADE_UP, "It is as it should be.")
+    assert "leap_test.py: The new text drops" in done.told[0]
+
+
 def test_a_show_line_gets_the_file_and_a_delete_line_is_asked_about(leap):
     (leap.project / "old.py").write_text("x = 1\n", "utf-8")
     done = leap("SHOW old.py\nSHOW .env\n", "DELETE old.py\n", approvals=["deny", "approve"])
