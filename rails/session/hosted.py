@@ -10,12 +10,13 @@ Not covered: asking a human; the host has a question of its own.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
@@ -311,24 +312,12 @@ class HostedSession:
         return change.after_sha256 in self._state.passed.get(str(change.path), ())
 
     def _save(self) -> None:
-        state = self._state
-        value = {
-            "turns": state.turns,
-            "start": state.start.to_json(),
-            "seen": state.seen,
-            "passed": state.passed,
-            "stops": state.stops,
-            "told": state.told,
-        }
-        atomic_file.replace_file(self._folder / "state.json", json.dumps(value).encode(), durable=False)
+        atomic_file.replace_file(self._folder / "state.json", msgspec.json.encode(self._state), durable=False)
 
 
 def _read_state(file: Path) -> _State | None:
     """Return what was saved, ``None`` where there is nothing or it cannot be read: then the session begins anew."""
     try:
-        value = json.loads(file.read_bytes())
-        start = ProjectSnapshot.from_json(value["start"])
-        seen, passed = dict(value["seen"]), dict(value["passed"])
-        return _State(int(value["turns"]), start, seen, passed, int(value["stops"]), str(value["told"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        return msgspec.json.decode(file.read_bytes(), type=_State)
+    except (OSError, ValueError):
         return None

@@ -7,7 +7,6 @@ from before the moment are never counted, and a commit that the agent makes hide
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -45,18 +44,6 @@ class ProjectSnapshot:
     head: str = ""
     files: Mapping[str, str | None] = field(default_factory=dict)
     ignores: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        """Return the snapshot as a JSON text."""
-        return json.dumps({"head": self.head, "files": dict(self.files), "ignores": dict(self.ignores)})
-
-    @classmethod
-    def from_json(cls, text: str) -> ProjectSnapshot:
-        """Return the snapshot of a JSON text. Raises ValueError."""
-        value = json.loads(text)
-        if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
-            raise ValueError("this is not a snapshot")
-        return cls(str(value.get("head", "")), value["files"], value.get("ignores") or {})
 
 
 @dataclass(frozen=True, slots=True)
