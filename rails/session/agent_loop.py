@@ -28,7 +28,6 @@ from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
 from rails.session.answer_reader import read_whole
-from rails.session.ask_approval import unlisted
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import LARGER, ModelWindow
@@ -42,7 +41,7 @@ from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.outcome import judged
 from rails.session.resume import ResumeState, failed_turn_text
-from rails.session.text_answers import IN_TEXT, task_files, with_deletions
+from rails.session.text_answers import IN_TEXT, task_files, unmapped, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
 
@@ -129,7 +128,7 @@ class AgentLoop:
         context, job = self.context, self.state.job
         shown = task_files(context, self.task, job.files) if context.protocol in IN_TEXT else None
         files = "\n\n".join(shown.texts) if shown else ""
-        facts = facts_of(job.project, partial(unlisted, context))
+        facts = facts_of(job.project, partial(unmapped, context))
         first = first_message(self.task, facts, previous_tool_output, protocol=context.protocol, files=files)
         original = None
         if again:

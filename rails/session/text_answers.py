@@ -86,6 +86,17 @@ def wishes_granted(
     return outcomes, made and only_edits and not wishes.goes_on and not has_to_say
 
 
+def unmapped(context: TurnContext, path: str) -> str:
+    """Return why a file is not on the map of the project that an agent gets; "" where it is.
+
+    A small model that is asked in text and reads that there are tests writes tests as well, three times the tokens.
+    """
+    from rails.gate.weakened_tests import TEST_FILE  # needs ast, which an applied answer does without
+
+    tests = context.protocol in IN_TEXT and context.agent.given_tests_only and TEST_FILE.search(path)
+    return "it is a test" if tests else unlisted(context, path)
+
+
 def without_unseen(
     context: TurnContext, requests: Sequence[ToolRequest], refusals: Sequence[Refusal]
 ) -> Sequence[ToolRequest]:

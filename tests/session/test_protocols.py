@@ -72,6 +72,13 @@ def test_a_file_that_the_agent_saw_is_not_shortened_and_not_left_out(leap, task)
     assert (leap.project / "leap.py").read_text("utf-8") == LEAP
 
 
+@pytest.mark.parametrize(("protocol", "listed"), [("whole", False), ("edits", False), ("json", True)])
+def test_a_coder_that_is_asked_in_text_does_not_read_that_there_are_tests(leap, protocol, listed):
+    (leap.project / "leap_test.py").write_text(TESTS, "utf-8")
+    first = leap("Nothing has to change.", protocol=protocol).model.asked[0].messages[0].text
+    assert ("leap_test.py" in first) == listed
+
+
 def test_a_made_up_file_alone_is_refused(leap):
     (leap.project / "leap_test.py").write_text(TESTS, "utf-8")
     done = leap(MADE_UP, "It is as it should be.")
