@@ -104,7 +104,6 @@ class ProgressScreen:
         self.failed = ""
         self._status: Status | None = None
         self._text = AnswerText(self._prose)
-        self._turn = 0
         self._answer = ""
         self._actions: dict[str, str] = {}
 
@@ -265,9 +264,8 @@ class ProgressScreen:
     # -- records ---------------------------------------------------------------------------------
 
     def _call(self, record: Record, number: int) -> None:
-        self._turn = number or self._turn + 1
         self.line()
-        self.line(f"turn {self._turn}", "cyan")
+        self.line(record.message.replace(f"Asking {record.llm_model_used}", f"turn {number}"), "cyan")
         self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
 
     def _response(self, event: LlmResponse, model: str) -> None:

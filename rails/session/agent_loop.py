@@ -292,7 +292,7 @@ class AgentLoop:
             try:
                 self._fit()
                 thought = self.window.thought(self.context, self.messages)
-                turn = take_turn(self.context, self.state.turns, self.messages, thought)
+                turn = take_turn(self.context, self.state.turns, self.messages, thought, self.window.tokens)
                 self.window.measured = Measured(thought, turn.answer.usage.prompt_tokens)
                 return turn
             except ModelTooLongError as error:

@@ -54,12 +54,15 @@ class Turn:
         return any(outcome.kind == "aborted" for outcome in self.outcomes)
 
 
-def take_turn(context: TurnContext, number: int, messages: Sequence[Message], tokens: int = 0) -> Turn:
+def take_turn(context: TurnContext, number: int, messages: Sequence[Message], tokens: int = 0, window: int = 0) -> Turn:
     """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then.
 
-    ``tokens`` is what the prompt is thought to take; 0: nobody asked.
+    ``tokens`` is what the prompt is thought to take (0: nobody asked), ``window`` what prompt and answer may take.
     """
-    context.publish(LlmCall(f"Asking {context.model.name}", len(messages), number, tokens))
+    words = f"Asking {context.model.name}"
+    if len(messages) == 1 and window < 2 * tokens:
+        words += f"; the prompt takes about {tokens:,} of its {window:,} tokens"
+    context.publish(LlmCall(words, len(messages), number, tokens))
     started = time.monotonic()
     reader = AnswerReader(context, number)
     answer = _listen(context, reader, messages)

@@ -225,6 +225,15 @@ def test_a_session_never_sends_more_than_the_window_and_says_what_it_left_out(sm
     assert any("asked again" in one or "ask again" in one for one in (a.messages[2].text for a in done.model.asked[1:]))
 
 
+@pytest.mark.parametrize(("chars", "said"), [(3_000, ""), (20_000, "; the prompt takes about ")])
+def test_a_first_prompt_of_more_than_half_of_the_window_is_said_before_it_is_sent(small, chars, said):
+    done = small(["Nothing to do."], tokens=16_000, tasks=(("coder", "word " * (chars // 5)),))
+    first = next(record.message for record in done.records if record.event_type == "LLM_CALL")
+    assert first.startswith("Asking ")
+    assert said in first
+    assert first.endswith(" of its 16,000 tokens") == bool(said)
+
+
 def test_prompts_between_steps_only_grow_at_their_end(small, work):
     (work.project / "big.txt").write_text("".join(f"line {n} of the file\n" for n in range(400)))
     done = small(
