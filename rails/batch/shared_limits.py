@@ -18,7 +18,7 @@ from rails.batch.job_spec import JobSpec
 from rails.batch.pace import Pace, PaceKeeper, PaceTurn
 from rails.core import atomic_file, lock
 from rails.core.conversation import Delta, Message, ModelAnswer, ToolSpec
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelRetryable, RailsError
 from rails.models.model import Model
 
@@ -85,9 +85,9 @@ class _Paced(Model):
         """Return the model that plays ``role``, at the same pace."""
         return _Paced.of(self.model.for_agent(role), self.keep, self.provider, self.every, self.every_token)
 
-    def steady(self) -> Model:
-        """Return the steady model, at the same pace."""
-        return _Paced.of(self.model.steady(), self.keep, self.provider, self.every, self.every_token)
+    def at(self, temperature: float, /) -> Model:
+        """Return the model at this temperature, at the same pace."""
+        return replace(self, model=self.model.at(temperature))
 
     def served_window(self) -> int:
         """Return what its server says."""

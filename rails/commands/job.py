@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from rails.agents.template import Agent, named
 from rails.commands import agents as trust
@@ -41,6 +41,7 @@ from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import ResumeState
 from rails.session.run import Session, where
 
+_Number = TypeVar("_Number", int, float)
 #: What a session that goes on takes from the settings files as well.
 _ANEW: Final = frozenset({"approve", "answer_within", "overseer_model"})
 #: What counts where neither the command line nor a settings file says anything.
@@ -111,7 +112,8 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
     session.state.summary = screen.summary
     session.state.talk = partial(_talked, talk, session, screen) if talk else None
     if resumed:
-        _say_resumed(session, resumed, screen)
+        screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
+        session.publish(SessionResumed(resumed.turns, resumed.advice))
     try:
         with log, live, serving(project, screen, log, wanted=options.web):
             common.listen(approver, log, session.publish)
@@ -137,7 +139,9 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
     A session that goes on keeps its bounds and models, which its log knows. A model's name is not put there: what a
     template or the environment names comes before it.
     """
-    names = _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model"}
+    names = (
+        _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model", "temperature"}
+    )
     told = []
     for name, value in configured.values.items():
         if name in names and getattr(options, name) in (None, []):
@@ -179,11 +183,6 @@ def _begin(screen: ProgressScreen, job: SessionJob, session_id: str, agent: Agen
 def _say(screen: ProgressScreen, sentences: Iterable[str], style: str) -> None:
     for words in filter(None, sentences):
         screen.line(f"  {one_line(words, 600)}", style)
-
-
-def _say_resumed(session: Session, resumed: ResumeState, screen: ProgressScreen) -> None:
-    screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
-    session.publish(SessionResumed(resumed.turns, resumed.advice))
 
 
 def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
@@ -269,7 +268,6 @@ def _job(
     """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
     asks = before.handoffs == "ask" if before else options.approve == "ask"
     before = before or SessionLimits(None, None)
-    seconds = options.max_minutes * 60 if options.max_minutes is not None else before.max_seconds
     escalate = options.escalate or before.escalate or ("model" if attended else "off")
     return SessionJob(
         project,
@@ -280,8 +278,8 @@ def _job(
         options.correction,
         tuple(options.dialect),
         _bound(options.max_tokens, before.max_tokens),
-        seconds,
-        options.max_cost if options.max_cost is not None else before.max_cost,
+        _bound(options.max_minutes and options.max_minutes * 60, before.max_seconds),
+        _bound(options.max_cost, before.max_cost),
         cast("Escalate", escalate if escalate in RUNGS else "off"),
         # A policy that decides alone is not stopped between agents; a session that began so goes on so.
         cast("HandoffMode", options.handoff or ("ask" if asks else "go")),
@@ -292,7 +290,7 @@ def _job(
     )
 
 
-def _bound(given: int | None, before: int | None) -> int | None:
+def _bound(given: _Number | None, before: _Number | None) -> _Number | None:
     return before if given is None else given
 
 

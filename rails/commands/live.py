@@ -10,7 +10,10 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from operator import add
 from typing import TYPE_CHECKING, Final, TextIO
+
+from msgspec.structs import astuple
 
 from rails.commands.answer_text import AnswerText, as_markdown
 from rails.config.prices import Prices
@@ -236,7 +239,7 @@ class ProgressScreen:
 
     def usage(self) -> str:
         """Return the tokens that were used, and what they cost by the user's prices."""
-        read = sum(one.input_tokens + one.cache_read_tokens + one.cache_write_tokens for one in self.used.values())
+        read = sum(one.prompt_tokens for one in self.used.values())
         written = sum(one.output_tokens for one in self.used.values())
         costs = [self.prices.cost(model, one) for model, one in self.used.items()]
         cost = self.prices.text(sum(cost for cost in costs if cost is not None)) if self.prices.models else ""
@@ -279,13 +282,8 @@ class ProgressScreen:
             self.line(f"  The model stopped early ({event.stop_reason}){_why(event.note)}.", "yellow")
 
     def _use(self, model: str, usage: Usage) -> None:
-        before = self.used.get(model, Usage())
-        self.used[model] = Usage(
-            before.input_tokens + usage.input_tokens,
-            before.output_tokens + usage.output_tokens,
-            before.cache_read_tokens + usage.cache_read_tokens,
-            before.cache_write_tokens + usage.cache_write_tokens,
-        )
+        counts = map(astuple, (self.used.get(model, Usage()), usage))  # type: ignore[arg-type]
+        self.used[model] = Usage(*map(add, *counts))
 
     def _tool_status(self, event: ToolStatus) -> None:
         if not event.path or event.words.startswith("Processing"):  # what it looks at is said with what it gave

@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rails.agents.template import Agent, named
 from rails.approval.pending import answer_key
@@ -53,6 +53,7 @@ class Cast:
     usual: str = DEFAULT_MODEL
     usual_stronger: str = ""
     overseer_model: str = ""
+    temperatures: Mapping[str, float] = field(default_factory=dict)
     opened: dict[str, Model] = field(default_factory=dict)
 
     def for_role(self, role: str) -> Model:
@@ -74,11 +75,13 @@ class Cast:
         if spec not in self.opened:
             name, url = named_server(spec)
             same = name.partition(":")[0] == (self.model or self.usual).partition(":")[0]
-            self.opened[spec] = open_model(name, base_url=url or (self.base_url if same else None))
+            model = open_model(name, base_url=url or (self.base_url if same else None))
+            chosen = self.temperatures.get(name)
+            self.opened[spec] = model if chosen is None else model.at(chosen)
         return self.opened[spec]
 
 
-def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured: Mapping[str, object]) -> Cast:
+def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured: Mapping[str, Any]) -> Cast:
     """Read the command line's choices, and after it those of the settings files. Raises UsageError."""
     chosen: dict[str, str] = {}
     for words in options.model_for:
@@ -89,11 +92,11 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured
     if options.base_url is not None and not _ADDRESS.fullmatch(options.base_url):
         url = one_line(options.base_url)
         raise UsageError(f"--base-url takes an address with http:// or https://, not {url!r}. Nothing was started.")
-    usual = os.environ.get("AI_RAILS_MODEL") or str(configured.get("model", DEFAULT_MODEL))
-    stronger = os.environ.get("AI_RAILS_STRONGER_MODEL") or str(configured.get("stronger_model", ""))
-    overseer = options.overseer_model or str(configured.get("overseer_model", ""))
+    usual = os.environ.get("AI_RAILS_MODEL") or configured.get("model", DEFAULT_MODEL)
+    stronger = os.environ.get("AI_RAILS_STRONGER_MODEL") or configured.get("stronger_model", "")
+    overseer = options.overseer_model or configured.get("overseer_model", "")
     given = options.model or "", options.base_url, options.stronger_model or ""
-    return Cast(agents, chosen, *given, usual, stronger, overseer)
+    return Cast(agents, chosen, *given, usual, stronger, overseer, configured.get("temperature", {}))
 
 
 def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:

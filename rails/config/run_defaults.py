@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rails.config.settings_file import SCHEMAS, SettingsError, parse_settings
 from rails.core.dataclass import dataclass
@@ -24,13 +24,13 @@ _BOUNDS: Final = ("max_tokens", "max_minutes", "max_cost")
 class RunDefaults:
     """Values by the option's name, each with the file that said it."""
 
-    values: Mapping[str, object]
+    values: Mapping[str, Any]
     sources: Mapping[str, str]
 
 
 def run_defaults(project: Path, folder: Path) -> RunDefaults:
     """Return what the user's file in ``folder`` and the project's say. Raises UsageError with every mistake."""
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     try:
         for file, table in _tables(project, folder):
@@ -80,9 +80,7 @@ def _tables(project: Path, folder: Path) -> Iterator[tuple[Path, BoundsTable]]:
         yield file, parse_settings(file.read_bytes(), str(file), "rails").tables(ProjectTables, only="run").run
 
 
-def _counts(name: str, said: object, before: Mapping[str, object]) -> bool:
+def _counts(name: str, said: Any, before: Mapping[str, Any]) -> bool:  # noqa: ANN401 - bounds are numbers
     """Whether what a later file says counts beside an earlier one: a bound that is tighter, and what nobody said."""
     was = before.get(name)
-    if name in _BOUNDS and isinstance(was, int | float) and isinstance(said, int | float):
-        return said < was
-    return was is None
+    return was is None or (name in _BOUNDS and said < was)

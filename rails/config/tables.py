@@ -43,7 +43,17 @@ def words(value: str | Sequence[str] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value or ())
 
 
-class ModeTable(Struct, frozen=True, forbid_unknown_fields=True):
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """What all tables have in common: they don't change, and what they don't know is a mistake."""
+
+
+class FileTable(Table, frozen=True):
+    """A whole file, which may say where its schema is."""
+
+    schema_address: str = field(default="", name="$schema")
+
+
+class ModeTable(Table, frozen=True):
     """One ``[[gate.mode]]``."""
 
     mode: Literal["blocking", "retry", "advisory"] = "blocking"
@@ -54,7 +64,7 @@ class ModeTable(Struct, frozen=True, forbid_unknown_fields=True):
     attempts: UpToAnHour = 2
 
 
-class SchemaTable(Struct, frozen=True, forbid_unknown_fields=True):
+class SchemaTable(Table, frozen=True):
     """One ``[[gate.schema]]``."""
 
     schema: Word
@@ -62,14 +72,14 @@ class SchemaTable(Struct, frozen=True, forbid_unknown_fields=True):
     url: str = ""
 
 
-class HeadingsTable(Struct, frozen=True, forbid_unknown_fields=True):
+class HeadingsTable(Table, frozen=True):
     """One ``[[gate.headings]]``."""
 
     path: AtLeastOne
     headings: AtLeastOne
 
 
-class CommandTable(Struct, frozen=True, forbid_unknown_fields=True):
+class CommandTable(Table, frozen=True):
     """One ``[[gate.command]]``; what is not given is as the shipped command of this name has it."""
 
     name: Word
@@ -87,7 +97,7 @@ class CommandTable(Struct, frozen=True, forbid_unknown_fields=True):
     coverage: Annotated[float, Meta(ge=0, le=100)] | None = None
 
 
-class GateTables(Struct, frozen=True, forbid_unknown_fields=True):
+class GateTables(Table, frozen=True):
     """``[gate]`` of a project."""
 
     mode: Annotated[list[ModeTable], AtMostTables] = []
@@ -97,31 +107,31 @@ class GateTables(Struct, frozen=True, forbid_unknown_fields=True):
     fix: bool = True
 
 
-class UserModeTable(ModeTable, frozen=True, forbid_unknown_fields=True):
+class UserModeTable(ModeTable, frozen=True):
     """One ``[[mode]]`` of the user's."""
 
     project: Word | None = None
 
 
-class UserSchemaTable(SchemaTable, frozen=True, forbid_unknown_fields=True):
+class UserSchemaTable(SchemaTable, frozen=True):
     """One ``[[schema]]`` of the user's."""
 
     project: Word | None = None
 
 
-class UserHeadingsTable(HeadingsTable, frozen=True, forbid_unknown_fields=True):
+class UserHeadingsTable(HeadingsTable, frozen=True):
     """One ``[[headings]]`` of the user's."""
 
     project: Word | None = None
 
 
-class UserCommandTable(CommandTable, frozen=True, forbid_unknown_fields=True):
+class UserCommandTable(CommandTable, frozen=True):
     """One ``[[command]]`` of the user's."""
 
     project: Word | None = None
 
 
-class UserGateTables(Struct, frozen=True, forbid_unknown_fields=True):
+class UserGateTables(FileTable, frozen=True):
     """``gate.toml``."""
 
     mode: Annotated[list[UserModeTable], AtMostTables] = []
@@ -129,10 +139,9 @@ class UserGateTables(Struct, frozen=True, forbid_unknown_fields=True):
     headings: Annotated[list[UserHeadingsTable], AtMostTables] = []
     command: Annotated[list[UserCommandTable], AtMostTables] = []
     fix: bool = True
-    schema_address: str = field(default="", name="$schema")
 
 
-class RuleTable(Struct, frozen=True, forbid_unknown_fields=True):
+class RuleTable(Table, frozen=True):
     """One ``[[rule]]``."""
 
     decision: RulingWord
@@ -157,7 +166,7 @@ class RuleTable(Struct, frozen=True, forbid_unknown_fields=True):
     first: FromOne | None = None
 
 
-class ExampleTable(Struct, frozen=True, forbid_unknown_fields=True):
+class ExampleTable(Table, frozen=True):
     """One ``[[example]]``."""
 
     expect: RulingWord
@@ -178,16 +187,15 @@ class ExampleTable(Struct, frozen=True, forbid_unknown_fields=True):
     before: Count = 0
 
 
-class PolicyTables(Struct, frozen=True, forbid_unknown_fields=True):
+class PolicyTables(FileTable, frozen=True):
     """``policy.toml``, and ``[policy]`` of a project."""
 
     version: Literal[1] = 1
     rule: Annotated[list[RuleTable], AtMostRules] = []
     example: Annotated[list[ExampleTable], AtMostRules] = []
-    schema_address: str = field(default="", name="$schema")
 
 
-class BoundsTable(Struct, frozen=True, forbid_unknown_fields=True):
+class BoundsTable(Table, frozen=True):
     """``[run]`` of a project: an agent, and bounds, of which the tightest counts."""
 
     agent: str = ""
@@ -196,13 +204,16 @@ class BoundsTable(Struct, frozen=True, forbid_unknown_fields=True):
     max_cost: AboveZero | None = None
 
 
-class RunTable(BoundsTable, frozen=True, forbid_unknown_fields=True):
+class RunTable(BoundsTable, frozen=True):
     """``[run]`` of the user's: what the options of these names take where they are not given."""
 
     model: str = ""
     stronger_model: str = ""
     overseer_model: str = ""
     model_for: dict[str, str] = {}
+    protocol: Literal["auto", "native", "json", "edits", "whole"] | None = None
+    tests: Literal["ask", "on", "off"] | None = None
+    temperature: dict[str, Annotated[float, Meta(ge=0, le=2)]] = {}
     approve: Literal["ask", "policy"] | None = None
     handoff: Literal["ask", "go"] | None = None
     escalate: Literal["off", "squash", "model"] | None = None
@@ -214,37 +225,35 @@ class RunTable(BoundsTable, frozen=True, forbid_unknown_fields=True):
     backup: bool = False
 
 
-class SessionsTable(Struct, frozen=True, forbid_unknown_fields=True):
+class SessionsTable(Table, frozen=True):
     """``[sessions]`` of the user's."""
 
     keep_days: FromOne | None = None
 
 
-class FetchTable(Struct, frozen=True, forbid_unknown_fields=True):
+class FetchTable(Table, frozen=True):
     """``[fetch]`` of the user's."""
 
     hosts: Annotated[list[Annotated[str, Meta(pattern=_HOST)]], AtMostTables] = []
 
 
-class ConfigTables(Struct, frozen=True, forbid_unknown_fields=True):
+class ConfigTables(FileTable, frozen=True):
     """``config.toml``."""
 
     run: RunTable = RunTable()
     sessions: SessionsTable = SessionsTable()
     fetch: FetchTable = FetchTable()
-    schema_address: str = field(default="", name="$schema")
 
 
-class ProjectTables(Struct, frozen=True, forbid_unknown_fields=True):
+class ProjectTables(FileTable, frozen=True):
     """``.rails.toml``."""
 
     gate: GateTables = GateTables()
     policy: PolicyTables = PolicyTables()
     run: BoundsTable = BoundsTable()
-    schema_address: str = field(default="", name="$schema")
 
 
-class PriceTable(Struct, frozen=True, forbid_unknown_fields=True):
+class PriceTable(Table, frozen=True):
     """One ``[models."NAME"]``."""
 
     input: Money
@@ -253,10 +262,9 @@ class PriceTable(Struct, frozen=True, forbid_unknown_fields=True):
     window: Count = 0
 
 
-class PriceTables(Struct, frozen=True, forbid_unknown_fields=True):
+class PriceTables(FileTable, frozen=True):
     """``prices.toml``."""
 
     as_of: str | int | float = ""
     currency: str = ""
     models: dict[str, PriceTable] = {}
-    schema_address: str = field(default="", name="$schema")

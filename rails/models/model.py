@@ -57,8 +57,8 @@ class Model:
         del role
         return self
 
-    def steady(self) -> Model:
-        """Return the model at the lowest temperature that its provider lets one choose; itself if none."""
+    def at(self, _temperature: float, /) -> Model:
+        """Return the model at this temperature (0 to 2), or at its own where its provider refuses one."""
         return self
 
     def served_window(self) -> int:

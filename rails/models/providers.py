@@ -107,5 +107,4 @@ def _opened(provider: Provider, name: str, options: ModelOptions) -> Model:
     model: ServerModel = adapter(name, key, url, options.max_tokens, strict=strict, seed=options.seed)
     window = model.WINDOW if model.url == model.URL else model.window
     # A local model answers a task best with its likeliest words; its server's own default is made for talk.
-    temperature = 0.0 if model.local and provider.temperature is None else provider.temperature
-    return replace(model, window=window, temperature=temperature)
+    return replace(model, window=window, temperature=0.0 if model.local else provider.temperature)

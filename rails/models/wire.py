@@ -92,9 +92,9 @@ class ServerModel(Model):
         place = "" if self.url == self.URL else f"@{urllib.parse.urlsplit(self.url).netloc.rpartition('@')[2]}"
         return f"{self.KIND}{place}/{self.name.rpartition('/')[0]}".rstrip("/")
 
-    def steady(self) -> ServerModel:
-        """Return this model at temperature 0.1, or without one where that is refused."""
-        return replace(self, temperature=0.1)
+    def at(self, temperature: float, /) -> ServerModel:
+        """Return this model at a temperature, or without one where that is refused."""
+        return replace(self, temperature=temperature)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.model.Model`."""

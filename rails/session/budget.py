@@ -67,7 +67,7 @@ class SessionBudget:
 
     def use(self, usage: Usage, model: str = "") -> None:
         """Count what an answer of ``model`` used."""
-        self.tokens += usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        self.tokens += usage.prompt_tokens + usage.output_tokens
         price = price_of(model, self.prices)
         if price is None:
             self.unpriced = self.unpriced or model

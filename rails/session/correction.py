@@ -95,7 +95,7 @@ def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str)
     schema = f"Parameters of {tool}: {definition.spec().schema}\n" if definition else ""
     listed = "\n".join(f"- {error}" for error in errors)
     question = _QUESTION.format(block=block, errors=listed, schema=schema)
-    stream = context.model.steady().stream(system=_SYSTEM, messages=[Message("user", (TextPart(question),))], tools=())
+    stream = context.model.at(0.1).stream(system=_SYSTEM, messages=[Message("user", (TextPart(question),))], tools=())
     for delta in in_time(stream, context.model.silence_s, context.time_left):
         if isinstance(delta, ModelAnswer):
             return delta

@@ -91,7 +91,7 @@ def _ask(model: Model, context: TurnContext, records: Sequence[Record]) -> Model
     shown = json.dumps(["task", head_and_tail(context.task, _RECORD)[0]]) + f"\n{_shown(records)}"
     question = f"The agent is {context.agent.name}.\n\n{as_data(context.mask(shown))}"
     messages = [Message("user", (TextPart(question),))]
-    stream = model.steady().stream(system=_SYSTEM, messages=messages, tools=())
+    stream = model.at(0.1).stream(system=_SYSTEM, messages=messages, tools=())
     for delta in in_time(stream, model.silence_s, lambda: min(context.time_left(), until - time.monotonic())):
         if isinstance(delta, ModelAnswer):
             return delta

@@ -6,6 +6,7 @@ import pytest
 
 from rails.config.run_defaults import run_defaults
 from rails.core.errors import UsageError
+from rails.testing import StubServer, says
 
 from ..golden.running import rails
 
@@ -125,3 +126,26 @@ def test_a_session_that_goes_on_keeps_the_bounds_it_began_with(folders, tmp_path
     run_with(folders, "--model", spec, "--max-turns", "2", code=1)
     result = rails("run", "--resume", "--model", spec, "--project", project)
     assert "--max-turns" not in result.out
+
+
+@pytest.mark.parametrize(
+    ("table", "sent"),
+    [
+        ("", (0.0, False)),
+        ('protocol = "json"\n[run.temperature]\n"openai:m" = 0.7\n', (0.7, True)),
+        ('protocol = "whole"\n[run.temperature]\n"openai:other" = 0.7\n', (0.0, False)),
+    ],
+)
+def test_protocol_and_temperature_of_a_model_are_settings(folders, table, sent):
+    own, _ = folders
+    with StubServer([says("There is nothing to do.")]) as stub:
+        (own / "config.toml").write_text(f'[run]\nmodel = "openai:m@{stub.url}/v1"\ntests = "off"\n{table}')
+        run_with(folders)
+        asked = stub.requests[0].body
+    assert (asked["temperature"], "tool_name" in asked["messages"][0]["content"]) == sent
+
+
+@pytest.mark.parametrize("table", ['protocol = "text"', 'tests = "yes"', '[run.temperature]\n"openai:m" = 3'])
+def test_values_that_are_none_are_refused(folders, table):
+    with pytest.raises(UsageError, match="Nothing was started"):
+        said(*folders, f"[run]\n{table}\n")

@@ -47,6 +47,9 @@ RUN = {
     "stronger_model": "s",
     "overseer_model": "o",
     "model_for": {"reviewer": "r"},
+    "protocol": "whole",
+    "tests": "on",
+    "temperature": {"openai:m": 0.7},
     "approve": "policy",
 }
 RUN |= {"handoff": "go", "escalate": "squash", "correction": "off", "dialect": ["qwen"], "answer_within": 3}

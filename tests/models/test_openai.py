@@ -219,7 +219,7 @@ def test_one_call_works_over_both_wire_formats():
 def test_a_steady_model_asks_for_temperature_0_1_and_the_others_ask_for_none():
     with StubServer([says("one"), says("two")]) as stub:
         model = OpenAIModel("local-model", api_key="", base_url=f"{stub.url}/v1")
-        for one in (model, model.steady()):
+        for one in (model, model.at(0.1)):
             list(one.stream(system="", messages=HELLO, tools=[]))
         assert [request.body.get("temperature") for request in stub.requests] == [None, 0.1]
 
@@ -228,7 +228,7 @@ def test_a_steady_model_asks_for_temperature_0_1_and_the_others_ask_for_none():
 def test_c4_01_a_model_that_refuses_the_temperature_is_asked_again_without_it(kind):
     refused = Reply(status=400, message="Unsupported value: 'temperature' does not support 0.1 with this model.")
     with StubServer([refused, says("two")]) as stub:
-        model = open_model(f"{kind}:m", base_url=stub.url + ("/v1" if kind == "openai" else "")).steady()
+        model = open_model(f"{kind}:m", base_url=stub.url + ("/v1" if kind == "openai" else "")).at(0.1)
         *_, answer = model.stream(system="", messages=HELLO, tools=[])
         assert answer.message.text == "two"
         assert [request.body.get("temperature") for request in stub.requests] == [0.1, None]
@@ -236,7 +236,7 @@ def test_c4_01_a_model_that_refuses_the_temperature_is_asked_again_without_it(ki
 
 def test_another_refusal_of_a_steady_model_is_told_and_not_asked_again():
     with StubServer([Reply(status=400, message="no such model"), says("two")]) as stub:
-        model = open_model("openai:m", base_url=f"{stub.url}/v1").steady()
+        model = open_model("openai:m", base_url=f"{stub.url}/v1").at(0.1)
         with pytest.raises(ModelError, match="no such model"):
             list(model.stream(system="", messages=HELLO, tools=[]))
         assert len(stub.requests) == 1
