@@ -43,17 +43,17 @@ def words(value: str | Sequence[str] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value or ())
 
 
-class Table(Struct, frozen=True, forbid_unknown_fields=True):
+class SettingsTable(Struct, frozen=True, forbid_unknown_fields=True):
     """What all tables have in common: they don't change, and what they don't know is a mistake."""
 
 
-class FileTable(Table, frozen=True):
+class FileTable(SettingsTable, frozen=True):
     """A whole file, which may say where its schema is."""
 
     schema_address: str = field(default="", name="$schema")
 
 
-class ModeTable(Table, frozen=True):
+class ModeTable(SettingsTable, frozen=True):
     """One ``[[gate.mode]]``."""
 
     mode: Literal["blocking", "retry", "advisory"] = "blocking"
@@ -64,7 +64,7 @@ class ModeTable(Table, frozen=True):
     attempts: UpToAnHour = 2
 
 
-class SchemaTable(Table, frozen=True):
+class SchemaTable(SettingsTable, frozen=True):
     """One ``[[gate.schema]]``."""
 
     schema: Word
@@ -72,14 +72,14 @@ class SchemaTable(Table, frozen=True):
     url: str = ""
 
 
-class HeadingsTable(Table, frozen=True):
+class HeadingsTable(SettingsTable, frozen=True):
     """One ``[[gate.headings]]``."""
 
     path: AtLeastOne
     headings: AtLeastOne
 
 
-class CommandTable(Table, frozen=True):
+class CommandTable(SettingsTable, frozen=True):
     """One ``[[gate.command]]``; what is not given is as the shipped command of this name has it."""
 
     name: Word
@@ -97,7 +97,7 @@ class CommandTable(Table, frozen=True):
     coverage: Annotated[float, Meta(ge=0, le=100)] | None = None
 
 
-class GateTables(Table, frozen=True):
+class GateTables(SettingsTable, frozen=True):
     """``[gate]`` of a project."""
 
     mode: Annotated[list[ModeTable], AtMostTables] = []
@@ -141,7 +141,7 @@ class UserGateTables(FileTable, frozen=True):
     fix: bool = True
 
 
-class RuleTable(Table, frozen=True):
+class RuleTable(SettingsTable, frozen=True):
     """One ``[[rule]]``."""
 
     decision: RulingWord
@@ -166,7 +166,7 @@ class RuleTable(Table, frozen=True):
     first: FromOne | None = None
 
 
-class ExampleTable(Table, frozen=True):
+class ExampleTable(SettingsTable, frozen=True):
     """One ``[[example]]``."""
 
     expect: RulingWord
@@ -195,7 +195,7 @@ class PolicyTables(FileTable, frozen=True):
     example: Annotated[list[ExampleTable], AtMostRules] = []
 
 
-class BoundsTable(Table, frozen=True):
+class BoundsTable(SettingsTable, frozen=True):
     """``[run]`` of a project: an agent, and bounds, of which the tightest counts."""
 
     agent: str = ""
@@ -225,13 +225,13 @@ class RunTable(BoundsTable, frozen=True):
     backup: bool = False
 
 
-class SessionsTable(Table, frozen=True):
+class SessionsTable(SettingsTable, frozen=True):
     """``[sessions]`` of the user's."""
 
     keep_days: FromOne | None = None
 
 
-class FetchTable(Table, frozen=True):
+class FetchTable(SettingsTable, frozen=True):
     """``[fetch]`` of the user's."""
 
     hosts: Annotated[list[Annotated[str, Meta(pattern=_HOST)]], AtMostTables] = []
@@ -253,7 +253,7 @@ class ProjectTables(FileTable, frozen=True):
     run: BoundsTable = BoundsTable()
 
 
-class PriceTable(Table, frozen=True):
+class PriceTable(SettingsTable, frozen=True):
     """One ``[models."NAME"]``."""
 
     input: Money
