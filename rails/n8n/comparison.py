@@ -80,6 +80,8 @@ class WorkflowComparison:
     wires: tuple[WireChange, ...]
     settings: tuple[Detail, ...]
     is_new: bool
+    before: Workflow
+    after: Workflow
 
     @property
     def is_same(self) -> bool:
@@ -98,7 +100,9 @@ def compare_workflows(before: Json, after: Json) -> WorkflowComparison:
     nodes += [NodeChange("remove", node, None) for node in old.nodes if id(node) not in gone]
     renamed = {then.name: now.name for then, now in pairs}
     around = tuple(_values(_own(old.raw), _own(new.raw), ())) if isinstance(before, dict) else ()
-    return WorkflowComparison(tuple(nodes), tuple(_wires(old, new, renamed)), around, not isinstance(before, dict))
+    return WorkflowComparison(
+        tuple(nodes), tuple(_wires(old, new, renamed)), around, not isinstance(before, dict), old, new
+    )
 
 
 def _own(raw: Mapping[str, Json]) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from n8n_workflows import chain, node, to, workflow
 
 from rails.n8n.comparison import compare_workflows
 from rails.n8n.draw import picture, scene
-from rails.n8n.draw.geometry import boxes_and_wires
+from rails.n8n.draw.boxes import boxes_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -203,7 +203,7 @@ def test_ai_flows_without_positions_are_laid_out_without_overlap():
     for one in value["nodes"]:
         del one["position"]
     drawn = picture.read_typed(scene.Drawing, scene.drawing(compare_workflows(None, value)))
-    boxes, _ = boxes_and_wires(drawn)
+    boxes = boxes_of(drawn)
     for one, other in combinations(boxes, 2):
         apart = one.x + one.width <= other.x or other.x + other.width <= one.x
         assert apart or one.y + one.height + 40 <= other.y or other.y + other.height + 40 <= one.y

@@ -1,57 +1,44 @@
 """A workflow drawn as n8n shows it: an SVG without scripts, styles of its own or anything from elsewhere.
 
-Colours come from the classes of ``picture.css``, by which light and dark follow the reader's system; a page
-whose policy forbids style attributes can show it. Every text is escaped. What is drawn is plain JSON from
-``sketch``, possibly read back from a log: what is malformed in it is left out.
+Colours come from the classes of ``picture.css``, light and dark as the reader's system is; a page whose policy
+forbids style attributes can show it. Every text is escaped. What is drawn is plain JSON from ``scene``, possibly read
+back from a log: what is malformed in it is left out.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
 from html import escape
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
 from rails.core.events.reading import read_typed
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.n8n.draw.geometry import NodeBox, WireLine, boxes_and_wires
+from rails.n8n.draw.boxes import NodeBox, boxes_of
 from rails.n8n.draw.icons import icon_of
-from rails.n8n.draw.scene import Drawing
-from rails.n8n.draw.svg import box_outline, curve, labels, lowest, note_text, pins, sub_curve, symbol
+from rails.n8n.draw.scene import MOST_WIRES, Drawing, DrawnWire
+from rails.n8n.draw.texts import LINE, cut, note_lines, rows, wrapped
+from rails.n8n.nodes.ports import AI_PORTS
 
 _MARGIN: Final = 60
-#: Space below a box for its name.
+#: Space below a box for its name, and how low a wire that leads back runs below the boxes.
 _BELOW: Final = 64
+_BACK: Final = 76
 #: Pixels for one unit of the canvas, and the widest and least picture that is scaled to fit a page.
 _SCALE: Final = 0.8
 _PAGE: Final = 1_080
 _LEAST: Final = 0.55
-_PROPERTY: Final = re.compile(r"(--flow-[a-z-]+): (#[0-9a-f]+)")
-_USE: Final = re.compile(r"var\((--flow-[a-z-]+)\)")
-_RULE: Final = re.compile(r"[^{}]+\{[^{}]*\}")
-_BADGES: Final = {"add": "M-5 0h10M0-5v10", "remove": "M-5 0h10", "change": "M-6 2c3-6 5 4 12-3"}
+_BADGES: Final = {
+    "add": ("added", "M-5 0h10M0-5v10"),
+    "change": ("changed", "M-6 2c3-6 5 4 12-3"),
+    "remove": ("removed", "M-5 0h10"),
+}
 
 
 def stylesheet() -> str:
     """Return the style sheet of the pictures."""
-    return resources.files("rails.n8n.draw").joinpath("picture.css").read_text("utf-8")
-
-
-@cache
-def _plain_sheet() -> str:
-    """Return the style sheet with its colours written out, light and dark: not all programs read custom properties."""
-    sheet = stylesheet()
-    light, dark = (dict(_PROPERTY.findall(part)) for part in sheet.split("@media", 1))
-    rules = sheet[sheet.index(".flow-ground {") :]
-    plain = _USE.sub(lambda use: str(light[use[1]]), rules)
-    darker = "".join(f"{rule}\n" for rule in _RULE.findall(rules) if _USE.search(rule))
-    darker = _USE.sub(lambda use: str(dark.get(use[1], light[use[1]])), darker)
-    return (
-        f".flow {{ font-family: sans-serif; }}\n{plain}\n@media screen and (prefers-color-scheme: dark) {{\n{darker}}}"
-    )
+    return Path(__file__).with_name("picture.css").read_text("utf-8")
 
 
 def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
@@ -60,119 +47,157 @@ def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
     ``alone`` makes a file of its own: with the style sheet inside. Without it the page has the style sheet.
     """
     drawn = read_typed(Drawing, value)
-    boxes, lines = boxes_and_wires(drawn)
+    boxes, wires = boxes_of(drawn), drawn.wires[:MOST_WIRES]
     if not boxes:
         return ""
-    canvas = _Canvas(boxes, lines, compared=drawn.compared, total=max(drawn.total, len(boxes)))
-    left, top, width, height = canvas.bounds()
+    canvas = _Canvas(boxes, wires, compared=drawn.compared)
+    left, top = min(box.x for box in boxes) - _MARGIN, min(box.y for box in boxes) - _MARGIN
+    width = max(max(box.x + box.width for box in boxes) + _MARGIN - left, 420)
+    height = canvas.bottom() + _MARGIN - top
+    missing = f"{len(boxes):,} of {drawn.total:,} nodes are drawn" if drawn.total > len(boxes) else ""
     shown = max(min(width * _SCALE, _PAGE), width * _LEAST)
-    body = [*canvas.notes(), *canvas.wires(), *canvas.boxes(), *canvas.remarks(left, top + height)]
     name = escape(one_line(label, 200))
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="flow" role="img" aria-label="{name}" '
-        f'viewBox="{left:.0f} {top:.0f} {width:.0f} {height:.0f}" '
-        f'width="{shown:.0f}" height="{height * shown / width:.0f}">'
+        f'viewBox="{left} {top} {width} {height}" width="{shown:.0f}" height="{height * shown / width:.0f}">'
     )
-    style = f"<style>{_plain_sheet()}</style>" if alone else ""
-    ground = _rect("flow-ground", (left, top, width, height))
+    style = f"<style>{stylesheet()}</style>" if alone else ""
+    ground = f'<rect class="flow-ground" x="{left}" y="{top}" width="{width}" height="{height}"/>'
+    body = [*canvas.notes(), *canvas.wires(), *canvas.boxes(), *canvas.remarks(left + 24, top + height - 22, missing)]
     return "".join([head, style, f"<title>{name}</title>", ground, *body, "</svg>"])
-
-
-def _rect(kind: str, place: tuple[float, float, float, float], round_: int = 0) -> str:
-    x, y, width, height = place
-    return f'<rect class="{kind}" x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{height:.0f}" rx="{round_}"/>'
 
 
 class _Canvas:
     """Everything that is drawn, in the canvas's own units."""
 
-    def __init__(self, boxes: list[NodeBox], lines: list[WireLine], *, compared: bool, total: int) -> None:
-        self._boxes, self._lines = boxes, lines
-        self._compared, self._total = compared, total
+    def __init__(self, boxes: list[NodeBox], wires: Iterable[DrawnWire], *, compared: bool) -> None:
+        self._boxes, self._compared = boxes, compared
+        self._wires = [wire for wire in wires if wire.source < len(boxes) and wire.target < len(boxes)]
 
-    def bounds(self) -> tuple[float, float, float, float]:
-        """Return left, top, width and height of everything."""
-        lefts, tops = (min(getattr(box, side) for box in self._boxes) for side in ("x", "y"))
-        right = max(box.x + box.width for box in self._boxes)
-        bottom = max(box.y + box.height + (0 if box.is_note else _BELOW) for box in self._boxes)
-        back = [(self._boxes[line.source], self._boxes[line.target]) for line in self._lines if line.type == "main"]
-        bottom = max([bottom, *(lowest(a, b) for a, b in back if b.x < a.x + a.width + 24)])
-        left, top = lefts - _MARGIN, tops - _MARGIN
-        has_remark = self._compared or self._total > len(self._boxes)
-        return left, top, max(right + _MARGIN - left, 420), bottom + (_MARGIN if has_remark else _MARGIN / 2) - top
+    def _mark(self, kind: str) -> str:
+        """Return the class of what changed."""
+        return f" flow-is-{kind}" if self._compared and kind != "same" else ""
 
-    # -- notes ---------------------------------------------------------------------------------------
+    def bottom(self) -> int:
+        """Return the lowest place that anything reaches."""
+        ends = [(self._boxes[wire.source], self._boxes[wire.target]) for wire in self._wires if wire.type == "main"]
+        back = [_lowest(a, b) for a, b in ends if b.x < a.x + a.width + 24]
+        return max([*back, *(box.y + box.height + (0 if box.is_note else _BELOW) for box in self._boxes)])
 
     def notes(self) -> Iterator[str]:
         """Yield the sticky notes, which lie under everything else; the largest first."""
         for box in sorted((box for box in self._boxes if box.is_note), key=lambda box: -box.width * box.height):
-            colour = max(1, min(box.node.colour, 7))
-            kind = f" flow-is-{box.kind}" if self._compared and box.kind != "same" else ""
-            yield f'<g class="flow-note flow-note-{colour}{kind}">'
-            yield _rect("flow-box", (box.x, box.y, box.width, box.height), 8)
-            yield from note_text(box)
+            kind = f"flow-note flow-note-{max(1, min(box.node.colour, 7))}{self._mark(box.node.kind)}"
+            yield f'<g class="{kind}" transform="translate({box.x} {box.y})">'
+            yield f'<rect class="flow-box" width="{box.width}" height="{box.height}" rx="8"/>'
+            yield from note_lines(box.node.note or "", box.width, box.height)
             yield "</g>"
-
-    # -- wires ---------------------------------------------------------------------------------------
 
     def wires(self) -> Iterator[str]:
         """Yield the wires, what changed over what did not."""
-        for line in sorted(self._lines, key=lambda line: line.kind != "same"):
-            kind = f" flow-is-{line.kind}" if self._compared and line.kind != "same" else ""
-            kind = kind or (" flow-error" if line.label == "error" else "")
-            source, target = self._boxes[line.source], self._boxes[line.target]
-            if line.type != "main":
-                yield f'<path class="flow-wire flow-sub{kind}" d="{sub_curve(source, target, line.type)}"/>'
+        for wire in sorted(self._wires, key=lambda wire: wire.kind != "same"):
+            kind = self._mark(wire.kind) or (" flow-error" if wire.label == "error" else "")
+            source, target = self._boxes[wire.source], self._boxes[wire.target]
+            if wire.type != "main":
+                yield f'<path class="flow-wire flow-sub{kind}" d="{_sub_curve(source, target, wire.type)}"/>'
                 continue
-            start, end = source.output(line.output), target.input(line.input)
-            yield f'<path class="flow-wire{kind}" d="{curve(start, end, source, target)}"/>'
-            x, y = end
-            yield f'<path class="flow-head{kind}" d="M{x:.0f} {y:.0f}l-11-6v12z"/>'
-            if line.label:
-                shown = escape(one_line(line.label, 24))
-                yield f'<text class="flow-label{kind}" x="{start[0] + 10:.0f}" y="{start[1] - 6:.0f}">{shown}</text>'
-
-    # -- nodes ---------------------------------------------------------------------------------------
+            (x, y), (u, v) = source.output(wire.output), target.input(wire.input)
+            yield f'<path class="flow-wire{kind}" d="{_curve((x, y), (u, v), _lowest(source, target))}"/>'
+            yield f'<path class="flow-head{kind}" d="M{u} {v}l-11-6v12z"/>'
+            if wire.label:
+                yield from rows(f"flow-label{kind}", x + 10, y - 6, [one_line(wire.label, 24)])
 
     def boxes(self) -> Iterator[str]:
         """Yield the nodes."""
         for box in self._boxes:
             if not box.is_note:
-                yield from self._node(box)
+                yield from self._box(box)
 
-    def _node(self, box: NodeBox) -> Iterator[str]:
-        node = box.node
-        name, node_type, was = (one_line(text, 200) for text in (node.name, node.type, node.was))
-        found = icon_of(node.type, trigger=node.trigger)
-        states = [f"flow-{found.group}", *(["flow-off"] if node.off else [])]
-        states += [f"flow-is-{box.kind}"] if self._compared and box.kind != "same" else []
-        yield f'<g class="{" ".join(states)}">'
-        words = [name, f"was: {was}" if was else "", node_type, "disabled" if node.off else ""]
-        words += [box.kind if self._compared and box.kind != "same" else ""]
-        yield f"<title>{escape(chr(10).join(word for word in words if word))}</title>"
-        yield box_outline(box, trigger=node.trigger)
-        yield symbol(box, found)
-        yield from pins(box)
-        yield from labels(box, name, f"→ {one_line(node.calls, 40)}" if node.calls else node_type)
+    def _box(self, box: NodeBox) -> Iterator[str]:
+        node, mark = box.node, self._mark(box.node.kind)
+        icon = icon_of(node.type, trigger=node.trigger)
+        off = " flow-off" if node.off else ""
+        yield f'<g class="flow-{icon.group}{off}{mark}" transform="translate({box.x} {box.y})">'
+        words = [node.name, f"was: {node.was}" if node.was else "", node.type]
+        words += ["disabled" if node.off else "", node.kind if mark else ""]
+        yield f"<title>{escape(chr(10).join(one_line(word, 200) for word in words if word))}</title>"
+        radius = box.width // 2 if box.is_sub else 36 if node.trigger else 10
+        yield f'<rect class="flow-box" width="{box.width}" height="{box.height}" rx="{radius}"/>'
+        x, y = 48 if box.below else box.width // 2, box.height // 2
+        if icon.path:
+            full = " flow-full" if icon.filled else ""
+            place = f"translate({x - 21} {y - 21}) scale(1.75)"
+            yield f'<path class="flow-glyph{full}" transform="{place}" d="{icon.path}"/>'
+        else:
+            yield from rows("flow-letters", x, y + 11, [one_line(icon.letters, 2)])
+        yield from _pins(box)
+        yield from _labels(box)
+        if mark:
+            yield _badge(node.kind, box.width, 2)
         yield "</g>"
-        if self._compared and box.kind in _BADGES:
-            x = box.x + box.width - (12 if box.is_sub else 0)
-            yield (
-                f'<g class="flow-badge flow-is-{box.kind}" transform="translate({x:.0f} {box.y + 2:.0f})">'
-                f'<circle r="13"/><path d="{_BADGES[box.kind]}"/></g>'
-            )
 
-    # -- remarks -------------------------------------------------------------------------------------
-
-    def remarks(self, left: float, bottom: float) -> Iterator[str]:
+    def remarks(self, x: int, y: int, missing: str) -> Iterator[str]:
         """Yield what the colours mean, and how much was left out."""
-        x, y = left + 24, bottom - 22
-        for kind, said in (("add", "added"), ("change", "changed"), ("remove", "removed")):
-            if self._compared and any(kind in (one.kind for one in group) for group in (self._boxes, self._lines)):
-                yield f'<g class="flow-badge flow-is-{kind}" transform="translate({x + 8:.0f} {y - 5:.0f}) scale(.8)">'
-                yield f'<circle r="13"/><path d="{_BADGES[kind]}"/></g>'
-                yield f'<text class="flow-more" x="{x + 26:.0f}" y="{y:.0f}">{said}</text>'
+        drawn = {box.node.kind for box in self._boxes} | {wire.kind for wire in self._wires}
+        for kind, (word, _) in _BADGES.items():
+            if self._compared and kind in drawn:
+                yield _badge(kind, x + 8, y - 5)
+                yield from rows("flow-more", x + 26, y, [word])
                 x += 120
-        if self._total > len(self._boxes):
-            said = f"{len(self._boxes):,} of {self._total:,} nodes are drawn"
-            yield f'<text class="flow-more" x="{x:.0f}" y="{y:.0f}">{said}</text>'
+        yield from rows("flow-more", x, y, [missing] if missing else [])
+
+
+def _badge(kind: str, x: int, y: int) -> str:
+    mark = f'<circle r="13"/><path d="{_BADGES[kind][1]}"/>'
+    return f'<g class="flow-badge flow-is-{kind}" transform="translate({x} {y})">{mark}</g>'
+
+
+def _pins(box: NodeBox) -> Iterator[str]:
+    """Yield where wires leave at the right, and AI inputs below with their names."""
+    for number in range(box.outputs):
+        x, y = box.output(number)
+        yield f'<circle class="flow-pin" cx="{x - box.x}" cy="{y - box.y}" r="5"/>'
+    for kind in box.below:
+        x, y = box.port(kind)
+        yield f'<path class="flow-pin" d="M{x - box.x} {y - box.y - 7}l7 7-7 7-7-7z"/>'
+        name = one_line(AI_PORTS.get(kind, kind.removeprefix("ai_")), 12)
+        yield from rows("flow-port", x - box.x, y - box.y - 12, [name])
+
+
+def _labels(box: NodeBox) -> Iterator[str]:
+    """Yield a node's name and type: inside a wide one, else below."""
+    node = box.node
+    name = one_line(node.name, 200)
+    if box.below:
+        yield from rows("flow-name flow-in", 84, box.height // 2 - 6, wrapped(name, (box.width - 92) // 9, 2))
+        return
+    lines = wrapped(name, 14 if box.is_sub else 19, 2)
+    yield from rows("flow-name", box.width // 2, box.height + 22, lines)
+    short = f"→ {one_line(node.calls, 40)}" if node.calls else one_line(node.type.rpartition(".")[2], 200)
+    if node.calls or not box.is_sub:
+        words = cut(f"{short} · off" if node.off else short, 26)
+        yield from rows("flow-type", box.width // 2, box.height + 20 + LINE * len(lines), [words])
+
+
+def _curve(start: tuple[int, int], end: tuple[int, int], low: int) -> str:
+    """Return the path of a wire: a soft curve to the right, or around below at ``low`` when it leads back."""
+    (x, y), (u, v) = start, end
+    if u >= x + 24:
+        bend = max(36, min((u - x) // 2, 160))
+        return f"M{x} {y}C{x + bend} {y} {u - bend} {v} {u - 10} {v}"
+    return f"M{x} {y}C{x + 80} {y} {x + 60} {low} {x} {low}H{u}C{u - 60} {low} {u - 80} {v} {u - 10} {v}"
+
+
+def _lowest(source: NodeBox, target: NodeBox) -> int:
+    """Return how low a wire that leads back runs: between two rows, or below both boxes and their names."""
+    if target.y - (source.y + source.height) > _BACK + 24:
+        return target.y - 22
+    return max(source.y + source.height, target.y + target.height) + _BACK
+
+
+def _sub_curve(source: NodeBox, target: NodeBox, kind: str) -> str:
+    """Return the path of a wire from a sub-node up to the AI input that it serves."""
+    x, y = source.x + source.width // 2, source.y + (source.height if source.y < target.y else 0)
+    u, v = target.port(kind)
+    bend = max(30, abs(y - v) // 2)
+    return f"M{x} {y}C{x} {y - bend} {u} {v + 7 + bend} {u} {v + 7}"

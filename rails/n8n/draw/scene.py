@@ -6,23 +6,23 @@ drawn by ``picture``. Places are those of n8n's canvas; where a node has none, `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
 
 from rails.core.events.values import object_to_json
 from rails.core.tool_request import Json
-from rails.n8n import model
-from rails.n8n.comparison import NodeChange, WireChange, WorkflowComparison
+from rails.n8n.comparison import NodeChange, WorkflowComparison
 from rails.n8n.edit import layout
+from rails.n8n.model import Node, is_position
 from rails.n8n.rules.graph import is_trigger
 from rails.n8n.rules.project import calls_of
+from rails.n8n.values import is_numeric
 
 #: Nodes and wires that are drawn; of more, those that changed come first.
 MOST_NODES: Final = 1_000
 MOST_WIRES: Final = 2_500
-#: A place farther out would make everything else a dot.
 _FARTHEST: Final = 40_000
 _NAME_CHARS: Final = 120
 _NOTE_CHARS: Final = 1_200
@@ -34,7 +34,7 @@ _OUTPUT_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "compareDatasets": ("in A only", "same", "different", "in B only"),
 }
 
-_Place = tuple[float, float]
+Place = tuple[int, int]
 DrawnKind = Literal["same", "add", "remove", "change"]
 
 
@@ -47,91 +47,97 @@ class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     type: str
     at: tuple[int, ...]
-    kind: DrawnKind
+    kind: DrawnKind = "same"
     was: str = ""
     off: bool = False
     note: str | None = None
     size: tuple[int, ...] = ()
-    colour: int = 0
+    colour: int = 1
     trigger: bool = False
     calls: str = ""
 
 
+class DrawnWire(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A wire between the nodes of these numbers."""
+
+    source: int
+    target: int
+    type: str = "main"
+    output: int = 0
+    input: int = 0
+    kind: DrawnKind = "same"
+    label: str = ""
+
+
 class Drawing(msgspec.Struct, frozen=True):
-    """A picture as the log keeps it. A wire is source, type, output, target, input, kind and label, by position."""
+    """A picture as the log keeps it. ``total`` counts the nodes, drawn or not."""
 
     compared: bool
     total: int
     nodes: tuple[DrawnNode, ...]
-    wires: tuple[Json, ...]
+    wires: tuple[DrawnWire, ...]
 
 
 def drawing(comparison: WorkflowComparison) -> Json:
     """Return what :func:`~rails.n8n.draw.picture.svg` draws. Never raises."""
-    changes = _chosen(comparison.nodes)
-    places = _places(changes, comparison.wires)
-    numbers = {change.node.name: n for n, change in reversed(list(enumerate(changes))) if change.kind != "remove"}
-    gone = {change.node.name: n for n, change in enumerate(changes) if change.kind == "remove"}
-    chosen = sorted(comparison.wires, key=lambda wire: wire.kind == "same")[:MOST_WIRES]
-    wires = tuple(row for wire in chosen if (row := _wire(wire, changes, {**gone, **numbers})) is not None)
-    nodes = tuple(_node(change, place) for change, place in zip(changes, places, strict=True))
-    return object_to_json(Drawing(not comparison.is_new, len(comparison.nodes), nodes, wires))
+    changes = sorted(comparison.nodes, key=lambda node: node.kind == "same")[:MOST_NODES]
+    if len(comparison.nodes) <= MOST_NODES:
+        changes = list(comparison.nodes)
+    nodes = tuple(map(_node, changes, _places(changes, comparison)))
+    return object_to_json(Drawing(not comparison.is_new, len(comparison.nodes), nodes, _wires(changes, comparison)))
 
 
-def _chosen(nodes: tuple[NodeChange, ...]) -> list[NodeChange]:
-    if len(nodes) <= MOST_NODES:
-        return list(nodes)
-    return sorted(nodes, key=lambda node: node.kind == "same")[:MOST_NODES]
-
-
-def _node(change: NodeChange, place: _Place) -> DrawnNode:
-    node, before = change.node, change.before if change.renamed else None
-    content, colour = node.parameters.get("content"), node.parameters.get("color")
-    sizes = (("width", 240), ("height", 160)) if node.is_sticky else ()
-    coloured = node.is_sticky and isinstance(colour, int) and not isinstance(colour, bool) and 1 <= colour <= 7
-    return DrawnNode(
+def _node(change: NodeChange, place: Place) -> DrawnNode:
+    node, before, given = change.node, change.before, change.node.parameters
+    drawn = DrawnNode(
         name=node.name[:_NAME_CHARS],
         type=node.type[:_NAME_CHARS],
-        at=(round(place[0]), round(place[1])),
+        at=place,
         kind=change.kind,
-        was=before.name[:_NAME_CHARS] if before else "",
+        was=before.name[:_NAME_CHARS] if before and change.renamed else "",
         off=node.disabled,
-        note=(content[:_NOTE_CHARS] if isinstance(content, str) else "") if node.is_sticky else None,
-        size=tuple(_size(node.parameters.get(name), usual) for name, usual in sizes),
-        colour=colour if coloured and isinstance(colour, int) else 0,
-        trigger=not node.is_sticky and is_trigger(node),
+        trigger=is_trigger(node),
         calls=next((call.named or call.target for call in calls_of(node)), "")[:_NAME_CHARS],
     )
+    if not node.is_sticky:
+        return drawn
+    content, colour = given.get("content"), given.get("color")
+    note = content[:_NOTE_CHARS] if isinstance(content, str) else ""
+    size = (_number(given.get("width"), 240, 4_000), _number(given.get("height"), 160, 4_000))
+    return msgspec.structs.replace(drawn, note=note, size=size, colour=_number(colour, 1, 7))
 
 
-def _size(value: Json, otherwise: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 4_000:
-        return otherwise
-    return round(value)
+def _number(value: Json, otherwise: int, most: int) -> int:
+    return round(value) if is_numeric(value) and 1 <= value <= most else otherwise  # type: ignore[operator, arg-type]
 
 
-def _wire(wire: WireChange, changes: list[NodeChange], numbers: Mapping[str, int]) -> list[Json] | None:
-    source, target = numbers.get(wire.source), numbers.get(wire.target)
-    if source is None or target is None:
-        return None
-    label = _label(wire, changes[source].node)
-    return [source, wire.type[:40], wire.output, target, wire.input, wire.kind, label]
+def _wires(changes: list[NodeChange], comparison: WorkflowComparison) -> tuple[DrawnWire, ...]:
+    numbers: dict[str, int] = {}
+    # Of a node that is gone and one that is there under the same name, wires mean the one that is there.
+    for number, change in sorted(enumerate(changes), key=lambda pair: pair[1].kind == "remove"):
+        numbers.setdefault(change.node.name, number)
+    made: list[DrawnWire] = []
+    for wire in sorted(comparison.wires, key=lambda wire: wire.kind == "same")[:MOST_WIRES]:
+        source, target = numbers.get(wire.source), numbers.get(wire.target)
+        if source is not None and target is not None:
+            label = _label(wire.output, changes[source].node) if wire.type == "main" else ""
+            made.append(DrawnWire(source, target, wire.type[:40], wire.output, wire.input, wire.kind, label))
+    return tuple(made)
 
 
-def _label(wire: WireChange, source: model.Node) -> str:
-    if wire.type != "main":
-        return ""
-    names = _OUTPUT_NAMES.get(source.type.rpartition(".")[2], ())
-    if names == _OUTPUT_NAMES["splitInBatches"] and (source.version or 3) < 3:
+def _label(output: int, source: Node) -> str:
+    short = source.type.rpartition(".")[2]
+    names = _OUTPUT_NAMES.get(short, ())
+    if short == "splitInBatches" and (source.version or 3) < 3:
         names = names[::-1]  # until version 3 the loop came first
-    if wire.output < len(names):
-        return names[wire.output]
-    if source.raw.get("onError") == "continueErrorOutput" and wire.output == max(len(names), 1):
+    if output < len(names):
+        return names[output]
+    if source.raw.get("onError") == "continueErrorOutput" and output == max(len(names), 1):
         return "error"
-    return _rule_name(source, wire.output)
+    return _rule_name(source, output)
 
 
-def _rule_name(source: model.Node, output: int) -> str:
+def _rule_name(source: Node, output: int) -> str:
     """Return the name that a Switch gives to its output."""
     rules = source.parameters.get("rules")
     rows = rules.get("values") if isinstance(rules, dict) else None
@@ -140,38 +146,19 @@ def _rule_name(source: model.Node, output: int) -> str:
     return key[:24] if isinstance(key, str) and not key.startswith("=") else ""
 
 
-# -- places ------------------------------------------------------------------------------------------
-
-
-def _places(changes: list[NodeChange], wires: Iterable[WireChange]) -> list[_Place]:
-    """Return a place for each node: its own, or where there is none one beside those it is connected to."""
-    found = [_own(change.node.raw.get("position")) for change in changes]
-    if all(found):
-        return [place for place in found if place is not None]
-    raw: list[Json] = [
-        {**change.node.raw, "name": f"{n}", "position": [*place] if place else None}
-        for n, (change, place) in enumerate(zip(changes, found, strict=True))
-    ]
-    made = layout.missing(model.build({"nodes": raw, "connections": _between_places(changes, wires)}))
-    return [place or made[n] for n, place in enumerate(found)]
-
-
-def _between_places(changes: list[NodeChange], wires: Iterable[WireChange]) -> dict[str, Json]:
-    """Return the wires as connections between the numbers of the nodes."""
-    numbers = {change.node.name: f"{n}" for n, change in reversed(list(enumerate(changes)))}
-    made: dict[str, Json] = {}
-    rows: dict[str, dict[str, list[Json]]] = {}
-    for wire in wires:
-        if wire.source in numbers and wire.target in numbers:
-            target: Json = {"node": numbers[wire.target], "type": wire.type, "index": 0}
-            rows.setdefault(numbers[wire.source], {}).setdefault(wire.type, []).append(target)
-    for source, outputs in rows.items():
-        made[source] = {kind: [targets] for kind, targets in outputs.items()}
-    return made
-
-
-def _own(position: Json) -> _Place | None:
-    if not isinstance(position, list) or not model.is_position(position):
-        return None
-    x, y = (one for one in position if isinstance(one, int | float))
-    return (x, y) if abs(x) <= _FARTHEST and abs(y) <= _FARTHEST else None
+def _places(changes: list[NodeChange], comparison: WorkflowComparison) -> list[Place]:
+    """Return a place for each node: its own, or one that the layout gives; below the others what is gone."""
+    made, gone = (layout.missing(one) for one in (comparison.after, comparison.before))
+    below = max((y for _, y in made.values()), default=0) + 200
+    found: list[Place] = []
+    for change in changes:
+        position = change.node.raw.get("position")
+        if isinstance(position, list) and is_position(position):
+            x, y = (round(max(-_FARTHEST, min(_FARTHEST, one))) for one in position)  # type: ignore[type-var, arg-type]
+        elif change.after is not None:
+            x, y = made[change.after.index]
+        else:
+            x, y = gone[change.node.index]
+            y += below
+        found.append((x, y))
+    return found

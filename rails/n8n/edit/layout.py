@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from rails.n8n.model import Node, Workflow, is_position
+from rails.n8n.nodes.ports import AI_PORTS
 
 #: The editor's own spacing, in canvas units.
 _COLUMN, _ROW = 240, 200
@@ -19,6 +20,8 @@ _BOX, _WIDE, _GAP = 96, 250, 140
 _FARTHEST: Final = 1_000_000
 #: Places that are tried below each other before two nodes may overlap.
 _TRIES: Final = 200
+#: The order in which AI inputs are drawn.
+_ORDER: Final = {kind: number for number, kind in enumerate(AI_PORTS)}
 
 _Place = tuple[int, int]
 
@@ -26,6 +29,8 @@ _Place = tuple[int, int]
 def missing(workflow: Workflow) -> dict[int, _Place]:
     """Return a position for each node that has none that n8n accepts, by its index."""
     known = {node.index: _place(node) for node in workflow.nodes if is_position(node.raw.get("position"))}
+    if len(known) == len(workflow.nodes):
+        return {}
     places, grid = dict(known), _Grid()
     for node in workflow.nodes:
         if node.index in known:
@@ -91,7 +96,7 @@ def _beside(workflow: Workflow, node: Node, place: _Place) -> Iterator[tuple[Nod
     for wire in workflow.outgoing.get(node.name, ()):
         is_main = wire.source_type == "main"
         yield wire.target, (x + _step(workflow, node), y) if is_main else (x, y - _ROW)
-    for wire in workflow.incoming.get(node.name, ()):
+    for wire in sorted(workflow.incoming.get(node.name, ()), key=lambda wire: _ORDER.get(wire.target_type, 0)):
         step = _step(workflow, wire.source)
         if wire.source_type == "main":
             yield wire.source, (x - step, y)
