@@ -28,7 +28,7 @@ _MARKER: Final = lazy(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILI
 #: Contracts that a template may name instead of writing them.
 _CONTRACTS: Final = Path(__file__).parent / "contracts"
 #: What a front matter that may be broken gives as its name.
-_NAMES: Final = lazy(rb"""^\s*["']?name["']?\s*:\s*["']?([\w-]+)""", re.MULTILINE)
+_NAMES: Final = lazy(rb"""^[ \t]*["']?name["']?[ \t]*:[ \t]*["']?([\w-]+)""", re.MULTILINE)
 _NAME: Final = lazy(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
 #: Front matter keys of Claude Code and Gemini CLI subagents; we read five of them and let the rest be.
 _KNOWN_KEYS: Final = frozenset(

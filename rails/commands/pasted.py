@@ -31,7 +31,7 @@ _RENDERED = (
     "the whole answer with the chat's own copy button below it, or one block of code with the block's own button."
 )
 #: A line of code, or the button above a block that was copied with it.
-_CODE = re.compile(r"^(?:copy code|\s*(?:def|class|async|const|let|function|export)\b.*[:{;(])\s*$", re.M | re.I)
+_CODE = re.compile(r"^(?:copy code|[ \t]*(?:def|class|async|const|let|function|export)\b.*[:{;(])[ \t]*$", re.M | re.I)
 _SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts"}
 #: A file's name between marks.
 _NAMED = re.compile(r"[`*]([^`*\s]+)[`*]")

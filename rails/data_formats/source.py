@@ -27,13 +27,22 @@ _CHARS: Final = 400_000
 #: Brackets deeper than this are not given to a parser.
 _DEPTH: Final = 150
 _SUFFIXES: Final = {
-    **dict.fromkeys(("py", "pyi"), "python"),
-    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "javascript"),
-    **dict.fromkeys(("ts", "mts", "cts"), "typescript"),
+    "py": "python",
+    "pyi": "python",
+    "js": "javascript",
+    "mjs": "javascript",
+    "cjs": "javascript",
+    "jsx": "javascript",
+    "ts": "typescript",
+    "mts": "typescript",
+    "cts": "typescript",
     "tsx": "tsx",
-    **dict.fromkeys(("json", "ipynb", "webmanifest"), "json"),
+    "json": "json",
+    "ipynb": "json",
+    "webmanifest": "json",
     "toml": "toml",
-    **dict.fromkeys(("yaml", "yml"), "yaml"),
+    "yaml": "yaml",
+    "yml": "yaml",
 }
 
 

@@ -8,6 +8,7 @@ hunk without any context goes.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -29,8 +30,10 @@ _NO_NEWLINE: Final = "\\"
 @dataclass(slots=True)
 class _Hunk:
     line: int
-    numbers: tuple[int, int, int, int] | None
+    numbers: tuple[int, ...]
     rows: list[str] = field(default_factory=list)
+    #: How many rows begin with each sign: a hunk is asked whether it fits at every blank line.
+    signs: Counter[str] = field(default_factory=Counter)
 
     def side(self, sign: str) -> list[str]:
         """Return the lines of the old side ("-") or the new one ("+")."""
@@ -38,8 +41,8 @@ class _Hunk:
 
     def fits(self) -> bool:
         """Whether the numbers of its header are those of its lines."""
-        sizes = (len(self.side("-")), len(self.side("+")))
-        return self.numbers is not None and self.numbers[1::2] == sizes
+        same = self.signs[" "]
+        return self.numbers[1::2] == (same + self.signs["-"], same + self.signs["+"])
 
     def ends(self, sign: str) -> bool:
         """Whether the last line of a side has a line end."""
@@ -130,15 +133,14 @@ def _header(line: str, file: _File) -> None:
 def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
     """Take one hunk, which goes on to the next header; return the line after it."""
     found = _NUMBERS.match(lines[at])
-    numbers = tuple(1 if part is None else int(part) for part in found.groups()) if found else None
-    hunk = _Hunk(at, numbers)  # type: ignore[arg-type]
+    numbers = tuple(1 if part is None else int(part) for part in found.groups()) if found else ()
+    hunk = _Hunk(at, numbers)
     file.hunks.append(hunk)
     if lines[at].startswith("@@@"):
         file.line, file.fault = at, file.fault or "is one of a merge, with several old sides (@@@), which is not read"
     at += 1
     while at < len(lines) and not _begins(lines, at):
-        row = lines[at].removesuffix("\r")
-        row = f" {row[1:]}" if row[:1] == "\u00a0" else row
+        row = re.sub("^\u00a0", " ", lines[at].removesuffix("\r"))
         if row and row[0] not in " +-\\":
             if hunk.fits() or not row.strip():
                 break
@@ -148,9 +150,11 @@ def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
         if row in ("", _SIGNATURE) and hunk.fits():
             break
         hunk.rows.append(row[:1] if row[:1] == _NO_NEWLINE else row or " ")
+        hunk.signs[hunk.rows[-1][0]] += 1
         at += 1
-    while hunk.rows and hunk.rows[-1] == " " and not hunk.fits():
+    while hunk.rows[-1:] == [" "] and not hunk.fits():
         hunk.rows.pop()
+        hunk.signs[" "] -= 1
     return max(at, hunk.line + 1)
 
 
@@ -200,7 +204,7 @@ def _is_certain(hunks: Sequence[_Hunk]) -> bool:
     """Whether the numbers of all hunks fit their lines and each other."""
     shift = 0
     for hunk in hunks:
-        if hunk.numbers is None or not hunk.fits():
+        if not hunk.fits():
             return False
         old, removed, new, added = hunk.numbers
         if new - old != shift + (removed == 0) - (added == 0):

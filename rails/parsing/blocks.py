@@ -51,7 +51,9 @@ _JSON_END: Final = lazy(
     re.M,
 )
 #: A fence with nothing but the name of a file in it, which another fence ends: that one begins the block.
-_NAME_IN_FENCE: Final = lazy(r"[`~]{3,}[^\n`]*\n[ \t]*[^\s`~<>]+[/.\\][^\s`~<>]+[ \t\r]*\n(?=[`~]{3,}[ \t]*\w)")
+_NAME_IN_FENCE: Final = lazy(
+    r"[`~]{3,}+[^\n`]*+\n[ \t]*+(?=[^\s`~<>]+[/.\\][^\s`~<>])[^\s`~<>]++[ \t\r]*+\n(?=[`~]{3,}[ \t]*\w)"
+)
 #: The start of every line that is worth a look.
 _NOTABLE: Final = (
     rf"(?:[ \t\ufeff]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+){{0,4}}(?=[^\w\s])(?:```|~~~|<)|{quoted.PATCH_START})"
