@@ -137,6 +137,11 @@ class Chooser(Protocol):
         ...
 
 
+def chooser(approver: object) -> Chooser | None:
+    """Return an approver that can choose a place, ``None`` for any other."""
+    return approver if isinstance(approver, Chooser) else None
+
+
 def request_for_changes(
     id: str,
     agent: str,

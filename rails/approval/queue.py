@@ -22,7 +22,7 @@ import msgspec
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.audit import audit_of
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Decision, chooser
 from rails.approval.edit import Contents, HumanEditError, Judge, edited, without_hunks
 from rails.approval.options import place_question
 from rails.approval.policy.grants import Grants, as_toml, propose
@@ -135,7 +135,7 @@ class ApprovalQueue:
     @property
     def attended(self) -> bool:
         """Whether somebody is at the terminal, or may be in the page."""
-        here = _chooser(self.here)
+        here = chooser(self.here)
         return (here is not None and here.attended) or self._page_alone
 
     @property
@@ -144,7 +144,7 @@ class ApprovalQueue:
 
     def choose(self, offer: PlaceChoice) -> str:
         """Let a person choose a place for an edit: its handle, or "" for none."""
-        here = _chooser(self.here)
+        here = chooser(self.here)
         at_terminal = (lambda: here.choose(offer)) if here is not None and here.attended else None
         found = self.pick(place_question(offer), at_terminal)
         return found.choice if isinstance(found, PageAnswer) else found or ""
@@ -302,10 +302,6 @@ class ApprovalQueue:
         closed = ApprovalClosed(message, asked.request.id, asked.request.digest, asked.number, "expired")
         self._publish(closed, asked.request.agent)
         raise UnansweredError(message)
-
-
-def _chooser(approver: object) -> Chooser | None:
-    return approver if isinstance(approver, Chooser) else None
 
 
 def _masked(request: ApprovalRequest, record: Record) -> frozenset[str]:

@@ -5,7 +5,7 @@ Errors are counted and left out of every rate. Settings are compared on the task
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations, groupby
 from statistics import fmean
 from typing import Final
@@ -89,14 +89,12 @@ def _with_more(row: SettingRow) -> Json:
     return {**json_object(row), "interval": [*row.passed.interval], "per_solved": row.per_solved}
 
 
-def batch_report(
-    results: Iterable[JobResult], only: Callable[[JobSetting, JobSetting], bool] = lambda *_: True
-) -> BatchReport:
-    """Return the report of ``results``; ``only`` chooses which settings are compared."""
+def batch_report(results: Iterable[JobResult]) -> BatchReport:
+    """Return the report of ``results``: each setting, and each two of them compared."""
     known = sorted(results, key=lambda one: (setting_of(one), one.task, one.seed))
     groups = {setting: [*found] for setting, found in groupby(known, setting_of)}
     rows = tuple(_row(setting, found) for setting, found in groups.items())
-    pairs = [pair for pair in combinations(groups, 2) if only(*pair)]
+    pairs = combinations(groups, 2)
     return BatchReport(rows, tuple(_compared(a, b, groups[a], groups[b]) for a, b in pairs))
 
 

@@ -33,8 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="do everything but ask and write")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
-    words = "put what is to be pasted back into the chat on the clipboard"
-    parser.add_argument("--copy", action="store_true", help=words)
+    parser.add_argument("--copy", action="store_true", help="put what is to be pasted back on the clipboard")
     add_correction(parser)
     add_dialects(parser)
     parser.add_argument("--debug", action="store_true", help="show the blocks as they were found")

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rails.batch.store import JobStore
     from rails.batch.tasks import Variants
 
-_LINE_SECONDS: Final = 10.0
 _MORE: Final = """\
 Actions: run TASKS.jsonl --store DIR (what has a result there is skipped, so the same command goes on where it
 stopped), report DIR, export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
@@ -58,7 +57,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-minutes", type=above_zero, default=30.0, metavar="N", help="of one job (default: 30)")
     parser.add_argument("--keep", action="store_true", help="keep the work trees")
     parser.add_argument("--dry-run", action="store_true", help="say what would run")
-    parser.add_argument("--compare", metavar="NAME=A,B", help="with report: gate=on,off runs what is missing")
     parser.add_argument("--html", metavar="FILE", help="with report: write it as one self-contained page")
     parser.add_argument("--json", action="store_true", help="with report: the figures as JSON")
     parser.add_argument("--markdown", action="store_true", help="with report: as Markdown")
@@ -70,9 +68,7 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "run":
         return _run(options)
     if options.action == "report":
-        from rails.commands import batch_report
-
-        return batch_report.report(options, run_jobs)
+        return _report(options)
     return _export(options)
 
 
@@ -156,6 +152,27 @@ def _export(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
+def _report(options: argparse.Namespace) -> int:
+    """Show the report and return the exit code."""
+    from rails.batch.report import batch_report, report_tables
+    from rails.batch.store import JobStore
+    from rails.commands.review import show_report
+    from rails.config.prices import PRICES_NAME, load_price_file
+    from rails.core.app_dirs import config_folder
+    from rails.review.reports.grouped import ReviewReport
+
+    store = JobStore(options.place)
+    rows = store.rows()
+    if not rows:
+        raise UsageError(f"There is no result in {one_line(options.place)}. Run some first: ai-rails batch run.")
+    found = batch_report(rows)
+    currency = load_price_file(config_folder() / PRICES_NAME).currency
+    about = f"{counted(len(rows), 'job')} of {one_line(options.place)}"
+    return show_report(
+        options, ReviewReport("Jobs compared", tuple(report_tables(found, currency)), found.value), about
+    )
+
+
 class _ProgressLines:
     """Prints how far it is when something has changed, at most every ten seconds."""
 
@@ -164,7 +181,7 @@ class _ProgressLines:
 
     def __call__(self, progress: SetProgress) -> None:
         """Print a line, if it is time for one."""
-        if len(progress.done) != self._said and time.monotonic() - self._at > _LINE_SECONDS:
+        if len(progress.done) != self._said and time.monotonic() - self._at > 10:
             self._said, self._at = len(progress.done), time.monotonic()
             print(f"  {_far(progress)}", flush=True)
 

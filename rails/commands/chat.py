@@ -1,4 +1,7 @@
-"""``ai-rails chat``: a conversation with an agent; every follow-up goes on in the same session and log."""
+"""``ai-rails chat``: a conversation with an agent; every follow-up goes on in the same session and log.
+
+In the mode ``plan`` every change is denied before anybody is asked, until the person types "go".
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rails.commands import common, leave
 from rails.commands.run import options as run_options
@@ -24,25 +27,31 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import CompleteEvent, Completion
     from prompt_toolkit.document import Document
 
+    from rails.commands.live import ProgressScreen
+    from rails.commands.models import Cast
+    from rails.session.agent_loop import AgentLoop
     from rails.session.job import Ending
     from rails.session.run import Session
 
 #: What can be typed besides words for the agent.
 COMMANDS: Final[Mapping[str, str]] = {
     "/help": "this list",
+    "/plan": "talk without changes until you type go",
     "/diff": "what this session has changed",
     "/undo": "take the last step of this project back",
     "/redo": "do the step again that was undone last",
+    "/rewind": "N: files and conversation as they were before turn N",
     "/gate": "check the files that differ from the last commit",
     "/review": "this session, turn by turn",
     "/cost": "tokens, money and time so far",
     "/compact": "summarize older turns to free context",
     "/agent": "NAME: switch to another agent",
-    "/model": "NAME: begin again with another model",
+    "/model": "NAME: go on with another model",
     "/clear": "start a new session",
     "/quit": "leave, as exit and Ctrl-D do; ai-rails chat --resume comes back",
 }
 _HISTORY: Final = "chat_history"
+_PLAN: Final = "Plan mode: answer in words, without any edit or command, until the person says go."
 #: How often the page is listened to.
 _LISTEN_SECONDS: Final = 0.3
 #: Files that ``@`` completes.
@@ -52,6 +61,8 @@ _FILES: Final = 5_000
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes: what ``run`` takes, and the task is the first thing that is said."""
     run_options(parser)
+    words = "plan: talk without changes until you type go (default: edit)"
+    parser.add_argument("--mode", choices=("edit", "plan"), default="edit", help=words)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,7 +79,9 @@ def run(options: argparse.Namespace) -> int:
             if not here:
                 raise
             print(f"ai-rails: {error}")
-    if options.task is None and options.resume is None:
+    if options.task:
+        options.task = talk.in_mode(options.task)
+    elif options.resume is None:
         print("Type a task, /help or /quit.")
     while True:
         if options.task is None and options.resume is None:
@@ -86,8 +99,8 @@ def run(options: argparse.Namespace) -> int:
         options.task, options.resume, talk.anew = None, None, False
 
 
-def _make_ready(options: argparse.Namespace, project: Path) -> None:
-    """Open the model that is talked to, and let what it needs be imported while the person types.
+def _make_ready(options: argparse.Namespace, project: Path) -> Cast:
+    """Open the model that is talked to, and let what it needs be imported while the person types; return the models.
 
     Raises UsageError or ModelError where it cannot be opened.
     """
@@ -99,6 +112,7 @@ def _make_ready(options: argparse.Namespace, project: Path) -> None:
     configured = run_defaults(project, config_folder()).values
     players = models.cast_of(options, agents_of(project), configured)
     players.for_role(options.agent or str(configured.get("agent", "coder")))
+    return players
 
 
 class Talk:
@@ -107,16 +121,22 @@ class Talk:
     def __init__(self, options: argparse.Namespace) -> None:
         self.project, self.web = common.project_of(options), options.web
         self.anew = False
+        self.planning = options.mode == "plan"
+        self.screen: ProgressScreen | None = None
+        self.session: Session | None = None
         self._options = options
-        self._typed = _lines(self.project)
+        options.closed = lambda: _PLAN if self.planning else ""
+        self._typed = _lines(self.project, self)
         self._began = time.time()
 
     def first(self) -> str:
         """Return the first words of a conversation, "" where the person leaves."""
         return self._words(None)
 
-    def follow_up(self, session: Session, ending: Ending) -> str:
+    def follow_up(self, session: Session, screen: ProgressScreen, ending: Ending) -> str:
         """Return what the person says to an ending, "" where they leave or begin anew."""
+        screen.rest()
+        self.screen = screen
         if ending.outcome == "model_failed":  # what failed was shown when it did
             print("  Nothing is lost: say something to ask again, or take another model with /model NAME.")
         elif ending.outcome == "stopped":
@@ -132,13 +152,28 @@ class Talk:
                 return ""
             if not text.startswith("/") or "/" in text.split()[0][1:]:  # a path is no command
                 if text:
-                    return text
+                    return self.in_mode(text)
             elif self._command(text, session):
                 return ""
         return ""
 
+    def in_mode(self, text: str) -> str:
+        """Return words for the agent, with what the mode adds to them."""
+        if self.planning and text.casefold() == "go":
+            self.planning = False
+            return "Go: carry out what you planned."
+        return f"{text}\n\n{_PLAN}" if self.planning else text
+
+    def status(self) -> str:
+        """Return the line above what is typed: the mode, what is free of the model's window, tokens and money."""
+        mode = "plan: nothing is changed until you type go" if self.planning else ""
+        left = _context_left(self.session.state.loop) if self.session else ""
+        facts = (mode, left, self.screen.usage() if self.screen else "")
+        return " · ".join(filter(None, facts))
+
     def _lines(self, session: Session | None) -> Iterator[str]:
         """Yield what is typed or, with ``--web``, said on the page."""
+        self.session = session
         box = common.answers_of(session.log.state, session.log.session_id) if session and self.web else None
         try:
             if box:
@@ -155,11 +190,17 @@ class Talk:
         if word in ("/quit", "/exit"):
             return True
         try:
+            self.rest = rest.strip()
+            if word == "/model" and session and self.rest:
+                self._switch(session)
+                return False
             if word in ("/clear", "/agent", "/model"):
-                return self._begin_anew(word, rest.strip())
+                return self._begin_anew(word, self.rest)
             if (action := _ACTIONS.get(word)) is None:
                 print(f"There is no command {one_line(word)!r}. The commands are:")
                 _help(self, session)
+            elif session is None and word in _OF_SESSION:
+                print("Nothing was said yet.")
             else:
                 action(self, session)
         except RailsError as error:
@@ -181,6 +222,26 @@ class Talk:
         self.anew = True
         return True
 
+    def _switch(self, session: Session) -> None:
+        """Let another model go on with the conversation as it stands. Raises UsageError or ModelError."""
+        from rails.commands.models import check_models
+        from rails.core.app_dirs import config_folder
+        from rails.core.dataclass import replace
+        from rails.session.compaction import ModelWindow
+
+        loop = session.state.loop
+        chosen = argparse.Namespace(**{**vars(self._options), "model": self.rest, "model_for": []})
+        players, prices = _make_ready(chosen, self.project), session.state.budget.prices
+        check_models(players, [loop.context.agent.name], session.job, prices, config_folder())
+        vars(self._options).update(vars(chosen))
+        session.model_for = players.for_role
+        fresh = session.context(loop.context.agent.name)
+        loop.context = replace(
+            loop.context, model=fresh.model, protocol=fresh.protocol, system=fresh.system, tools=fresh.tools
+        )
+        loop.window = ModelWindow()
+        print(f"{one_line(fresh.model.name)} goes on with the conversation.")
+
 
 # -- the commands ----------------------------------------------------------------------------------
 
@@ -192,14 +253,22 @@ def _help(talk: Talk, session: Session | None) -> None:
     print("  @path completes a file's name; Esc then Enter begins a new line; Ctrl-C stops an answer, not the session.")
 
 
-def _diff(talk: Talk, session: Session | None) -> None:
+def _diff(talk: Talk, session: Session) -> None:
     """Print what the session's steps that are in effect have changed."""
+    from rails.approval.diff_view import file_diff
     from rails.edits.checkpoints import History, in_effect
+    from rails.render.lines import draw
+    from rails.render.terminal import columns
 
     history = History(talk.project)
-    steps = in_effect(history.steps(session.log.session_id), undone=False) if session else []
+    steps = in_effect(history.steps(session.log.session_id), undone=False)
+    colour = common.colour_wanted(sys.stdout)
     for step in steps:
-        print(printable(history.restore_point(step).diff()))
+        changed = history.restore_point(step)
+        if not colour:
+            print(printable(changed.diff()))
+        for change in changed.changes if colour else ():
+            print("\n".join(draw(file_diff(change, ()), colour=True, width=columns())))
     if not steps:
         print("This session has changed nothing.")
 
@@ -227,27 +296,73 @@ def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
             log.append(undo_event(one, redo=redo))
 
 
+def _plan(talk: Talk, session: Session | None) -> None:
+    del session
+    talk.planning = True
+    print("Nothing is changed from now on. Type go to have the plan carried out.")
+
+
+def _rewind(talk: Talk, session: Session) -> None:
+    """Take files and conversation back to before the words of the person that led to a turn."""
+    from rails.commands.leave import uninterrupted
+    from rails.commands.undo import say_moved, undo_event
+    from rails.core.events.changes import CheckpointEvent
+    from rails.core.events.session import HumanSteered
+    from rails.core.events.turn import LlmCall
+    from rails.edits.checkpoints import History, in_effect
+    from rails.log.reader import read_strict
+
+    records, start = read_strict(session.log.path), 0
+    for record in records:
+        if isinstance(record.event, HumanSteered) and record.event.about == "follow_up":
+            start = record.seq
+        if isinstance(record.event, LlmCall) and str(record.event.turn) == talk.rest:
+            break
+    else:
+        raise UsageError("/rewind takes the number of a turn of this session, such as /rewind 2. Nothing was changed.")
+    start, history, name = start or record.seq, History(talk.project), session.log.session_id
+    later = {one.event.step for one in records if isinstance(one.event, CheckpointEvent) and one.seq >= start}
+    with uninterrupted():
+        for step in reversed(in_effect(history.steps(name), undone=False)):
+            if step.step in later:
+                done = history.undo(name, step.step)
+                say_moved(done, redo=False)
+                session.publish(undo_event(done, redo=False))
+        session.publish(HumanSteered("rewind", str(start), "terminal"))
+    loop = session.state.loop
+    loop.final = None
+    loop.context.given.clear()
+    loop.context.seen.clear()
+    print(f"Files and conversation are as they were before turn {talk.rest}.")
+
+
+def _context_left(loop: AgentLoop) -> str:
+    """Return which share of the model's window is free, "" where its size is not known."""
+    window = loop.window
+    if not window.tokens:
+        return ""
+    used = window.measured.tokens(window.thought(loop.context, loop.messages))
+    return f"{max(0, 100 - 100 * used // window.tokens)} % of context left"
+
+
 def _gate(talk: Talk, session: Session | None) -> None:
     del session
     _verb(["gate", "--diff", "HEAD", "--project", str(talk.project)])
 
 
-def _review(talk: Talk, session: Session | None) -> None:
-    if session is None:
-        print("Nothing was said yet.")
-        return
+def _review(talk: Talk, session: Session) -> None:
     _verb(["review", session.log.session_id, "--project", str(talk.project)])
 
 
-def _cost(talk: Talk, session: Session | None) -> None:
+def _cost(talk: Talk, session: Session) -> None:
     del talk
-    for line in session.state.summary() if session else ("Nothing was said yet.",):
+    for line in session.state.summary():
         print(f"  {line}")
 
 
-def _compact(talk: Talk, session: Session | None) -> None:
+def _compact(talk: Talk, session: Session) -> None:
     del talk
-    if said := session.state.compact() if session and session.state.compact else "Nothing was said yet.":
+    if said := session.state.loop.compact():
         print(said)
 
 
@@ -257,8 +372,12 @@ def _verb(words: Sequence[str]) -> None:
     main(words)
 
 
-_ACTIONS: Final[Mapping[str, Callable[[Talk, Session | None], None]]] = {
+#: Commands that are about what was said, so that there has to be something.
+_OF_SESSION: Final = ("/diff", "/review", "/cost", "/compact", "/rewind")
+_ACTIONS: Final[Mapping[str, Callable[[Talk, Any], None]]] = {
     "/help": _help,
+    "/plan": _plan,
+    "/rewind": _rewind,
     "/diff": _diff,
     "/undo": partial(_move, redo=False),
     "/redo": partial(_move, redo=True),
@@ -275,7 +394,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Talk, Session | None], None]]] = {
 Heard = Callable[[], str]
 
 
-def _lines(project: Path) -> Callable[[Heard | None], str | None]:
+def _lines(project: Path, talk: Talk) -> Callable[[Heard | None], str | None]:
     """Return what gives the next line, ``None`` at the end: with history and completion at a terminal.
 
     It is given what takes words from elsewhere, which count as a line.
@@ -287,7 +406,8 @@ def _lines(project: Path) -> Callable[[Heard | None], str | None]:
     def line(heard: Heard | None) -> str | None:
         while True:
             try:
-                return _typed_or_heard(prompt, heard) if heard else prompt.prompt("\n› ")
+                asking = partial(prompt.prompt, [("ansibrightblack", f"\n{talk.status()}"), ("", "\n› ")])
+                return _typed_or_heard(prompt, asking, heard) if heard else asking()
             except KeyboardInterrupt as stopped:
                 if stopped.args:  # a signal that ends a program
                     raise
@@ -308,7 +428,7 @@ def _read_line(heard: Heard | None) -> str | None:
     return None
 
 
-def _typed_or_heard(prompt: PromptSession[str], heard: Heard) -> str:
+def _typed_or_heard(prompt: PromptSession[str], asking: Callable[[], str], heard: Heard) -> str:
     """Return what is typed, or what is said elsewhere while nothing is."""
     words, over = list[str](), threading.Event()
 
@@ -322,7 +442,7 @@ def _typed_or_heard(prompt: PromptSession[str], heard: Heard) -> str:
     listening = threading.Thread(target=listen, daemon=True, name="words from the page")
     listening.start()
     try:
-        return "\n".join(filter(None, (prompt.prompt("\n› "), *words)))
+        return "\n".join(filter(None, (asking(), *words)))
     finally:
         over.set()
         listening.join()
@@ -340,6 +460,7 @@ def _prompt(project: Path) -> PromptSession[str]:
     from prompt_toolkit.history import FileHistory
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+    from rails.commands.gate import known_files
     from rails.core.app_dirs import config_folder
     from rails.log.env_files import env_secrets
     from rails.log.masking import Masker, of_environment
@@ -369,7 +490,7 @@ def _prompt(project: Path) -> PromptSession[str]:
                 found = [(name, what) for name, what in COMMANDS.items() if name.startswith(text)]
                 yield from (Completion(name, -len(text), display_meta=what) for name, what in found)
             elif word.startswith("@"):
-                names = [name for name in _files(project) if word[1:].lower() in name.lower()]
+                names = [name for name in known_files(project)[:_FILES] if word[1:].lower() in name.lower()]
                 yield from (Completion(f"@{name}", -len(word)) for name in names)
 
     keys = KeyBindings()
@@ -382,10 +503,3 @@ def _prompt(project: Path) -> PromptSession[str]:
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
     return PromptSession(history=Masked(str(file)), completer=Words(), key_bindings=keys, complete_while_typing=True)
-
-
-def _files(project: Path) -> list[str]:
-    """Return the project's files for completion, as far as the bound goes."""
-    from rails.commands.gate import known_files
-
-    return known_files(project)[:_FILES]

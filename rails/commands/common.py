@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rails.approval.decision import ApprovalRequest, Approver
     from rails.approval.pending import PendingAnswers
     from rails.approval.policy.grants import Grants
+    from rails.approval.policy.policy import PolicyApprover
     from rails.approval.queue import ApprovalQueue
     from rails.commands.live import ProgressScreen
     from rails.core.events.base import Event
@@ -75,7 +76,7 @@ def human_of(screen: ProgressScreen, approver: object = None) -> Person:
 
 def approver_of(
     options: argparse.Namespace, screen: ProgressScreen, project: Path, registry: Registry, gate: Gate
-) -> Approver:
+) -> PolicyApprover:
     """Return who answers: a person at a terminal or in the page, with ``--approve policy`` after the policy file.
 
     Without a terminal and without ``--web`` there is nobody to ask, and what would be asked is denied.
@@ -83,9 +84,9 @@ def approver_of(
     from rails.approval.policy.policy import PolicyApprover, load_policy
 
     web, minutes = getattr(options, "web", False), getattr(options, "answer_within", None)
-    keyboard, by_policy = _keyboard(), options.approve == "policy"
+    keyboard, by_policy, closed = _keyboard(), options.approve == "policy", getattr(options, "closed", str)
     if not (keyboard or web):
-        return PolicyApprover(load_policy(project), None, grants_of(project), decides=by_policy)
+        return PolicyApprover(load_policy(project), None, grants_of(project), decides=by_policy, closed=closed)
     queue = queue_of(project, registry, gate, page_waits=web, minutes=minutes)
     if keyboard:
         from rails.approval.terminal.approver import Choices, TerminalApprover
@@ -106,7 +107,7 @@ def approver_of(
             choices=choices,
             elsewhere=queue.answered_elsewhere,
         )
-    return PolicyApprover(load_policy(project), queue, queue.grants, decides=by_policy)
+    return PolicyApprover(load_policy(project), queue, queue.grants, decides=by_policy, closed=closed)
 
 
 def show_question(screen: ProgressScreen, request: ApprovalRequest) -> None:

@@ -10,6 +10,7 @@ import argparse
 import json
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,23 +22,8 @@ from rails.processes.programs import run_tool
 from rails.session.project import agents_of, registry_of, state_of
 
 if TYPE_CHECKING:
-    from rails.approval.decision import ApprovalRequest, Approver, Decision
-    from rails.approval.terminal.scripted import ScriptedApprover
+    from rails.approval.decision import Approver
     from rails.commands.live import ProgressScreen
-
-
-class Shown:
-    """Draws each request as a person would see it, then lets the script answer."""
-
-    def __init__(self, script: ScriptedApprover, screen: ProgressScreen) -> None:
-        """Take the answers from ``script`` and draw on ``screen``."""
-        self._script = script
-        self._screen = screen
-
-    def decide(self, request: ApprovalRequest) -> Decision:
-        """Show ``request`` and give the script's next answer."""
-        common.show_question(self._screen, request)
-        return self._script.decide(request)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the example; exit 0 only if it ends as it should and the project's own tests pass."""
+    from rails.approval.terminal.scripted import ScriptedApprover
     from rails.commands.job import serving
     from rails.commands.live import ProgressScreen
     from rails.gate.gate import Gate
@@ -64,11 +51,11 @@ def run(options: argparse.Namespace) -> int:
     gate, registry = Gate(project, wait=True), registry_of(project)
     options.interactive = options.interactive or options.web
     options.approve, options.answer_within = "ask", None
-    approver: Approver = (
-        common.approver_of(options, screen, project, registry, gate)
-        if options.web
-        else _approver(options.interactive, script["approvals"], screen)
-    )
+    if options.interactive:
+        approver: Approver = common.approver_of(options, screen, project, registry, gate)
+    else:
+        show = partial(common.show_question, screen)
+        approver = ScriptedApprover(script["approvals"], show, by="the demo script")
     model = open_model(f"recorded:{example / 'conversation.jsonl'}")
     tasks = tuple((step["agent"], step["task"]) for step in script["tasks"])
     job = SessionJob(project, tasks, approve="ask" if options.interactive else "script")
@@ -114,15 +101,6 @@ def _fresh_copy(keep: str | None) -> Path:
             if ran.code:
                 raise CheckError(f"git {words[0]} ended with code {ran.code}: {ran.complaint}")
     return project
-
-
-def _approver(interactive: bool, answers: list[str], screen: ProgressScreen) -> Approver:
-    from rails.approval.terminal.approver import TerminalApprover
-    from rails.approval.terminal.scripted import ScriptedApprover
-
-    if interactive:
-        return TerminalApprover(sys.stdin, screen.out, colour=screen.colour)
-    return Shown(ScriptedApprover(answers, by="the demo script"), screen)
 
 
 def _own_tests(project: Path, screen: ProgressScreen) -> int:

@@ -52,7 +52,7 @@ _DO_PLAN: Final = "Carry out what the document below plans, as far as it is your
 _NEXT: Final = "Others have worked on this before you; what they hand over stands below. Do your role's part of it."
 
 
-def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str] | None = None) -> int:
+def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScreen, Ending], str] | None = None) -> int:
     """Run the job of the command line and return the exit code. ``talk`` makes it a conversation."""
     project = common.project_of(options)
     registry, loaded = registry_of(project), agents_of(project)
@@ -85,15 +85,9 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
             log.close()
         raise
     _begin(screen, job, log.session_id, named(agents, roles[0]), players.for_role(roles[0]))
-    _say(screen, (recalled, taken, _too_old(project, log.session_id)), "dim")
-    _say(
-        screen,
-        (*common.notes_of(loaded, registry), trust.offer_instructions(project, options.events)),
-        "yellow",
-    )
-    live, events, watch = _listeners(log, screen, options)
-    if plan and plan.kind:
-        watch = both(watch, _keeping_plan(plan, screen))
+    noted = (*common.notes_of(loaded, registry), trust.offer_instructions(project, options.events))
+    _say(screen, {"dim": (recalled, taken, _too_old(project, log.session_id)), "yellow": noted})
+    live, events, watch = _listeners(log, screen, options, plan)
     session = Session(
         job,
         log,
@@ -110,7 +104,8 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
         prices=prices,
     )
     session.state.summary = screen.summary
-    session.state.talk = partial(_talked, talk, session, screen) if talk else None
+    if talk:
+        session.state.talk = partial(talk, session, screen)
     if resumed:
         screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
         session.publish(SessionResumed(resumed.turns, resumed.advice))
@@ -125,12 +120,15 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, Ending], str
 
 
 def _listeners(
-    log: SessionLog, screen: ProgressScreen, options: argparse.Namespace
+    log: SessionLog, screen: ProgressScreen, options: argparse.Namespace, plan: PlanFile | None
 ) -> tuple[LiveText, EventStream | None, Callable[[Record], object]]:
     """Return who hears an answer as it comes, the stream for another program, and who is shown the records."""
     events = EventStream(sys.stdout, options.events) if options.events else None
     live = LiveText(log, screen.hear, events.partly if events else None)
-    return live, events, both(screen, events) if events else screen
+    watch = both(screen, events) if events else screen
+    if plan and plan.kind:
+        watch = both(watch, _keeping_plan(plan, screen))
+    return live, events, watch
 
 
 def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
@@ -180,9 +178,11 @@ def _begin(screen: ProgressScreen, job: SessionJob, session_id: str, agent: Agen
     screen.line(f"  sandbox  {found}", "dim" if found.contained else "yellow")
 
 
-def _say(screen: ProgressScreen, sentences: Iterable[str], style: str) -> None:
-    for words in filter(None, sentences):
-        screen.line(f"  {one_line(words, 600)}", style)
+def _say(screen: ProgressScreen, sentences: Mapping[str, Iterable[str]]) -> None:
+    """Print sentences by their style."""
+    for style, several in sentences.items():
+        for words in filter(None, several):
+            screen.line(f"  {one_line(words, 600)}", style)
 
 
 def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
@@ -196,12 +196,6 @@ def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
             raise
         words = f"Once that is fixed: ai-rails run --resume {session.log.session_id}"
         raise LogError(f"{str(error).rstrip('.')}. What was approved before stays. {words}") from error
-
-
-def _talked(talk: Callable[[Session, Ending], str], session: Session, screen: ProgressScreen, ending: Ending) -> str:
-    """Return what the person says to an ending; nothing moves on the screen while they type."""
-    screen.rest()
-    return talk(session, ending)
 
 
 def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressScreen, session: Session) -> int:

@@ -279,7 +279,7 @@ class ProgressScreen:
         self.stage_ms["model"] += event.duration_ms or 0
         self._use(model or event.model, event.usage)
         if event.stop_reason not in ("end_turn", "tool_use"):
-            self.line(f"  The model stopped early ({event.stop_reason}){_why(event.note)}.", "yellow")
+            self.line(f"  The model stopped early ({event.stop_reason}). {one_line(event.note)}".rstrip(), "yellow")
 
     def _use(self, model: str, usage: Usage) -> None:
         counts = map(astuple, (self.used.get(model, Usage()), usage))  # type: ignore[arg-type]
@@ -368,7 +368,7 @@ class ProgressScreen:
 
     def _action(self, ids: Sequence[str], other: str) -> str:
         """Return what the first of these requests does; ``other`` where it is not known."""
-        return self._actions.get(ids[0], "") if ids else one_line(other, 200)
+        return self._actions.get(ids[0], one_line(other, 200))
 
     def _feedback(self, event: FeedbackSent, message: str) -> None:
         if event.codes:
@@ -403,10 +403,6 @@ class ProgressScreen:
             f"files changed: {files}",
             f"time: {spent or 'none'}",
         )
-
-
-def _why(note: str) -> str:
-    return f": {one_line(note).rstrip('.')}" if note else ""
 
 
 def _sentence(text: str) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 from rails.agents.prompt import first_message
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
@@ -54,6 +54,7 @@ class SessionState:
     """What all agents of a session share. ``human`` is ``None`` where the approver stands for the person.
 
     ``talk`` makes it a conversation: it gets how an agent's part ended, and returns what the person says to that;
+    ``loop`` is the agent at work.
     ``standing`` reads from the log where it stands, ``summary`` says what was done and used so far. ``records`` are
     those since the last turn began, ``tried`` and ``deeds`` what all of them come to: what a session takes in memory
     does not grow with it.
@@ -68,7 +69,7 @@ class SessionState:
     wait: Callable[[float], object] = time.sleep
     talk: Callable[[Ending], str] | None = None
     standing: Callable[[], ResumeState] | None = None
-    compact: Callable[[], str] | None = None
+    loop: AgentLoop = field(default=cast("AgentLoop", None))
     asked_otherwise: Callable[[TurnContext], TurnContext] = field(default=lambda context: context)
     summary: Callable[[], Sequence[str]] = field(default=tuple)
     turns: int = 0
@@ -121,6 +122,7 @@ class AgentLoop:
     def __post_init__(self) -> None:
         """Count attempts as the job or the agent's template says."""
         self.attempts = Attempts(self.state.job.max_attempts or self.context.agent.max_attempts)
+        self.context = replace(self.context, talks=self.state.talk is not None)
 
     def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
         """Run the agent. ``again`` is why its earlier run ended, when a human wants another."""
@@ -162,7 +164,7 @@ class AgentLoop:
 
     def work(self) -> Ending:
         """Take turns until it is over and, in a conversation, the person says no more."""
-        self.state.compact = self.compact
+        self.state.loop = self
         while True:
             try:
                 ending = self._work()

@@ -47,11 +47,12 @@ def _options(context: TurnContext, number: int, model: str) -> dict[str, Any]:
 class AnswerReader:
     """The requests of one answer. After a fault of ours the rest is only kept, and the answer counts as unread.
 
-    ``number`` is the turn's, and begins the ids of the requests.
+    ``number`` is the turn's, and begins the ids of the requests. ``text`` is what has come so far.
     """
 
     def __init__(self, context: TurnContext, number: int) -> None:
         self._context = context
+        self.text = ""
         self._live = True
         self._fault: RequestResult | None = None
         self._announced = 0
@@ -61,6 +62,7 @@ class AnswerReader:
         """Take the next piece."""
         if not text:
             return
+        self.text += text
         if self._live:
             self._aside("the answer was shown", partial(self._context.on_text, text))
         if self._fault is None:

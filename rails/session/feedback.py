@@ -25,6 +25,8 @@ from rails.gate.report.text import window
 HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
 #: Stop reasons of an answer that ended before its end.
 CUT: Final = ("max_tokens", "cut")
+#: Why an answer is cut that the person stopped.
+INTERRUPTED: Final = "The person interrupted your answer."
 #: Of a text that comes after too many others, so much is told in any case.
 _LEAST_CHARS: Final = 600
 
@@ -361,6 +363,8 @@ def cut_off(answer: ModelAnswer) -> str:
     """The answer ended before its end."""
     why = answer.note or "Your answer was cut off before its end."
     advice = "Nothing that was cut off was run. Send smaller pieces."
+    if why == INTERRUPTED:
+        advice = "Nothing of it was carried out."
     if why.startswith(BAD_CALL):
         advice = "Nothing was run. Send the call again, with one JSON object as its arguments."
     return f"Human/System Feedback: {why} {advice}"

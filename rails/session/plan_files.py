@@ -10,9 +10,7 @@ corrects it saves it as ``final_plan.md``. The folders, names and the order of t
 
 from __future__ import annotations
 
-import os
 import re
-from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +22,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal, UsageError, WorkspaceError
 from rails.core.plain_file import read_ordinary
 from rails.core.text import one_line
+from rails.session.job import facts_of
 
 PlanKind = Literal["new", "feature", "takeover"]
 
@@ -41,8 +40,6 @@ EXISTS: Final = "A project/directory with this name already exists. Please choos
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MARK: Final = re.compile(r"\{\{(name|summary|survey)\}\}")
 _EMPTY: Final = "(fill in)"
-_SURVEYED: Final = 20_000
-_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
 class NameTaken(UsageError):
@@ -73,7 +70,7 @@ def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
     facts = {
         "name": name,
         "summary": summary.strip() or _EMPTY,
-        "survey": survey_project(project) if kind == "takeover" else "",
+        "survey": facts_of(project)["files"].strip() if kind == "takeover" else "",
     }
     template = (builtin_folder("agent_templates") / f"_kickoff_{kind}.md").read_text("utf-8")
     # One pass: what is filled in is not looked at again.
@@ -84,8 +81,6 @@ def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
 def new_project(place: Path, name: str, summary: str = "") -> Path:
     """Make the folder ``place/name`` with the page that begins the project, and return the page."""
     project = place / checked_name(name)
-    if project.exists() or project.is_symlink():
-        raise NameTaken(project)
     try:
         project.mkdir(parents=True)
     except FileExistsError as error:
@@ -134,25 +129,6 @@ def save_plan(found: PlanFile, text: str) -> Path:
         file = file.with_name(f"planning_output_{stamp}{f'_{number}' if number else ''}.md")
         number += 1
     return _write(file, f"{text.rstrip()}\n", found.path.parent)
-
-
-def survey_project(project: Path) -> str:
-    """Say what is in a project, for whoever takes it over: kinds of files, and how it is built and tested."""
-    kinds: Counter[str] = Counter()
-    seen = 0
-    for _, names, files in os.walk(project):
-        names[:] = sorted(name for name in names if not name.startswith(".") and name not in _SKIPPED)
-        kinds.update(Path(file).suffix or "(none)" for file in files)
-        seen += len(files)
-        if seen > _SURVEYED:
-            break
-    top = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in project.iterdir() if entry.name != ".git")
-    many = f" (counting stopped at {seen})" if seen > _SURVEYED else ""
-    most = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))[:12]
-    counted = ", ".join(f"{one_line(kind, 20)} {count}" for kind, count in most) or "none"
-    shown = ", ".join(one_line(name, 60) for name in top[:60]) or "nothing"
-    git = "yes" if (project / ".git").exists() else "no"
-    return f"- Top level: {shown}\n- Files by kind: {counted}{many}\n- In git: {git}"
 
 
 def _chosen(folder: Path) -> Path:

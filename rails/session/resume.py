@@ -94,18 +94,28 @@ class ResumeState:
 
 def resume_state(records: Sequence[Record], hash_of: HashOf) -> ResumeState:
     """Fold the records of a session. Raises UsageError when they do not begin with a session's start."""
+    state = _folded(records)
+    for begun in state.begun.values():
+        state = replace(state, done={**(state.done or {}), **_interrupted(begun, hash_of)})
+    return replace(state, records=tuple(records), seconds=_worked(records))
+
+
+def _folded(records: Sequence[Record]) -> ResumeState:
     state: ResumeState | None = None
     for record in records:
-        if isinstance(start := record.event, WorkflowStart):
-            tasks = tuple((task.agent, task.task) for task in start.tasks)
-            state = ResumeState(tasks, handed=start.handed, limits=start.limits)
+        event = record.event
+        if isinstance(event, WorkflowStart):
+            tasks = tuple((task.agent, task.task) for task in event.tasks)
+            state = ResumeState(tasks, handed=event.handed, limits=event.limits)
+        elif state is not None and isinstance(event, HumanSteered) and event.about == "rewind":
+            before = _folded([one for one in records if one.seq < int(event.answer)])
+            used, answers = state.used, state.answers
+            state = replace(before, turns=state.turns, used=used, answers=answers, begun={}, taken=0)
         elif state is not None:
             state = _after(state, record)
     if state is None:
         raise UsageError("This session's log has no start, so it cannot be resumed. Nothing was changed.")
-    for begun in state.begun.values():
-        state = replace(state, done={**(state.done or {}), **_interrupted(begun, hash_of)})
-    return replace(state, records=tuple(records), seconds=_worked(records))
+    return state
 
 
 def _after(state: ResumeState, record: Record) -> ResumeState:

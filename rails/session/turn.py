@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from rails.core.conversation import Message, ModelAnswer, TextDelta, readable
+from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, readable
 from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError
 from rails.core.events.turn import LlmCall, LlmResponse
@@ -65,7 +65,13 @@ def take_turn(context: TurnContext, number: int, messages: Sequence[Message], to
     context.publish(LlmCall(words, len(messages), number, tokens))
     started = time.monotonic()
     reader = AnswerReader(context, number)
-    answer = _listen(context, reader, messages)
+    try:
+        answer = _listen(context, reader, messages)
+    except KeyboardInterrupt:
+        if context.talks and reader.text.strip():
+            answer = ModelAnswer(Message("assistant", (TextPart(reader.text),)), "cut", note=feedback.INTERRUPTED)
+            context.publish(LlmResponse.of(feedback.INTERRUPTED, answer, prose=reader.text))
+        raise
     found = with_deletions(context, reader.finish(answer), number)
     prose = None if isinstance(found, RequestResult) else found.prose
     words = f"{context.model.name} answered ({answer.stop_reason})"

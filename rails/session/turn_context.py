@@ -52,7 +52,7 @@ class TurnContext:
     its looks gave, by tool and parameters: the text's SHA-256, and how
     often it was asked for. ``task`` is what the session was asked for. ``goes_on`` is whether the agent may follow up
     what it writes. ``wrote`` are the requests that
-    wrote something.
+    wrote something. ``talks`` is whether a person talks to it, so that what they interrupt is kept.
     """
 
     project: Path
@@ -82,6 +82,7 @@ class TurnContext:
     denied: set[str] = field(default_factory=set, repr=False)
     given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
     goes_on: bool = True
+    talks: bool = False
     wrote: list[ToolRequest] = field(default_factory=list, repr=False)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 

@@ -4,7 +4,6 @@ import http.client
 import io
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from rails.core.events.session import AgentEngage, HumanSteered, WorkflowEnd
 from rails.core.events.turn import ContextReduced
 from rails.log.reader import read_lenient
 from rails.testing.server import StubServer, says
+from tests.commands.terminal import Terminal
 
 PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
 POLICY = '[[rule]]\ndecision = "allow"\ntool = ["write_file", "edit_file"]\npath = "**"\n'
@@ -190,6 +190,60 @@ def test_another_model_can_be_named_before_the_first_words(chat, project, tmp_pa
     assert "The other." in shown
 
 
+def test_another_model_goes_on_with_the_conversation_in_the_same_session(project, monkeypatch, tmp_path, capsys):
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(f"{json.dumps({'role': 'assistant', 'content': one})}\n" for one in ("One.", "Two.")))
+    with StubServer([says("Red it is.")]) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-" + "0" * 24)
+        monkeypatch.setattr("sys.stdin", io.StringIO("I like red\n/model anthropic:stub\nwhat do I like?\n"))
+        main(["chat", "--model", f"recorded:{other}", "--base-url", server.url, "--approve", "policy", "--plain"])
+        sent = json.dumps(server.requests[0].body["messages"])
+    assert "Red it is." in capsys.readouterr().out
+    assert "I like red" in sent
+    assert "One." in sent
+    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["what do I like?"]
+
+
+@pytest.mark.parametrize("how", ["/plan", "--mode"])
+def test_a_plan_changes_nothing_until_go(chat, project, how):
+    words, lines = (["--mode", "plan"], []) if how == "--mode" else ([], ["/plan"])
+    answers = [write("a.txt", "one\n"), "I would write a.txt.", write("a.txt", "one\n"), "Done."]
+    _, shown = chat(answers[:2], [*lines, "write a.txt"], *words)
+    assert "denied by plan mode" in shown
+    assert not (project / "a.txt").exists()
+    (project / ".rails").rename(project.parent / "before")
+    chat(answers, [*lines, "write a.txt", "go"], *words)
+    assert (project / "a.txt").read_text() == "one\n"
+
+
+def test_rewind_takes_files_and_conversation_back_to_a_turn(project, monkeypatch, capsys):
+    answers = [
+        says(write("a.txt", "one\n")),
+        says("First."),
+        says(write("a.txt", "two\n")),
+        says("Second."),
+        says("New."),
+    ]
+    with StubServer(answers) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-" + "0" * 24)
+        lines = "write one\nwrite two\n/rewind 9\n/rewind 4\nsomething else\n/quit\n"
+        monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+        model = ["--model", "anthropic:stub", "--base-url", server.url, "--approve", "policy", "--plain"]
+        main(["chat", *model, "--protocol", "json"])
+        monkeypatch.setattr("sys.stdin", io.StringIO("and more\n"))
+        main(["chat", *model, "--resume"])
+    shown = capsys.readouterr().out
+    assert "/rewind takes the number of a turn of this session" in shown
+    assert "Files and conversation are as they were before turn 4." in shown
+    assert (project / "a.txt").read_text() == "one\n"
+    for request in server.requests[4:]:
+        sent = json.dumps(request.body["messages"])
+        assert "First." in sent
+        assert "something else" in sent
+        assert "write two" not in sent
+        assert "Second." not in sent
+
+
 @pytest.mark.parametrize(("words", "code"), [([], 3), (["--model", "nonsense:x"], 2)])
 def test_without_a_model_it_is_said_before_anything_is_typed(project, monkeypatch, capsys, words, code):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
@@ -217,29 +271,37 @@ def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_pat
     if history == "a folder":
         (tmp_path / "config/ai-rails/chat_history").mkdir()
     assert subprocess.run([PROGRAM], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 2
-    theirs, ours = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
-    process = subprocess.Popen([PROGRAM], stdin=ours, stdout=ours, stderr=ours, env=environment, start_new_session=True)
-    os.close(ours)
-    shown, until = b"", time.monotonic() + 60
-    try:
-        os.set_blocking(theirs, False)
-        typed = False
-        while process.poll() is None and time.monotonic() < until:
-            try:
-                shown += os.read(theirs, 65536)
-            except (BlockingIOError, OSError):
-                time.sleep(0.02)
-            if b"\xe2\x80\xba" in shown and not typed:
-                os.write(theirs, b"/quit\r")
-                typed = True
-        assert b"Type a task" in shown
-        assert process.wait(10) == 0
-        assert b"Traceback" not in shown
-    finally:
-        process.kill()
-        process.wait()
-        os.close(theirs)
+    here = Terminal(project, {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"})
+    here.until("›")
+    here.type("/quit\r")
+    assert here.end() == 0
+    assert "Type a task" in here.seen
+    assert "Traceback" not in here.seen
+
+
+def test_at_a_terminal_an_answer_streams_ctrl_c_keeps_what_came_and_a_line_says_what_is_left(project):
+    slow = says("I begin.\n\nThe second thing comes.\n\n" + "and then " * 3_000, chunk_chars=12, pause_s=0.1)
+    environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", "ANTHROPIC_API_KEY": "k"}
+    with StubServer([says(write("a.txt", "one\n")), says("Done."), slow, says("Fine.")]) as stub:
+        words = ("chat", "hi", "--model", "anthropic:claude-sonnet-5-5", "--base-url", stub.url, "--protocol", "json")
+        here = Terminal(project, environment, *words, "--approve", "policy")
+        here.until("context left")
+        here.type("/diff\r")
+        here.until("\x1b[32m")
+        here.type("talk\r")
+        here.until("The second thing comes.")
+        here.type("\x03")
+        here.until("Stopped. What was written stays")
+        here.type("go on\r")
+        here.until("Fine.")
+        here.type("/quit\r")
+        assert here.end() == 0
+        sent = stub.requests[3].body["messages"]
+    assert "tokens in" in here.seen
+    assert [one["role"] for one in sent[-3:]] == ["user", "assistant", "user"]
+    assert "The second thing comes." in json.dumps(sent[-2])
+    assert "The person interrupted your answer." in json.dumps(sent[-1])
+    assert "go on" in json.dumps(sent[-1])
 
 
 def test_compact_lets_a_page_stand_for_what_was_said_and_the_words_of_the_person_are_on_it(chat, project, monkeypatch):

