@@ -286,24 +286,22 @@ def test_a_fault_of_ours_lets_the_edit_through_says_so_and_it_is_judged_at_the_e
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex"])
-def test_an_end_waits_until_it_was_judged_as_often_as_the_budget_says(hooks_of, monkeypatch, host):
+def test_a_fault_of_ours_at_the_end_is_told_to_the_person_and_holds_up_nothing(hooks_of, monkeypatch, host):
     hooks = hooks_of(host)
     hooks.call("SessionStart", source="startup")
     (hooks.project / "c.py").write_text("y = zz\n")
     with monkeypatch.context() as broken:
         broken.setattr(hooks.warm.gate, "judge", lambda *_, **__: 1 / 0)
-        said = [hooks.call("Stop", stop_hook_active=number > 0) for number in range(5)]
-    assert [(one or {}).get("decision") for one in said] == ["block"] * 3 + [None] * 2
-    assert "ai-rails hook status" in said[0]["reason"]
-    assert f"ai-rails hook uninstall {host}" in said[0]["reason"]
-    assert "could not judge" in said[3]["systemMessage"]
+        said = [hooks.call("Stop", stop_hook_active=number > 0) for number in range(2)]
+    assert not any("decision" in one for one in said)
+    assert all("could not judge" in one["systemMessage"] for one in said)
     assert "c.py:1:5 F821" in hooks.call("Stop", stop_hook_active=False)["reason"]
     (hooks.project / "c.py").write_text("y = 1\n")
     assert hooks.call("Stop", stop_hook_active=True) is None
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex"])
-def test_a_check_that_cannot_run_holds_up_the_end_and_is_told_after_a_tool(hooks_of, monkeypatch, host):
+def test_a_check_that_cannot_run_is_told_after_a_tool_and_at_the_end_and_holds_up_nothing(hooks_of, monkeypatch, host):
     def judge(changes, **_):
         return Verdict("error", changes, not_checked=(NotChecked("l.py", "black", "it is not installed"),))
 
@@ -318,9 +316,10 @@ def test_a_check_that_cannot_run_holds_up_the_end_and_is_told_after_a_tool(hooks
     )
     assert "decision" not in after
     assert hooks.call("PostToolUse", "Bash", {"command": "true"}, tool_response="") is None
-    said = [hooks.call("Stop", stop_hook_active=number > 0) for number in range(4)]
-    assert [one.get("decision") for one in said] == ["block"] * 3 + [None]
-    assert "goes on unjudged after 3 rounds" in said[3]["systemMessage"]
+    first, second = [hooks.call("Stop", stop_hook_active=False) for _ in range(2)]
+    assert "could not judge what was written: l.py by black" in first["systemMessage"]
+    assert "decision" not in first
+    assert second is None
 
 
 def test_strict_denies_what_could_not_be_judged(claude, monkeypatch):
@@ -345,7 +344,7 @@ def test_a_first_call_that_could_not_be_written_down_says_so_and_the_end_judges_
     assert "could not judge" in claude.warm.answer(claude.head, data).out
     (claude.project / "c.py").write_text(CLEAN)
     end = {"session": "example", "stop_hook_active": False}
-    assert "could not judge" in claude.call("Stop", **end)["reason"]
+    assert "could not judge" in claude.call("Stop", **end)["systemMessage"]
     (claude.project / ".rails/sessions").unlink()
     assert claude.call("Stop", **end) is None
 

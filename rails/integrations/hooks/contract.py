@@ -184,32 +184,16 @@ def as_json(value: Mapping[str, Json]) -> str:
 
 def not_judged(call: HookCall, error: BaseException | str, settings: HookSettings) -> HookResult:
     """Return what is said where the call could not be judged: let through and told, or denied."""
-    why = could_not(error)
+    why = f"AI-Rails could not judge this: {reason_of(error)}."
     if settings.strict and call.event == "before":
         return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
-    if call.event == "stop" and not call.again:
-        return HookResult(block=held_up(why, call.host))
     if call.event in ("start", "stop") or (call.event == "before" and not call.tool):
         return HookResult(notice=why)
     later = f" It goes on unchecked and is judged {LATER}." if call.event == "before" else ""
     return HookResult(context=f"{why}{later}", notice=f"{why}{later}")
 
 
-def could_not(error: BaseException | str) -> str:
-    """Return the sentence that a fault of ours is told with."""
-    return f"AI-Rails could not judge this: {reason_of(error)}."
-
-
 def reason_of(error: BaseException | str) -> str:
     """Return what went wrong, in one line."""
     known = isinstance(error, str | RailsError | OSError)
     return one_line(str(error) if known else f"{type(error).__name__}: {error}", 300)
-
-
-def held_up(why: str, host: str) -> str:
-    """Return what the host's model is told where an end is held up because something was not judged."""
-    return (
-        f"{why} So this is not the end yet: end your answer again, and it is judged again. Tell the person, if that "
-        f"does not help: ai-rails hook status and ai-rails doctor show what is wrong, and "
-        f"ai-rails hook uninstall {host} takes the hooks away."
-    )

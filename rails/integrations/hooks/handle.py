@@ -24,8 +24,6 @@ from rails.integrations.hooks.contract import (
     HookSettings,
     Host,
     Unjudged,
-    could_not,
-    held_up,
     not_judged,
     reason_of,
 )
@@ -34,6 +32,7 @@ from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
 #: How often in a row the end of an answer is held up for findings that stay, or for what cannot be judged.
 STOPS: Final = 3
 _CLOSING: Final = "Nothing of it was written. Send the edit again, corrected; it is applied to the file as it is now."
+_TAKE_AWAY: Final = "Take it away again, or tell the person what it is for; then end your answer."
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
 
 
@@ -120,30 +119,21 @@ def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSet
 
 
 def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
-    """Hold up an end for findings and for what was not judged, at most as often as the budget says."""
+    """Hold up an end for what the model can change, as often as the budget says; tell the person of all else, once."""
     del host, settings
     held = session.stopped(again=call.again)
-    try:
-        found = session.look()
-    except FAULT as error:
-        if held >= STOPS:
-            raise
-        session.failed(f"the end: {reason_of(error)}")
-        return HookResult(block=held_up(could_not(error), call.host))
-    page, words = _page(found), _not_judged(found)
-    if not page and not words:
-        # It stays so whatever the model does: said once, it holds up nothing more.
-        unknown = _denied(found) or _unknown(found)
-        if unknown and session.told(f"{unknown}\n"):  # it is another text than the one after the tool
-            return HookResult(block=held_up(unknown, call.host))
-        loose = "" if unknown else _unformatted(found)
-        return HookResult(notice=loose) if loose and session.told(loose) else HookResult()
-    if held < STOPS:
-        told = page or held_up(words, call.host)
-        session.told(told)
-        return HookResult(block=told)
-    stay = f"findings stay after {held} rounds" if page else f"{words} It goes on unjudged after {held} rounds"
-    return HookResult(notice=f"AI-Rails: {stay}; see ai-rails review {session.name}.")
+    found = session.look()
+    page, named = _page(found), _denied(found) or _unknown(found)
+    if page and held >= STOPS:
+        stay = f"AI-Rails: findings stay after {held} rounds; see ai-rails review {session.name}."
+        return HookResult(notice=stay)
+    words = page or named or _not_judged(found) or _unformatted(found)
+    anew = bool(words) and session.told(f"{words}\n")  # it is another text than the one after the tool
+    if page:
+        return HookResult(block=page)
+    if not anew:
+        return HookResult()
+    return HookResult(block=f"{named} {_TAKE_AWAY}") if named else HookResult(notice=words)
 
 
 def _end(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
