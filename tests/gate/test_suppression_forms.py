@@ -11,6 +11,7 @@ import pytest
 from rails.core.verdict import Finding
 from rails.gate.languages.javascript import node_worker
 from rails.gate.support.suppressions import excuses_whole_file, new_ones, uncovered
+from rails.gate.verdicts import with_weight
 from rails.processes import programs
 
 REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
@@ -304,15 +305,18 @@ def test_of_two_comments_on_a_line_both_are_taken_off_and_the_first_names_them()
     assert seen.excused == {1: "eslint-disable-linea//eslint-disable-lineb"}
 
 
-@pytest.mark.parametrize(
-    ("gone", "words"), [(1, "1 comment that switches a check on again is"), (2, "2 comments that")]
-)
-def test_where_a_check_is_not_switched_on_again_what_follows_is_hidden(gone, words):
+@pytest.mark.parametrize("comment", ["/* global $ */", "/*globals $:readonly, _ */"])
+def test_a_name_that_a_comment_says_is_there_is_a_finding_of_its_own(comment):
+    found = [with_weight(one) for one in new_ones("a.js", b"", f"{comment}\n$();\n".encode())]
+    assert [(one.rule, one.weight) for one in found] == [("declared-global", "style")]
+
+
+@pytest.mark.parametrize("gone", [1, 2])
+def test_where_a_check_is_not_switched_on_again_what_follows_is_hidden(gone):
     off, on = b"/* eslint-disable */\n", b"/* eslint-enable */\n"
     (found,) = new_ones("a.js", off + on * gone, off + b"x\n")
     assert (found.path, found.line, found.column, found.rule, found.end_line) == ("a.js", 1, 1, "new-suppression", 1)
-    assert found.message.startswith(words)
-    assert found.message.endswith(" gone; what follows is hidden")
+    assert found.message == f"Comments that switch a check on again are gone ({gone}); what follows is hidden"
     assert found.remedy == "Put them back, or remove what switches the check off."
     assert new_ones("a.js", off + on * gone, b"x\n") == [], "nothing is off"
     assert new_ones("a.js", off + on, off + b"x\n" + on) == []

@@ -10,7 +10,7 @@ from typing import Final
 
 from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.text import counted, one_line, plain_text
+from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.support.read_file import run_by_python
@@ -99,7 +99,7 @@ def new_ones(
                 path,
                 line,
                 column,
-                "new-suppression",
+                "declared-global" if re.match(r"/\*\s*global", comment) else "new-suppression",
                 f"This comment switches a check off: {one_line(comment, 80)}",
                 "gate",
                 end_line=line,
@@ -109,8 +109,7 @@ def new_ones(
         )
     ends = sum(count for key, count in known.items() if "enable" in key)
     if ends and any("disable" in comment for _, _, comment in _all(path, after)):
-        one, more = "comment that switches a check on again is", "comments that switch a check on again are"
-        words = f"{counted(ends, one, more)} gone; what follows is hidden"
+        words = f"Comments that switch a check on again are gone ({ends}); what follows is hidden"
         remedy = "Put them back, or remove what switches the check off."
         findings.append(Finding(path, 1, 1, "new-suppression", words, "gate", end_line=1, remedy=remedy))
     return findings
