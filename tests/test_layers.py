@@ -215,6 +215,7 @@ INSIDE = {
         {"nodes", "javascript"},
         {"json_file", "recognise", "values"},
         {"model"},
+        {"facts"},
     ],
 }
 

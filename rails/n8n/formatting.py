@@ -18,21 +18,14 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Fixed
 from rails.n8n import json_file, model
 from rails.n8n.edit import layout
+from rails.n8n.facts import FACTS
 from rails.n8n.nodes.catalogue import Catalogue
 from rails.n8n.repair import repairs
 
-_WORKFLOW_ORDER: Final = (
-    "name", "nodes", "pinData", "connections", "active", "settings", "versionId", "meta", "id", "tags",
-)  # fmt: skip
-_NODE_ORDER: Final = (
-    "parameters", "type", "typeVersion", "position", "id", "name", "webhookId", "retryOnFail", "maxTries",
-    "waitBetweenTries", "alwaysOutputData", "executeOnce", "notesInFlow", "credentials", "disabled", "notes", "onError",
-)  # fmt: skip
+_WORKFLOW_ORDER: Final[list[str]] = FACTS["order_of_workflow_keys"]
+_NODE_ORDER: Final[list[str]] = FACTS["order_of_node_keys"]
 #: Types whose node n8n gives a webhook id of its own.
-_WITH_WEBHOOK: Final = frozenset({
-    "n8n-nodes-base.webhook", "n8n-nodes-base.formTrigger", "n8n-nodes-base.form", "n8n-nodes-base.wait",
-    "@n8n/n8n-nodes-langchain.chatTrigger", "@n8n/n8n-nodes-langchain.mcpTrigger",
-})  # fmt: skip
+_WITH_WEBHOOK: Final = frozenset(FACTS["types_given_a_webhook_id"])
 #: Whole numbers up to here print without an exponent in JavaScript, and are exact as a float.
 _EXACT: Final = 2**53
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -180,7 +173,7 @@ def _ordered_workflow(value: Mapping[str, Json]) -> dict[str, Json]:
     return made
 
 
-def _ordered(value: Mapping[str, Json], order: tuple[str, ...]) -> dict[str, Json]:
+def _ordered(value: Mapping[str, Json], order: list[str]) -> dict[str, Json]:
     known = [name for name in order if name in value]
     return {name: value[name] for name in [*known, *(name for name in value if name not in known)]}
 

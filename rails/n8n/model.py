@@ -18,6 +18,7 @@ from rails.core.similarity import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json, json_type
 from rails.core.verdict import Severity
+from rails.n8n.facts import FACTS
 
 JsonPath: TypeAlias = "tuple[str | int, ...]"
 
@@ -122,10 +123,7 @@ class Names:
 
 STICKY: Final = "n8n-nodes-base.stickyNote"
 #: What n8n reads beside a node's parameters, and other programs and models write into them.
-SETTINGS_OF_NODES: Final = (
-    "onError", "retryOnFail", "maxTries", "waitBetweenTries", "alwaysOutputData", "executeOnce", "continueOnFail",
-    "notes", "notesInFlow", "disabled",
-)  # fmt: skip
+SETTINGS_OF_NODES: Final[list[str]] = FACTS["node_settings"]
 #: What a node may do where it fails.
 ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
 

@@ -1,6 +1,6 @@
 """JavaScript's values in Python: what they are, how they compare, and how they become texts and numbers.
 
-``null`` is ``None``, objects are ``dict``, arrays ``list``, numbers ``int`` where they are whole and ``float`` else.
+``null`` is ``None``, objects are ``dict``, arrays ``list``, numbers ``int`` or ``float``.
 A text's places count characters, where JavaScript counts UTF-16 units: behind an emoji they differ.
 """
 
@@ -11,7 +11,6 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 #: Any value of JavaScript. The name says that no part of ours knows more of it.
@@ -19,7 +18,6 @@ Value: TypeAlias = Any
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|Infinity)", re.ASCII)
 _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
-_SAFE: Final = 2**53
 
 
 class Undefined:
@@ -36,57 +34,28 @@ UNDEFINED: Final = Undefined()
 NOTHING: Final = (None, UNDEFINED)
 
 
-def whole(number: float) -> int | float:
-    """Return a number in the form in which we keep it."""
-    if isinstance(number, int):
-        return number if abs(number) <= _SAFE else whole(float(number))
-    return int(number) if math.isfinite(number) and number == int(number) and abs(number) <= _SAFE else number
-
-
 def is_numeric(value: Value) -> bool:
     """Whether a value is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def to_number(value: Value) -> int | float:
+def to_number(value: Value) -> float:
     """Return ``Number(value)``."""
-    if isinstance(value, bool):
-        return int(value)
-    if is_numeric(value):
-        return value  # type: ignore[no-any-return]
-    if value is None:
-        return 0
+    if value is None or isinstance(value, int | float):
+        return value or 0
     if isinstance(value, list):
-        return to_number(to_text(value))
-    if isinstance(value, str):
-        return _read_number(value.strip())
-    return math.nan
+        value = to_text(value)
+    return _read_number(value.strip()) if isinstance(value, str) else math.nan
 
 
-def _read_number(text: str) -> int | float:
+def _read_number(text: str) -> float:
     base = _BASES.get(text[:2].lower())
-    if base:
-        try:
-            return whole(int(text[2:], base))
-        except (ValueError, OverflowError):
-            return math.nan
-    if not text:
-        return 0
-    return whole(float(text.replace("Infinity", "inf"))) if _NUMBER.fullmatch(text) else math.nan
-
-
-def number_text(number: float) -> str:
-    """Return a number as JavaScript writes it."""
-    if isinstance(number, int):
-        return str(number)
-    if not math.isfinite(number):
-        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
-    if abs(number) >= 1e21 or (number and abs(number) < 1e-6):
-        return re.sub(r"e([+-])0*(\d)", r"e\1\2", repr(number)).replace(".0e", "e")
-    written = repr(number)
-    if "e" in written:
-        written = f"{Decimal(written):f}"
-    return written.removesuffix(".0")
+    if base is None:
+        return float(text.replace("Infinity", "inf") or 0) if not text or _NUMBER.fullmatch(text) else math.nan
+    try:
+        return float(int(text[2:], base))
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def to_text(value: Value) -> str:
@@ -96,7 +65,7 @@ def to_text(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if is_numeric(value):
-        return number_text(value)
+        return repr(value).removesuffix(".0")
     if value is None or value is UNDEFINED:
         return "null" if value is None else "undefined"
     if isinstance(value, list):

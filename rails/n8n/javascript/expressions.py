@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.n8n.facts import FACTS
 from rails.n8n.javascript import sandbox, syntax
 from rails.n8n.javascript.syntax import JavaScriptFault, ParsedScript
 
@@ -32,18 +33,7 @@ _SIMPLE_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f",
 _ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 
 #: Every ``$`` name that n8n defines somewhere (expressions, Code nodes, HTTP pagination, declarative nodes).
-VARIABLES: Final = frozenset(
-    (
-        "$agentInfo", "$average", "$binary", "$credentials", "$customData", "$data", "$env", "$evaluateExpression",
-        "$execution", "$executionId", "$feedback", "$fromAI", "$fromAi", "$fromai", "$getNodeParameter",
-        "$getPairedItem", "$getWorkflowStaticData", "$if", "$ifEmpty", "$index", "$input", "$item", "$itemIndex",
-        "$items", "$jmesPath", "$jmespath", "$json", "$llm", "$max", "$min", "$mode", "$node", "$nodeId",
-        "$nodeVersion", "$not", "$now", "$pageCount", "$parameter", "$parent", "$position", "$prevNode",
-        "$rawParameter", "$request", "$response", "$responseItem", "$resumeWebhookUrl", "$runExecutionData",
-        "$runIndex", "$secrets", "$self", "$siblingParameters", "$thisItem", "$thisItemIndex", "$thisRunIndex",
-        "$today", "$tool", "$value", "$vars", "$version", "$webhookId", "$webhookUrl", "$workflow",
-    )
-)  # fmt: skip
+VARIABLES: Final = frozenset(FACTS["variables"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from rails.n8n.facts import FACTS
 from rails.n8n.javascript.early_errors import (
     FUNCTIONS,
     Early,
@@ -27,12 +28,7 @@ if TYPE_CHECKING:
     from rails.n8n.javascript.syntax import ParsedScript
 
 #: Properties that an expression may not use.
-FORBIDDEN: Final = (
-    "__proto__", "prototype", "constructor", "getPrototypeOf", "setPrototypeOf", "getOwnPropertyDescriptor",
-    "getOwnPropertyDescriptors", "defineProperty", "defineProperties", "mainModule", "binding", "_linkedBinding",
-    "_load", "prepareStackTrace", "__lookupGetter__", "__lookupSetter__", "__defineGetter__", "__defineSetter__",
-    "caller", "callee", "arguments", "getBuiltinModule", "dlopen",
-)  # fmt: skip
+FORBIDDEN: Final[list[str]] = FACTS["refused_properties"]
 _NAME: Final = re.compile(rf"(?<![\w$])(?:{'|'.join(FORBIDDEN)})(?![\w$])")
 #: n8n looks for this in the whole text of an expression, whatever it stands in.
 _CONSTRUCTOR: Final = re.compile(r"\.\s*constructor")

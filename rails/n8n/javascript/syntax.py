@@ -22,12 +22,6 @@ _MAX_CHARS: Final = 400_000
 #: How far up a look for what encloses a piece of code goes.
 _MOST_PARENTS: Final = 200
 _CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d]")
-#: Letters beyond ASCII, in runs: they are a name, white space as ECMAScript has it, or an error.
-_FOREIGN: Final = re.compile("[^\\x00-\\x7f]+")
-_SPACES: Final = frozenset("\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff") | {
-    chr(one) for one in range(0x2000, 0x200B)
-}
-_JOINERS: Final = str.maketrans("", "", "\u200c\u200d")
 #: What does not hold whenever its code runs: a part of an operator or statement that a condition decides on.
 _BRANCHES: Final[Mapping[str, tuple[str, ...]]] = {
     "ternary_expression": ("consequence", "alternative"),
@@ -186,7 +180,7 @@ def parse_javascript(code: str) -> ParsedScript | None:
         return None
     tree = _parser().parse(data)
     parsed = ParsedScript(code, tree, _fault(code, data, tree) if tree.root_node.has_error else None)
-    return parsed if parsed.fault else replace(parsed, fault=_foreign_letter(parsed) or _early(code, data, tree))
+    return parsed if parsed.fault else replace(parsed, fault=_curly_quote(parsed) or _early(code, data, tree))
 
 
 def _early(code: str, data: bytes, tree: Tree) -> JavaScriptFault | None:
@@ -202,18 +196,6 @@ def _curly_quote(parsed: ParsedScript) -> JavaScriptFault | None:
     for match in _CURLY.finditer(parsed.code):
         if parsed.is_code(match.start(), match.end()):
             return JavaScriptFault(match.start(), match.end(), f"{match.group()} is not a quote in code: write ' or \"")
-    return None
-
-
-def _foreign_letter(parsed: ParsedScript) -> JavaScriptFault | None:
-    """Return the fault of a letter that the grammar takes for a name or white space and the language does not."""
-    if parsed.code.isascii():
-        return None
-    for match in _FOREIGN.finditer(parsed.code):
-        letters = "".join(letter for letter in match.group() if letter not in _SPACES)
-        if letters and not f"a{letters.translate(_JOINERS)}".isidentifier() and parsed.is_code(*match.span()):
-            fault = JavaScriptFault(*match.span(), f"unexpected {match.group()[:20]!r}")
-            return _curly_quote(parsed) or fault
     return None
 
 

@@ -137,7 +137,6 @@ def _group(node: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
         "trigger": "trigger" in node.get("group", ()),
         "webhook": bool(node.get("webhooks")),
         "polling": bool(node.get("polling")),
-        "hidden": bool(node.get("hidden")),
         "default": node.get("defaultVersion"),
     }
     return group | {name: value for name, value in flags.items() if value}
@@ -162,7 +161,7 @@ def _port(port: Any) -> Any:  # noqa: ANN401
     return {"type": str(port.get("type"))} | {name: value for name, value in facts.items() if value}
 
 
-_KEPT_OPTIONS: Final = ("multipleValues", "minRequiredFields", "maxAllowedFields", "minValue", "maxValue")
+_KEPT_OPTIONS: Final = ("multipleValues", "minRequiredFields", "maxAllowedFields")
 
 
 def _property(raw: Mapping[str, Any], interned: _Interned) -> int:
@@ -201,9 +200,7 @@ def _children(raw: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
                 item["name"]: [_property(value, interned) for value in item.get("values", ())] for item in options
             }
         }
-    values = [item["value"] for item in options if isinstance(item, dict) and "value" in item]
-    hidden = {str(item["value"]): item["displayOptions"] for item in options if item.get("displayOptions")}
-    return {"values": values} | ({"value_display": hidden} if hidden else {})
+    return {"values": [item["value"] for item in options if isinstance(item, dict) and "value" in item]}
 
 
 def _modes(modes: Any) -> dict[str, list[str]] | None:  # noqa: ANN401

@@ -6,26 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rails.core.tool_request import Json
+from rails.n8n.facts import FACTS
 from rails.n8n.model import JsonPath
 
-_COMMON: Final = ("exists", "notExists", "empty", "notEmpty", "equals", "notEquals")
-_TEXT: Final = (
-    "contains", "notContains", "startsWith", "notStartsWith", "endsWith", "notEndsWith", "regex", "notRegex",
-)  # fmt: skip
-_LENGTHS: Final = ("lengthEquals", "lengthNotEquals", "lengthGt", "lengthLt", "lengthGte", "lengthLte")
-
 #: Type of comparison → its operations.
-FILTER_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "string": (*_COMMON, *_TEXT),
-    "number": (*_COMMON, "gt", "lt", "gte", "lte"),
-    "dateTime": (*_COMMON, "after", "before", "afterOrEquals", "beforeOrEquals"),
-    "boolean": (*_COMMON, "true", "false"),
-    "array": (*_COMMON, "contains", "notContains", *_LENGTHS),
-    "object": _COMMON,
-    "any": _COMMON,
-}
+FILTER_OPERATIONS: Final[Mapping[str, list[str]]] = FACTS["filter_operations"]
 #: What compares with nothing: `singleValue` is true in the operator.
-ONE_SIDED: Final = frozenset({"exists", "notExists", "empty", "notEmpty", "true", "false"})
+ONE_SIDED: Final = frozenset(FACTS["one_sided_operations"])
 
 
 def filters_in(value: Json, path: JsonPath = ()) -> Iterator[tuple[JsonPath, dict[str, Json]]]:

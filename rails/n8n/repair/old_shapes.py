@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rails.core.tool_request import Json
 from rails.n8n import model
+from rails.n8n.facts import FACTS
 from rails.n8n.nodes.operators import filters_in
 from rails.n8n.repair import operators
 from rails.n8n.rules.shapes import has_bare_workflow
@@ -18,25 +19,12 @@ _CONDITIONS: Final = ("n8n-nodes-base.if", "n8n-nodes-base.filter")
 #: The operation that an old condition has where it names none.
 _DEFAULT: Final = {"string": "equal", "number": "smaller", "boolean": "equal", "dateTime": "after"}
 #: The old operations of each type; the other names that are understood are no constants of the old form.
-_OLD: Final[Mapping[str, frozenset[str]]] = {
-    "boolean": frozenset(("equal", "notEqual")),
-    "dateTime": frozenset(("after", "before")),
-    "number": frozenset(
-        ("equal", "notEqual", "larger", "largerEqual", "smaller", "smallerEqual", "isEmpty", "isNotEmpty")
-    ),
-    "string": frozenset(("equal", "notEqual", "isEmpty", "isNotEmpty", "contains", "notContains", "regex"))
-    | frozenset(("startsWith", "notStartsWith", "endsWith", "notEndsWith", "notRegex")),
-}
+_OLD: Final[Mapping[str, list[str]]] = FACTS["old_operations"]
 _SET: Final = "n8n-nodes-base.set"
 _SET_TYPES: Final = ("string", "number", "boolean")
 _HTTP: Final = "n8n-nodes-base.httpRequest"
 #: What Merge called its ways to combine before version 3.
-_COMBINED_BY: Final = {
-    "mergeByFields": "combineByFields",
-    "mergeByPosition": "combineByPosition",
-    "multiplex": "combineAll",
-    **{name: name for name in ("combineAll", "combineByFields", "combineByPosition")},
-}
+_COMBINED_BY: Final[Mapping[str, str]] = FACTS["old_merge_modes"]
 
 Repaired = tuple[dict[str, Json], str] | None
 

@@ -15,37 +15,17 @@ from typing import Final
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
+from rails.n8n.facts import FACTS
 from rails.n8n.model import ON_ERROR, Issue, JsonPath, Names, json_kind, listed, shown_value
 
 PROFILES: Final = ("import", "api", "publish", "strict")
 
 _NAME_CHARS: Final = 128
 
-_WORKFLOW_KEYS: Final = frozenset((
-    "name", "nodes", "connections", "settings", "staticData", "pinData", "nodeGroups", "description", "externalId",
-    "shared", "meta", "tags", "id", "active", "createdAt", "updatedAt", "isArchived", "versionId", "triggerCount",
-    "activeVersion",
-))  # fmt: skip
-_NODE_KEYS: Final = frozenset((
-    "id", "name", "type", "typeVersion", "position", "parameters", "credentials", "disabled", "notes", "notesInFlow",
-    "webhookId", "executeOnce", "alwaysOutputData", "retryOnFail", "maxTries", "waitBetweenTries", "continueOnFail",
-    "onError", "customTelemetryTags", "createdAt", "updatedAt",
-))  # fmt: skip
-_SETTINGS: Final[Mapping[str, str]] = {
-    "saveExecutionProgress": "boolean", "saveManualExecutions": "boolean", "saveDataErrorExecution": "string",
-    "saveDataSuccessExecution": "string", "executionTimeout": "number", "errorWorkflow": "string", "timezone": "string",
-    "executionOrder": "string", "callerPolicy": "string", "callerIds": "string", "timeSavedPerExecution": "number",
-    "timeSavedMode": "string", "redactionPolicy": "string", "availableInMCP": "boolean", "customTelemetryTags": "array",
-    "workerPoolOverrideProduction": "string", "workerPoolOverrideManual": "string",
-    "workerPoolOverrideEvaluation": "string", "binaryMode": "string", "credentialResolverId": "string",
-}  # fmt: skip
-_SETTING_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
-    "saveDataErrorExecution": ("all", "none"),
-    "saveDataSuccessExecution": ("all", "none"),
-    "callerPolicy": ("any", "none", "workflowsFromAList", "workflowsFromSameOwner"),
-    "redactionPolicy": ("none", "non-manual", "manual-only", "all"),
-    "timeSavedMode": ("fixed", "dynamic"),
-}
+_WORKFLOW_KEYS: Final = frozenset(FACTS["api_workflow_keys"])
+_NODE_KEYS: Final = frozenset(FACTS["api_node_keys"])
+_SETTINGS: Final[Mapping[str, str]] = FACTS["api_settings"]
+_SETTING_VALUES: Final[Mapping[str, list[str]]] = FACTS["api_setting_values"]
 #: Rules whose fault stops activation, not import.
 _STOPS_PUBLISHING: Final = frozenset({"N8N081", "N8N084", "N8N092"})
 

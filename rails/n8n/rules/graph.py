@@ -11,30 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rails.core.verdict import Severity
+from rails.n8n.facts import FACTS
 from rails.n8n.model import Issue, Names, Node, Wire, Workflow, listed, reachable, shown_value
 from rails.n8n.nodes.catalogue import CORE_PACKAGES
 
 #: Core types that can send items elsewhere or hold them back. A community node may do so too.
-_CAN_STOP: Final = frozenset(
-    f"n8n-nodes-base.{name}"
-    for name in (
-        "code",
-        "compareDatasets",
-        "evaluation",
-        "filter",
-        "function",
-        "functionItem",
-        "if",
-        "limit",
-        "removeDuplicates",
-        "splitInBatches",
-        "splitOut",
-        "stopAndError",
-        "switch",
-    )
-) | frozenset(
-    f"@n8n/n8n-nodes-langchain.{name}" for name in ("code", "guardrails", "sentimentAnalysis", "textClassifier")
-)
+_CAN_STOP: Final = frozenset(FACTS["types_that_stop_items"])
 
 
 def check_cycles(workflow: Workflow) -> Iterator[Issue]:
@@ -129,10 +111,7 @@ def _finished(start: str, following: Mapping[str, Iterable[str]], seen: set[str]
 
 
 #: n8n's ``NodeConnectionTypes``.
-PORT_TYPES: Final = (
-    "main", "ai_agent", "ai_chain", "ai_document", "ai_embedding", "ai_languageModel", "ai_memory", "ai_outputParser",
-    "ai_reranker", "ai_retriever", "ai_textSplitter", "ai_tool", "ai_vectorStore",
-)  # fmt: skip
+PORT_TYPES: Final[list[str]] = FACTS["port_types"]
 
 _CHAT: Final = "@n8n/n8n-nodes-langchain.chatTrigger"
 #: Core triggers whose names do not end in "Trigger".

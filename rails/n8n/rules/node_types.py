@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from rails.core.similarity import most_alike
+from rails.n8n.facts import FACTS
 from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import Catalogue
 
@@ -15,23 +16,7 @@ from rails.n8n.nodes.catalogue import Catalogue
 _COMMUNITY: Final = re.compile(r"(?:@[^/]+/)?n8n-nodes-.+|CUSTOM")
 
 #: Old node types, and what n8n says to use.
-_REPLACED: Final[Mapping[str, str]] = {
-    "n8n-nodes-base.start": "n8n-nodes-base.manualTrigger",
-    "n8n-nodes-base.function": "n8n-nodes-base.code",
-    "n8n-nodes-base.functionItem": "n8n-nodes-base.code",
-    "n8n-nodes-base.cron": "n8n-nodes-base.scheduleTrigger",
-    "n8n-nodes-base.interval": "n8n-nodes-base.scheduleTrigger",
-    "n8n-nodes-base.itemLists": "n8n-nodes-base.splitOut, aggregate, limit, removeDuplicates, sort or summarize",
-    "n8n-nodes-base.htmlExtract": "n8n-nodes-base.html",
-    "n8n-nodes-base.iCal": "n8n-nodes-base.convertToFile",
-    "n8n-nodes-base.moveBinaryData": "n8n-nodes-base.convertToFile or extractFromFile",
-    "n8n-nodes-base.readBinaryFile": "n8n-nodes-base.readWriteFile",
-    "n8n-nodes-base.readBinaryFiles": "n8n-nodes-base.readWriteFile",
-    "n8n-nodes-base.writeBinaryFile": "n8n-nodes-base.readWriteFile",
-    "n8n-nodes-base.readPDF": "n8n-nodes-base.extractFromFile",
-    "n8n-nodes-base.spreadsheetFile": "n8n-nodes-base.convertToFile or extractFromFile",
-    "n8n-nodes-base.workflowTrigger": "n8n-nodes-base.n8nTrigger",
-}
+_REPLACED: Final[Mapping[str, str]] = FACTS["replaced_types"]
 #: Installed, but switched off unless the operator allows them (n8n's ``NODES_EXCLUDE`` default).
 _EXCLUDED: Final = frozenset({"n8n-nodes-base.executeCommand", "n8n-nodes-base.localFileTrigger"})
 

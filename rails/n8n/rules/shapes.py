@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
+from rails.n8n.facts import FACTS
 from rails.n8n.model import SETTINGS_OF_NODES, Issue, JsonPath, Names, Node, json_kind, listed, shown_value
 from rails.n8n.nodes.operators import FILTER_OPERATIONS, filters_in
 from rails.n8n.rules.parameters import is_kept
@@ -23,31 +24,9 @@ _FILTERS: Final = {"n8n-nodes-base.if": 2.0, "n8n-nodes-base.filter": 2.0}
 _OLD_FILTER: Final = ("string", "number", "boolean", "dateTime")
 _OPERATOR: Final = '"operator": {"type": "string", "operation": "equals"}'
 #: Parameters that n8n parses as JSON, by the node's name: which, and the value of another that makes it count.
-_JSON_TEXTS: Final[Mapping[str, tuple[tuple[str, str, Json], ...]]] = {
-    "httpRequest": (
-        ("jsonBody", "specifyBody", "json"),
-        ("jsonQuery", "specifyQuery", "json"),
-        ("jsonHeaders", "specifyHeaders", "json"),
-    ),
-    "set": (("jsonOutput", "mode", "raw"),),
-    "executeWorkflowTrigger": (("jsonExample", "inputSource", "jsonExample"),),
-    "respondToWebhook": (("responseBody", "respondWith", "json"),),
-    "outputParserStructured": (("jsonSchemaExample", "", None), ("inputSchema", "", None)),
-    "informationExtractor": (
-        ("jsonSchemaExample", "schemaType", "fromJson"),
-        ("inputSchema", "schemaType", "manual"),
-    ),
-    "toolCode": (("jsonSchemaExample", "specifyInputSchema", True), ("inputSchema", "specifyInputSchema", True)),
-    "toolWorkflow": (("jsonSchemaExample", "specifyInputSchema", True), ("inputSchema", "specifyInputSchema", True)),
-    "executeWorkflow": (("workflowJson", "source", "parameter"),),
-    "stopAndError": (("errorObject", "errorType", "errorObject"),),
-}
+_JSON_TEXTS: Final[Mapping[str, list[tuple[str, str, Json]]]] = FACTS["json_texts"]
 #: Nodes that name a workflow, and the first version that reads the ``value`` of a locator.
-_WORKFLOW_LOCATORS: Final = {
-    "n8n-nodes-base.executeWorkflow": 1.1,
-    "@n8n/n8n-nodes-langchain.toolWorkflow": 1.2,
-    "@n8n/n8n-nodes-langchain.retrieverWorkflow": 1.1,
-}
+_WORKFLOW_LOCATORS: Final[Mapping[str, float]] = FACTS["workflow_locators"]
 #: What a text of a type looks like in an assignment. n8n repairs a text that is nearly JSON.
 _TYPES: Final = {
     "number": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xob][\da-fA-F]+").fullmatch,
@@ -58,21 +37,10 @@ _TYPES: Final = {
 #: Intervals of a schedule: by the field, the parameter and its largest value; the least is 1.
 _INTERVALS: Final = {"seconds": 59, "minutes": 59, "hours": 23, "days": 31}
 #: Fields of a schedule: name, lowest and highest value. Names of months and days may stand in each.
-_CRON: Final[tuple[tuple[str, int, int], ...]] = (
-    ("second", 0, 59),
-    ("minute", 0, 59),
-    ("hour", 0, 23),
-    ("day of the month", 1, 31),
-    ("month", 1, 12),
-    ("day of the week", 0, 7),
-)
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_NAMED: Final = {**{name: n for n, name in enumerate(_MONTHS, 1)}, **{name: n for n, name in enumerate(_DAYS)}}
+_CRON: Final[list[tuple[str, int, int]]] = FACTS["cron_fields"]
+_NAMED: Final[Mapping[str, int]] = FACTS["cron_names"]
 _EXPRESSION: Final = re.compile(r"(:\s*|)\{\{.*?\}\}", re.DOTALL)
-_PRESETS: Final = frozenset(
-    {"@yearly", "@monthly", "@weekly", "@weekdays", "@weekends", "@daily", "@hourly", "@minutely", "@secondly"}
-)
+_PRESETS: Final = frozenset(FACTS["cron_presets"])
 _PIECE: Final = re.compile(r"(?:(?P<any>\*)|(?P<low>\w+)(?:-(?P<high>\w+))?)(?:/(?P<step>\d+))?", re.ASCII)
 
 

@@ -6,32 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.verdict import Severity
+from rails.n8n.facts import FACTS
 from rails.n8n.model import Issue, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import CORE_PACKAGES, Catalogue, Credential, Description
 from rails.n8n.nodes.display import compiled
 from rails.n8n.rules.graph import is_trigger
 
-_ONLY_BY_HAND: Final = frozenset(
-    {
-        "n8n-nodes-base.manualTrigger",
-        "n8n-nodes-base.start",
-        "n8n-nodes-base.evaluationTrigger",
-        "@n8n/n8n-nodes-langchain.manualChatTrigger",
-    }
-)
+_ONLY_BY_HAND: Final = frozenset(FACTS["types_started_by_hand"])
 _RESPOND: Final = "n8n-nodes-base.respondToWebhook"
 _WEBHOOK: Final = "n8n-nodes-base.webhook"
 #: Nodes that take a credential of any type by a parameter.
 _TAKES_ANY: Final = ("nodeCredentialType", "genericAuthType")
 _ANY_BY: Final = ("predefinedCredentialType", "genericCredentialType")
 #: Nodes that are no triggers and have a webhook, to wait for an answer: enough for n8n to publish.
-_HAS_WEBHOOK: Final = frozenset(
-    f"n8n-nodes-base.{name}"
-    for name in (
-        *("discord", "emailSend", "form", "github", "gmail", "googleChat", "microsoftOutlook", "microsoftTeams"),
-        *("slack", "telegram", "wait", "whatsApp"),
-    )
-)
+_HAS_WEBHOOK: Final = frozenset(FACTS["types_with_webhook"])
 
 
 def check(
