@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rails.core.change_summary import ChangeSummary, SummaryLine, SummaryStyle
@@ -41,6 +41,8 @@ _STYLES: Final[dict[DifferenceKind, SummaryStyle]] = {
     "change": "change",
     "same": "note",
 }
+_ROWS: Final[dict[str, SummaryStyle]] = {"+": "add", "-": "remove"}
+_MARKS: Final[dict[DifferenceKind, str]] = {"add": "+ ", "remove": "- ", "change": "", "same": ""}
 
 
 def workflow_summary(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
@@ -73,34 +75,24 @@ def _titled(comparison: WorkflowComparison) -> Iterator[SummaryLine]:
 
 
 def _title(compared: Iterable[WorkflowComparison]) -> str:
+    """Return "2 nodes added, 1 removed; 1 renamed; 3 wires added"."""
     nodes: Counter[str] = Counter()
     wires: Counter[str] = Counter()
     for one in compared:
-        nodes.update(name for node in one.nodes for name in _counted(node))
+        nodes.update(node.kind for node in one.nodes if node.kind != "change" or node.details)
+        nodes["rename"] += sum(node.renamed for node in one.nodes)
+        nodes["move"] += sum(node.moved and node.kind != "remove" for node in one.nodes)
         wires.update(wire.kind for wire in one.wires)
-    words = [_count(nodes, "node", {"add": "added", "remove": "removed", "change": "changed"})]
-    words += [_count(nodes, "", {"renamed": "renamed", "moved": "moved"})]
-    words += [_count(wires, "wire", {"add": "added", "remove": "removed"})]
-    said = "; ".join(word for word in words if word)
-    return said or "nothing that n8n looks at is changed"
+    groups = (_counted(nodes, "node", "add", "remove", "change"), _counted(nodes, "", "rename", "move"))
+    words = [*groups, _counted(wires, "wire", "add", "remove")]
+    return "; ".join(word for word in words if word) or "nothing that n8n looks at is changed"
 
 
-def _counted(node: NodeChange) -> Iterator[str]:
-    if node.kind != "change" or node.details:
-        yield node.kind
-    if node.renamed:
-        yield "renamed"
-    if node.moved and node.kind != "remove":
-        yield "moved"
-
-
-def _count(counts: Counter[str], what: str, names: dict[str, str]) -> str:
-    """Return "2 nodes added, 1 removed"."""
-    parts: list[str] = []
-    for key, word in names.items():
-        if number := counts[key]:
-            noun = "" if parts or not what else f" {what}{'s' if number > 1 else ''}"
-            parts.append(f"{number}{noun} {word}")
+def _counted(counts: Counter[str], noun: str, *kinds: str) -> str:
+    parts = [f"{counts[kind]} {kind.removesuffix('e')}ed" for kind in kinds if counts[kind]]
+    if parts and noun:
+        number, _, word = parts[0].partition(" ")
+        parts[0] = f"{number} {noun}{'' if number == '1' else 's'} {word}"
     return ", ".join(parts)
 
 
@@ -134,30 +126,32 @@ def _node(change: NodeChange, is_new: bool) -> Iterator[SummaryLine]:
         words = f"node {_short(change.before.name)} is now called {_short(node.name)}"
     yield SummaryLine(_STYLES[change.kind], f"{words} ({node.type}{version}{off})")
     if change.kind == "add" and not is_new:
-        yield from _given(node.parameters)
+        given = [Detail("add", (name,), None, value) for name, value in node.parameters.items()]
+        yield from _details(given, _MOST_ADDED)
     elif change.kind == "change":
         yield from _details(change.details)
 
 
-def _given(parameters: object) -> Iterator[SummaryLine]:
-    """Yield the parameters of a new node, in their order."""
-    given = list(parameters.items()) if isinstance(parameters, dict) else []
-    for name, value in given[:_MOST_ADDED]:
-        yield from _value("add", name, "", value)
-    if len(given) > _MOST_ADDED:
-        yield SummaryLine("note", f"and {len(given) - _MOST_ADDED} more parameters", 1)
+def _details(details: Sequence[Detail], most: int = _MOST_DETAILS) -> Iterator[SummaryLine]:
+    for detail in details[:most]:
+        yield from _detail(detail)
+    if len(details) > most:
+        yield SummaryLine("note", f"and {len(details) - most} more values", 1)
 
 
-def _details(details: tuple[Detail, ...]) -> Iterator[SummaryLine]:
-    for detail in details[:_MOST_DETAILS]:
-        name = _path(detail.path)
-        if detail.kind == "change":
-            yield from _changed(name, detail.before, detail.after)
-        else:
-            mark = "+ " if detail.kind == "add" else "- "
-            yield from _value(detail.kind, name, mark, detail.after if detail.kind == "add" else detail.before)
-    if len(details) > _MOST_DETAILS:
-        yield SummaryLine("note", f"and {len(details) - _MOST_DETAILS} more values", 1)
+def _detail(detail: Detail) -> Iterator[SummaryLine]:
+    """Yield one value: a text of several lines as its difference, else old and new in one line."""
+    style, name = _STYLES[detail.kind], f"{_MARKS[detail.kind]}{_path(detail.path)}"
+    before, after = detail.before, detail.after
+    texts = [value for value in (before, after) if isinstance(value, str)]
+    if any("\n" in text for text in texts) and len(texts) == (2 if detail.kind == "change" else 1):
+        yield SummaryLine(style, f"{name}:", 1)
+        yield from _text_diff(*("" if value is None else str(value) for value in (before, after)))
+    elif detail.kind == "change":
+        old, new = _around(_json(before), _json(after))
+        yield SummaryLine(style, f"{name}: {old} → {new}", 1)
+    else:
+        yield SummaryLine(style, f"{name}: {_cut(_json(after if detail.kind == 'add' else before))}", 1)
 
 
 def _path(path: tuple[str | int, ...]) -> str:
@@ -167,32 +161,11 @@ def _path(path: tuple[str | int, ...]) -> str:
     return format_path(path)
 
 
-def _changed(name: str, old: Json, new: Json) -> Iterator[SummaryLine]:
-    if isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
-        yield SummaryLine("change", f"{name}:", 1)
-        yield from _text_diff(old, new)
-        return
-    before, after = _around(_json(old), _json(new))
-    yield SummaryLine("change", f"{name}: {before} → {after}", 1)
-
-
-def _value(kind: DifferenceKind, name: str, mark: str, value: Json) -> Iterator[SummaryLine]:
-    if isinstance(value, str) and "\n" in value:
-        yield SummaryLine(_STYLES[kind], f"{mark}{name}:", 1)
-        lines = value.split("\n")
-        yield from (SummaryLine(_STYLES[kind], line[:_VALUE_CHARS], 2) for line in lines[:_MOST_TEXT_LINES])
-        if len(lines) > _MOST_TEXT_LINES:
-            yield SummaryLine("note", f"and {len(lines) - _MOST_TEXT_LINES} more lines", 2)
-    else:
-        yield SummaryLine(_STYLES[kind], f"{mark}{name}: {_cut(_json(value))}", 1)
-
-
 def _text_diff(old: str, new: str) -> Iterator[SummaryLine]:
     before, after = (text.encode("utf-8", "backslashreplace") for text in (old, new))
     rows = [row for row in unified_diff(before, after, "", 1)[2:] if not row.startswith("@@")]
     for row in rows[:_MOST_TEXT_LINES]:
-        style: SummaryStyle = "add" if row[:1] == "+" else "remove" if row[:1] == "-" else "note"
-        yield SummaryLine(style, row[: _VALUE_CHARS + 1], 2)
+        yield SummaryLine(_ROWS.get(row[:1], "note"), row[: _VALUE_CHARS + 1], 2)
     if len(rows) > _MOST_TEXT_LINES:
         yield SummaryLine("note", f"and {len(rows) - _MOST_TEXT_LINES} more lines of it", 2)
 

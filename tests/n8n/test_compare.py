@@ -46,7 +46,7 @@ def test_a_node_put_between_two_others_is_one_node_and_three_wires():
 
     assert told(OLD, changed(OLD, work)) == [
         'add node "New" (n8n-nodes-base.set 3.4)',
-        'add   mode: "raw"',
+        'add   + mode: "raw"',
         'add wire "A" → "New"',
         'add wire "New" → "B"',
         'remove wire "A" → "B"',
