@@ -31,7 +31,7 @@ from rails.core.dataclass import replace
 from rails.core.errors import FAULT, CheckError, LogError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
-from rails.core.outcomes import is_good
+from rails.core.outcomes import is_good, outcome_for
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line
@@ -56,8 +56,6 @@ POLICIES: Final = {
     "deny": "",
     "edits": '[[rule]]\ndecision = "allow"\npath = "**"\nkind = ["create", "modify", "delete"]\n',
 }
-#: Endings that say nothing of the agent: its model, or we, failed.
-_FAULTS: Final = ("model_failed", "internal_error")
 _FINDINGS: Final = 50
 _DIFF_CHARS: Final = 2_000_000
 _SESSIONS: Final = 1_000
@@ -144,11 +142,12 @@ class _Run:
 
     def _made(self, commit: str, ending: Ending, view: SessionView, log: Path, records: Sequence[Record]) -> JobResult:
         raised, tries = _tries(view)
+        outcome = outcome_for(ending.outcome)  # "error": the model, or we, failed, which says nothing of the agent
         return msgspec.structs.replace(
             self._result,
             commit=commit,
-            ending=ending.outcome,
-            error=one_line(ending.message.partition(" Nothing is lost:")[0], 600) if ending.outcome in _FAULTS else "",
+            ending=outcome,
+            error=one_line(ending.message.partition(" Nothing is lost:")[0], 600) if outcome == "error" else "",
             first_try=not any(turn.failed for turn in view.turns),
             turns=view.totals.turns,
             input_tokens=sum(turn.input_tokens + turn.cached_tokens for turn in view.turns),

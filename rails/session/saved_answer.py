@@ -212,7 +212,8 @@ def run_task(
         session = Session(
             job, log, registry, agents, opened.for_agent, approver, on_event, gate=gate, human=Unattended()
         )
-        return session.run()
+        ending = session.run()
+    return replace(ending, outcome=outcome_for(ending.outcome))
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def test_a_fault_of_the_model_or_the_spec_is_an_error_and_no_failure(job, model,
         relative = run_job(job(server, repo="sums"))
         missing = run_job(job(server, commit="f" * 40))
         no_check = run_job(job(server, task="fix", checks=["no-such-program-at-all"], model="recorded:/nowhere"))
-    assert refused.ending == "model_failed"
+    assert refused.ending == "error"
     assert "HTTP 400" in refused.error
     for result, words in ((unknown, "nobody"), (nowhere, "not a git repository"), (relative, "absolutely")):
         assert words in result.error
