@@ -200,7 +200,8 @@ INSIDE = {
     ],
     "review": [
         {"web"},
-        {"html", "terminal", "session_list", "inbox", "export"},
+        {"html", "session_list", "inbox", "export"},
+        {"questions"},
         {"html_plan"},
         {"reports"},
     ],

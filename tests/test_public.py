@@ -28,7 +28,7 @@ SIGNATURES = {
     "run_job": "(spec: 'JobSpec') -> 'JobResult'",
     "run": (
         "(task: 'str', project: 'Path | str' = '.', *, model: 'str', approve: 'Approves', agent: 'str' = 'coder', "
-        "previous_tool_output: 'str' = '', on_event: 'Callable[[Record], object]' = <lambda>) -> 'Ending'"
+        "previous_tool_output: 'str' = '', on_event: 'Callable[[Mapping[str, Json]], object]' = <lambda>) -> 'Ending'"
     ),
     "validate": "(request: 'RawRequest', project: 'Path | str') -> 'ToolRequest | Sequence[Refusal]'",
     "Gate": (
@@ -124,7 +124,7 @@ def test_the_examples_of_the_page_run(project, capsys):
     assert "write_file {'file_path': 'notes.md', 'content': '# Notes\\n'}" in out or "write_file {'path'" in out
     assert "applied ['notes.md']" in out
     assert "ToolRequest(" in out
-    assert "WORKFLOW_END\nchanged " in out
+    assert "end\nchanged " in out
     assert (project / "notes.md").read_text("utf-8") == "# More\n"
 
 
@@ -203,7 +203,7 @@ def test_a_run_asks_the_function_and_says_how_it_ended(project):
     )
     assert asked
     assert ending.outcome == "gave_up"
-    assert seen[-1].event_type == "WORKFLOW_END"
+    assert (seen[0]["type"], seen[-1]["type"], seen[-1]["outcome"]) == ("session", "end", "gave_up")
     assert not (project / "notes.md").exists()
 
 

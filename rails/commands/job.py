@@ -28,6 +28,7 @@ from rails.core.text import one_line
 from rails.gate.gate import Gate
 from rails.log.live_text import LiveText
 from rails.log.reader import sessions
+from rails.log.scan import records_from
 from rails.log.writer import SessionLog
 from rails.models.model import Model
 from rails.sandbox.probe import label as sandbox_label
@@ -123,7 +124,10 @@ def _listeners(
     log: SessionLog, screen: ProgressScreen, options: argparse.Namespace, plan: PlanFile | None
 ) -> tuple[LiveText, EventStream | None, Callable[[Record], object]]:
     """Return who hears an answer as it comes, the stream for another program, and who is shown the records."""
-    events = EventStream(sys.stdout, options.events) if options.events else None
+    events = EventStream(sys.stdout, options.events, screen.prices.cost) if options.events else None
+    if events:
+        for record in records_from(log.state, log.session_id, 1, 1):
+            events(record)
     live = LiveText(log, screen.hear, events.partly if events else None)
     watch = both(screen, events) if events else screen
     if plan and plan.kind:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rails.commands import common
+from rails.commands.export_formats import FORMATS
 from rails.commands.options import add_description, add_project, from_one
 from rails.config.run_defaults import keep_days
 from rails.core.app_dirs import config_folder
@@ -21,7 +22,6 @@ from rails.log.actions import record_text
 from rails.log.event_codec import dumps
 from rails.log.reader import LogRow, SessionSummary, Tail, damage_in_words, full, read_lenient, sessions, verify
 from rails.log.scan import search
-from rails.review.export.formats import FORMATS
 from rails.session.project import state_of
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project, port_number
+from rails.commands.session_text import render_session
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
 from rails.log.reader import SessionSummary, verify
 from rails.projections.session import session_as_json
-from rails.review.terminal import render_session
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
     if options.json:
         common.print_json(session_as_json(view))
     elif options.markdown:
-        from rails.review.export.markdown import session_as_markdown
+        from rails.commands.session_markdown import session_as_markdown
 
         print(session_as_markdown(view), end="")
     else:

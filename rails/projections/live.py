@@ -1,21 +1,34 @@
-"""A running session as signals: what a page shows the moment it happens. A fold over records, in order.
+"""A running session as events for whoever watches: ``--events``, the page and the callback of ``rails.run``.
 
-The first two kinds are those of the JSON tool block protocol: ``json-tool-status`` as soon as a request's
-tool and path are known and with every step that follows, ``json-tool-block`` once for each complete block.
-``turn``, ``attempt``, ``cost``, ``approval`` and ``end`` are ours. ``words`` is what a person reads.
+``event.schema.json`` beside this module is their schema. A fold over records, in order. The first two kinds are those
+of the JSON tool block protocol: ``json-tool-status`` as soon as a request's tool and path are known and with every step
+that follows, ``json-tool-block`` once for each complete block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Final
 
+from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
 from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
-from rails.core.events.session import AgentEngage, ErrorEvent, WorkflowEnd
+from rails.core.events.session import (
+    AgentEngage,
+    AgentFinished,
+    ErrorEvent,
+    Escalation,
+    Handoff,
+    HumanSteered,
+    WorkflowEnd,
+    WorkflowStart,
+)
 from rails.core.events.turn import (
+    CorrectionEvent,
     FeedbackSent,
     LlmCall,
     LlmError,
@@ -27,142 +40,182 @@ from rails.core.events.turn import (
 )
 from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
-from rails.log.actions import action_text, result_text
 
+#: The version of the schema; it grows by kinds and fields.
+VERSION: Final = 1
 _WORDS: Final = 200
+_FINDINGS: Final = 50
+#: How far a call is with each status; all others: its block is being looked at.
+_STATES: Final = {
+    "buffering": "detected",
+    "executing": "executing",
+    "completed": "completed",
+    "failed": "failed",
+    "denied": "failed",
+}
+_GATE: Final = {"pass": "Checks passed", "error": "Could not be checked"}
+_ENDED: Final = {"approve": "approved", "deny": "denied", "abort": "denied"}
+_Facts = dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSignal:
-    """Something to show: its kind and data, and the number of the record it comes from."""
+    """An event: the number of the record that it comes from, its kind and its data."""
 
     number: int
     kind: str
     data: Mapping[str, Json]
 
+    def to_json(self) -> _Facts:
+        """Return the event as the schema has it."""
+        return {"v": VERSION, "type": self.kind, "seq": self.number, **self.data}
+
 
 class Live:
-    """Makes signals of records; knows the requests of the turn that it has seen so far."""
+    """Makes events of records. ``cost`` is what an answer of a model costs, ``None`` where that is not known."""
 
-    def __init__(self) -> None:
+    def __init__(self, cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None) -> None:
+        self._cost = cost
         self._requests: dict[str, tuple[str, str]] = {}
-        self._actions: dict[str, str] = {}
+        self._open: set[str] = set()
         self._asked: tuple[str, ...] = ()
+        self._text = ""
+        #: What a block becomes that was corrected on the way.
+        self._executed: dict[str, str] = {}
 
     def add(self, record: Record) -> Iterator[LiveSignal]:
         """Yield what ``record`` means for whoever watches."""
+        at = round(datetime.fromisoformat(record.timestamp).timestamp() * 1000)
         for kind, data in self._signals(record):
-            yield LiveSignal(record.seq, kind, data)
+            yield LiveSignal(record.seq, kind, {**data, "timestamp": at})
 
-    def _signals(self, record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
+    def _signals(self, record: Record) -> Iterator[tuple[str, _Facts]]:
         match record.event:
             case ToolStatus() as event:
                 self._requests[event.id] = event.tool, event.path
-                words = one_line(f"{event.status_message} {event.path}", _WORDS)
-                yield self._status(event.id, "buffering", f"🔧 {words}")
+                yield from self._status((event.id,), "buffering", event.status_message)
+            case McpRequestFormulated(request=request):
+                content = {"tool": request.tool_name, "parameters": dict(request.parameters)}
+                self._executed[request.id] = json.dumps(content, ensure_ascii=False)
+            case CorrectionEvent(id=request_id, after=after, taken=True):
+                self._executed[request_id] = after
             case ToolBlock() as event:
                 yield self._block(event)
             case ToolRequestValidationFailed(ids=ids) | ChangeRefused(ids=ids):
-                for request_id in ids:
-                    yield self._status(request_id, "failed", f"❌ {one_line(record.message, _WORDS)}")
+                yield from self._status(ids, "failed", record.message)
             case GateVerdict() as event:
                 yield from self._judged(event)
-            case ExecutionStarted(ids=ids):
-                for request_id in ids:
-                    doing = self._actions.get(request_id, "Writing...")
-                    yield self._status(request_id, "executing", f"🔧 {one_line(doing, _WORDS)}")
-            case McpRequestFormulated(request=request):
-                self._actions[request.id] = action_text(request.tool_name, request.parameters)
-            case ToolExecutionResult() as event:
-                yield from self._executed(event, record.message)
-            case LlmCall():
-                self._requests, self._actions, self._asked = {}, {}, ()
+            case ExecutionStarted(ids=ids, tool=tool):
+                yield from self._status(ids, "executing", f"Running {tool}" if tool else record.message)
+            case ToolExecutionResult(ids=ids, ok=ok):
+                yield from self._status(ids, "completed" if ok else "failed", record.message)
+            case FeedbackSent() | AgentFinished() | WorkflowEnd():
+                left = [request_id for request_id in self._requests if request_id in self._open]
+                yield from self._status(left, "failed", "Not carried out")
                 yield from _frame(record)
+            case LlmResponse() as event:
+                self._text = event.text
+                yield from self._answered(event, record.llm_model_used)
+            case LlmCall(turn=number):
+                self._requests, self._asked, self._executed = {}, (), {}
+                agent, model = one_line(record.agent_role, 60), one_line(record.llm_model_used, 60)
+                yield "turn", {"turn": number, "message": f"{agent} · turn {number}: asking {model}"}
             case _:
                 yield from self._approval(record)
 
-    def _approval(self, record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
+    def _answered(self, event: LlmResponse, model: str) -> Iterator[tuple[str, _Facts]]:
+        """Yield what an answer says besides its calls, and what it took."""
+        if prose := (event.prose or "").strip():
+            yield "text-delta", {"delta": prose, "processedDelta": prose, "format": "markdown"}
+        usage = event.usage
+        used: _Facts = {"input": usage.input_tokens, "output": usage.output_tokens, "cost": self._cost(model, usage)}
+        yield "cost", {**used, "model": model, "seconds": round((event.duration_ms or 0) / 1000, 1)}
+
+    def _approval(self, record: Record) -> Iterator[tuple[str, _Facts]]:
         """Yield what is asked of a human, and how it ended."""
         match record.event:
-            case ApprovalOpened(id=question_id, requests=requests):
-                self._asked = tuple(one.id for one in requests if one.id) or _named(question_id)
-                yield from (self._status(one, "waiting", "● Waiting for approval") for one in self._asked)
-                yield "approval", {"question": record.seq, "state": "open"}
+            case ApprovalOpened() as event:
+                named = tuple(request.id for request in event.requests if request.id)
+                self._asked = named or _named(event.id)
+                yield from self._status(self._asked, "waiting", "Waiting for approval")
+                options: list[Json] = [option.word for option in event.options]
+                lines: list[Json] = [*event.lines]
+                shown: _Facts = {"kind": event.kind, "message": event.explanation, "lines": lines, "options": options}
+                yield "approval", {"question": record.seq, "state": "open", "by": "", **shown}
             case ApprovalClosed(id=question_id, state=state, question=number):
-                yield from self._ended(question_id, state, number)
-            case HumanDecision(id=question_id, answer=answer, reason=reason):
-                yield from self._ended(question_id, answer, 0, reason)
+                yield from self._ended(question_id, state, number, record.message)
+            case HumanDecision(id=question_id, answer=answer) as event:
+                yield from self._ended(question_id, answer, 0, event.reason, event.by)
             case _:
                 yield from _frame(record)
 
-    def _status(self, request_id: str, status: str, words: str) -> tuple[str, dict[str, Json]]:
-        tool, path = self._requests.get(request_id, ("", ""))
-        path = one_line(path, _WORDS)
-        return "json-tool-status", {
-            "id": request_id,
-            "status": status,
-            "toolType": tool,
-            "path": path,
-            "words": words,
-        }
+    def _status(self, ids: Iterable[str], status: str, message: str) -> Iterator[tuple[str, _Facts]]:
+        state = _STATES.get(status, "processing")
+        for request_id in ids:
+            tool, path = self._requests.get(request_id, ("", ""))
+            if state in ("completed", "failed"):
+                self._open.discard(request_id)
+            data: _Facts = {"toolId": request_id, "toolType": tool, "path": one_line(path, _WORDS), "status": status}
+            yield "json-tool-status", {**data, "state": state, "statusMessage": one_line(message, _WORDS)}
 
-    def _block(self, event: ToolBlock) -> tuple[str, dict[str, Json]]:
-        verdict = event.verdict
+    def _block(self, event: ToolBlock) -> tuple[str, _Facts]:
         tool, path = self._requests.setdefault(event.id, (event.tool, event.path))
-        shown = one_line(path or tool, _WORDS)
-        mended = " (corrected)" if verdict == "corrected" else ""
-        words = f"❌ Refused {shown}" if verdict == "failed" else f"🔎 Checking {shown}{mended}"
-        return "json-tool-block", {"id": event.id, "verdict": verdict, "toolType": tool, "path": path, "words": words}
+        self._open.add(event.id)
+        original = self._text[event.start : event.end] if event.start >= 0 else event.content
+        data: _Facts = {
+            "toolId": event.id,
+            "toolType": event.tool or tool,
+            "path": one_line(event.path or path, _WORDS),
+        }
+        data |= {"content": self._executed.get(event.id, original) if event.corrected else original}
+        data |= {"original": original, "validationPassed": event.passed, "corrected": event.corrected}
+        return "json-tool-block", {**data, "verdict": event.verdict, "status": "complete", "state": "processing"}
 
-    def _judged(self, event: GateVerdict) -> Iterator[tuple[str, dict[str, Json]]]:
-        new = sum(finding.new for finding in event.verdict.findings)
+    def _judged(self, event: GateVerdict) -> Iterator[tuple[str, _Facts]]:
+        new = [finding for finding in event.verdict.findings if finding.new]
         status = event.verdict.status
-        words = {"pass": "🔎 Checks passed", "fail": f"❌ {counted(new, 'finding')}"}.get(
-            status, "❌ Could not be checked"
-        )
-        for request_id in event.ids:
-            yield self._status(request_id, "checked" if status == "pass" else "failed", words)
+        message = _GATE.get(status, counted(len(new), "finding"))
+        yield from self._status(event.ids, "checked" if status == "pass" else "findings", message)
+        findings: list[Json] = [
+            {"path": str(finding.path), "line": finding.line, "rule": finding.rule, "message": finding.message}
+            for finding in new[:_FINDINGS]
+        ]
+        yield "gate", {"toolIds": list(event.ids), "status": status, "findings": findings, "count": len(new)}
 
     def _ended(
-        self, question_id: str, answer: str, number: int, reason: str = ""
-    ) -> Iterator[tuple[str, dict[str, Json]]]:
-        said = one_line(reason, 120)
-        because = f": {said}" if said else ""
-        words = {"approve": "✅ Approved", "deny": f"⛔ Denied{because}", "abort": f"⛔ Stopped{because}"}
-        words["dry_run"] = "Dry run: nothing is asked"
-        words["answered"] = "✅ Answered"
-        status = {"approve": "approved", "deny": "denied", "abort": "denied"}.get(answer, answer)
-        for request_id in self._asked or _named(question_id):
-            yield self._status(request_id, status, words.get(answer, f"⛔ {answer.capitalize()}: nobody decided"))
-        yield "approval", {"question": number, "state": status}
-
-    def _executed(self, event: ToolExecutionResult, message: str) -> Iterator[tuple[str, dict[str, Json]]]:
-        status, sign = ("completed", "✅") if event.ok else ("failed", "❌")
-        for request_id in event.ids:
-            action = result_text(self._actions.get(request_id, message), event.facts) if event.tool else message
-            yield self._status(request_id, status, f"{sign} {one_line(action, _WORDS)}")
+        self, question_id: str, answer: str, number: int, reason: str, by: str = ""
+    ) -> Iterator[tuple[str, _Facts]]:
+        status = _ENDED.get(answer, answer)
+        message = f"{status.capitalize()}: {reason}" if reason else status.capitalize()
+        yield from self._status(self._asked or _named(question_id), status, message)
+        yield "approval", {"question": number, "state": status, "by": by, "message": reason}
 
 
 def _named(request_id: str) -> tuple[str, ...]:
     return (request_id,) if request_id else ()
 
 
-def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
+def _frame(record: Record) -> Iterator[tuple[str, _Facts]]:
     """Yield the events of the session around the requests."""
+    message = one_line(record.message, _WORDS)
     match record.event:
+        case WorkflowStart(agents=agents, model=model):
+            yield "session", {"session": record.session_id, "agents": list(agents), "model": model, "message": message}
         case AgentEngage(task=task):
-            yield "agent", {"agent": one_line(record.agent_role, 60), "words": one_line(task)}
-        case LlmCall(turn=number):
-            who = f"{one_line(record.agent_role, 60)} · turn {number}"
-            yield "turn", {"turn": number, "words": f"{who}: asking {one_line(record.llm_model_used, 60)}"}
-        case LlmResponse(usage=usage, duration_ms=spent):
-            seconds = round((spent or 0) / 1000, 1)
-            yield "cost", {"input": usage.input_tokens, "output": usage.output_tokens, "seconds": seconds}
+            yield "agent", {"agent": one_line(record.agent_role, 60), "message": one_line(task)}
         case FeedbackSent(attempt=attempt, limit=limit, codes=codes):
             kinds = ", ".join(codes)
-            words = one_line(f"Asking the model to fix it ({kinds}, attempt {attempt} of {limit})", _WORDS)
-            yield "attempt", {"attempt": attempt, "limit": limit, "words": kinds and words}
+            message = f"Asking the model to fix it ({kinds}, attempt {attempt} of {limit})" if kinds else ""
+            yield "attempt", {"attempt": attempt, "limit": limit, "message": one_line(message, _WORDS)}
         case LlmError(error=error) | ErrorEvent(error=error):
-            yield "error", {"words": one_line(error or record.message, _WORDS)}
+            yield "error", {"message": one_line(error or record.message, 2_000)}
+        case Escalation(rung=rung):
+            yield "escalation", {"rung": rung, "message": message}
+        case Handoff():
+            yield "handoff", {"state": "written", "message": message}
+        case HumanSteered(about="handoff", answer=answer):
+            yield "handoff", {"state": answer, "message": message}
+        case HumanSteered(about=about, answer=answer, by=by):
+            yield "steered", {"about": about, "answer": answer, "by": by, "message": message}
         case WorkflowEnd(outcome=outcome):
-            yield "end", {"outcome": outcome, "words": one_line(record.message, _WORDS)}
+            yield "end", {"outcome": outcome, "message": message}

@@ -10,14 +10,9 @@ from rails.core.text import one_line
 from rails.projections.progress import PlanStep
 from rails.render.html_page.blocks import badge
 from rails.render.html_page.markup import Html, el, html_text
+from rails.review.reports.session import ending_badge
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
-_ENDED: Final = {
-    "gave_up": "Gave up",
-    "aborted": "Stopped by the human",
-    "model_failed": "The model failed",
-    "nothing_done": "No changes",
-}
 _RUNGS: Final = {"squash": "a fresh start from one page", "model": "a stronger model", "human": "your turn"}
 _HANDED: Final = {"": "", "go": "handed over", "edited": "edited, then handed over", "stop": "stopped here"}
 
@@ -57,7 +52,7 @@ def _step(step: PlanStep, session_id: str, *, at_work: bool) -> Html:
 
 def _state(step: PlanStep, *, at_work: bool) -> str:
     if step.state == "stopped":
-        return _ENDED.get(step.outcome, one_line(step.outcome, 40) or "Stopped")
+        return ending_badge(step.outcome).words or "Stopped"
     return {"done": "Done", "next": "To come"}.get(step.state, "Running" if at_work else "Unfinished")
 
 

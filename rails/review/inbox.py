@@ -23,8 +23,8 @@ from rails.core.events.approval import ApprovalOpened
 from rails.log import seek
 from rails.log.reader import LOG_NAME, LogRow, Tail, full, read_lenient, session_ids, sessions
 from rails.log.scan import tail_from
-from rails.projections.questions import ApprovalQuestion, ApprovalQuestions
 from rails.projections.session import session_view
+from rails.review.questions import ApprovalQuestion, ApprovalQuestions
 from rails.review.reports.dry_run import rule_in_words
 
 #: Sessions that are looked at for open questions: the newest.

@@ -9,7 +9,7 @@ resumed session writes the same.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,14 +19,12 @@ from rails.agents.prompt import as_data
 from rails.core import limits
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
-from rails.core.errors import Refusal
-from rails.core.events.approval import HumanDecision
-from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
+from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, Escalation, HumanSteered
-from rails.core.events.turn import LlmResponse, OutputRefused, ToolRequestValidationFailed
+from rails.core.events.turn import LlmResponse
 from rails.core.text import head_and_tail, one_line, printable
-from rails.session.feedback import CUT
+from rails.projections.failures import failures_in
 
 #: How far escalation may go by itself: not at all, to a fresh start, or to a stronger model if a human agrees.
 Escalate = Literal["off", "squash", "model"]
@@ -82,7 +80,7 @@ class Tried:
                 self.rungs.append(rung)
             case HumanSteered(about=about, text=str(text)) if text and about != "handoff":
                 self.said.append(text)
-        for failure in dict.fromkeys(_failures(record)):
+        for failure in dict.fromkeys(failures_in(record)):
             # Seen again, it is the newest: the page keeps what came last.
             self.failures[failure] = self.failures.pop(failure, 0) + 1
         while len(self.failures) > _FAILURES:
@@ -92,29 +90,6 @@ class Tried:
             self.written |= changes
             self.changed |= changes
         return self
-
-
-def _failures(record: Record) -> Iterator[str]:
-    match record.event:
-        case ToolRequestValidationFailed(refusals=refusals) | ChangeRefused(refusals=refusals):
-            yield from map(_refusal, refusals)
-        case OutputRefused(refusals=refusals):
-            yield from map(_refusal, refusals)
-        case GateVerdict(verdict=verdict) if verdict.status == "fail":
-            new = (finding for finding in verdict.findings if finding.new)
-            yield from (f"gate: {finding.path}: {finding.rule} {finding.message}" for finding in new)
-        case HumanDecision(answer="deny", by=by, reason=reason):
-            yield f"denied by {by}: {reason or 'without a reason'}"
-        case ToolExecutionResult(ok=False, tool=tool, text=text):
-            yield f"failed: {tool} {one_line(text, 300)}"
-        case LlmResponse(stop_reason=stop, note=note) if stop in CUT:
-            yield f"cut: the answer ended before its end. {note}".strip()
-        case _:
-            return
-
-
-def _refusal(refusal: Refusal) -> str:
-    return f"{refusal.code}: {refusal.message} {refusal.hint}".strip()
 
 
 def answer_text(answer: LlmResponse) -> str:

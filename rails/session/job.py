@@ -11,6 +11,7 @@ import msgspec
 import rails
 from rails.core import limits
 from rails.core.dataclass import dataclass
+from rails.core.events.record import Record
 from rails.core.events.session import SessionLimits, Task, WorkflowStart
 from rails.core.outcomes import SessionEnd
 from rails.core.text import one_line
@@ -73,8 +74,8 @@ class Ending:
 
 def log_session_start(
     job: SessionJob, log: SessionLog, model: str, chosen: Mapping[str, str | tuple[str, ...]] | None = None
-) -> None:
-    """Write the record that a session begins with; ``chosen`` are further fields of its limits."""
+) -> Record:
+    """Write and return the record that a session begins with; ``chosen`` are further fields of its limits."""
     start = WorkflowStart(
         project=str(job.project),
         tasks=tuple(Task(agent, task) for agent, task in job.tasks),
@@ -86,7 +87,7 @@ def log_session_start(
         versions={"ai-rails": rails.__version__},
         handed=job.handed,
     )
-    log.append(start)
+    return log.append(start)
 
 
 def _limits(job: SessionJob) -> SessionLimits:

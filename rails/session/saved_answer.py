@@ -47,6 +47,7 @@ from rails.models.model import Model
 from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.results import ParsedAnswer
+from rails.projections.live import Live
 from rails.session.answer_reader import read_whole
 from rails.session.contained import ran_contained
 from rails.session.job import Ending, SessionJob, log_session_start
@@ -187,19 +188,24 @@ def run_task(
     approve: Approves,
     agent: str = "coder",
     previous_tool_output: str = "",
-    on_event: Callable[[Record], object] = lambda _: None,
+    on_event: Callable[[Mapping[str, Json]], object] = lambda _: None,
 ) -> Ending:
     """Let an agent work on ``task``, and return how it ended: ``outcome``, ``message``, ``session_id``.
 
     ``model`` is written as for ``--model``. ``approve`` is asked as :func:`apply_answer` asks it.
-    ``previous_tool_output`` is what the agent reads besides its task; ``on_event`` gets every record of the log.
-    Raises RailsError when the project, its settings, the model or the log cannot be used.
+    ``previous_tool_output`` is what the agent reads besides its task; ``on_event`` gets every event that ``--events``
+    writes. Raises RailsError when the project, its settings, the model or the log cannot be used.
     """
     from rails.models.providers import open_model
     from rails.session.ask_user import Unattended
     from rails.session.run import Session
 
-    opened = open_model(model)
+    opened, live = open_model(model), Live()
+
+    def watch(record: Record) -> None:
+        for signal in live.add(record):
+            on_event(signal.to_json())
+
     with _called(project, agent, task, approve, handed=previous_tool_output) as (
         job,
         log,
@@ -208,10 +214,8 @@ def run_task(
         approver,
         gate,
     ):
-        log_session_start(job, log, opened.name)
-        session = Session(
-            job, log, registry, agents, opened.for_agent, approver, on_event, gate=gate, human=Unattended()
-        )
+        watch(log_session_start(job, log, opened.name))
+        session = Session(job, log, registry, agents, opened.for_agent, approver, watch, gate=gate, human=Unattended())
         ending = session.run()
     return replace(ending, outcome=outcome_for(ending.outcome))
 

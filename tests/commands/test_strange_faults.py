@@ -132,11 +132,11 @@ RENDERERS = [
     ("rails.commands.review.render_session", "review last"),
     ("rails.review.html.turn_sections", "review last --html out.html"),
     ("rails.review.html.html_parts", "review last --html out.html"),
-    ("rails.review.export.markdown.session_as_markdown", "review last --markdown"),
+    ("rails.commands.session_markdown.session_as_markdown", "review last --markdown"),
     ("rails.commands.review.session_as_json", "review last --json"),
     ("rails.review.session_list.count_sessions", "review --by rule"),
     ("rails.render.markdown.block_lines", "review --by decision --markdown"),
-    ("rails.review.export.formats.answer_to_json", "log export last --format recording"),
+    ("rails.commands.export_formats.answer_to_json", "log export last --format recording"),
     ("rails.review.export.atif._Walk.take", "log export last --format atif"),
 ]
 

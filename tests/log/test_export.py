@@ -7,6 +7,7 @@ import pytest
 from atif import Trajectory
 from msgspec.structs import replace
 
+from rails.commands.export_formats import FORMATS, to_recording
 from rails.core.conversation import (
     Message,
     ModelAnswer,
@@ -24,7 +25,6 @@ from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.render.markdown import fenced_block, inline
 from rails.review.export.answers import answer_files
-from rails.review.export.formats import FORMATS, to_recording
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
 

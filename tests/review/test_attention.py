@@ -2,9 +2,9 @@
 
 import pytest
 
+from rails.commands.session_text import render_session
 from rails.projections.session import session_view
 from rails.review.html import render_html
-from rails.review.terminal import render_session
 
 
 def attention(log, *events, ended=True):

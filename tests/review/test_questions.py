@@ -3,7 +3,7 @@
 import pytest
 
 from rails.projections.live import Live
-from rails.projections.questions import ApprovalQuestions
+from rails.review.questions import ApprovalQuestions
 
 OPENED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "d" * 64, "requests": [{"id": "t1.1"}, {"id": "t1.2"}]})
 EDITED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "e" * 64, "replaces": 1})
@@ -69,16 +69,16 @@ def signals(log, *events):
 
 def test_what_waits_is_said_of_every_request_of_the_question(log):
     status = [data for kind, data in signals(log, OPENED) if kind == "json-tool-status"]
-    assert [(data["id"], data["status"]) for data in status] == [("t1.1", "waiting"), ("t1.2", "waiting")]
-    assert status[0]["words"] == "● Waiting for approval"
+    assert [(data["toolId"], data["status"]) for data in status] == [("t1.1", "waiting"), ("t1.2", "waiting")]
+    assert status[0]["statusMessage"] == "Waiting for approval"
 
 
 def test_a_failed_check_and_a_denial_say_why(log):
     gate = ("GATE_VERDICT", {"ids": ["t1.1"], "status": "fail", "findings": [log.FINDING, log.FINDING]})
     denied = ("HUMAN_DECISION", {"id": "t1.1", "answer": "deny", "reason": "use argparse"})
-    words = [data["words"] for kind, data in signals(log, gate, OPENED, denied) if kind == "json-tool-status"]
-    assert words[0] == "❌ 2 findings"
-    assert words[-1] == "⛔ Denied: use argparse"
+    words = [data["statusMessage"] for kind, data in signals(log, gate, OPENED, denied) if kind == "json-tool-status"]
+    assert words[0] == "2 findings"
+    assert words[-1] == "Denied: use argparse"
 
 
 def test_odd_records_are_no_obstacle(log):

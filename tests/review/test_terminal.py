@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from rails.commands.session_text import render_session
 from rails.projections.session import session_view
-from rails.review.terminal import render_session
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -2,7 +2,9 @@
 
 import io
 import json
+from importlib import resources
 
+import jsonschema
 import pytest
 
 from rails.commands.event_stream import EventStream
@@ -62,10 +64,10 @@ def test_c5_03_a_repaired_block_did_not_pass_and_was_corrected(work):
 def test_c5_05_states_follow_one_another(events):
     first = of(events, "json-tool-status")[0]["toolId"]
     assert [event["status"] for event in of(events, "json-tool-status") if event["toolId"] == first] == [
-        *("buffering", "executing", "completed")
+        *("buffering", "checked", "approved", "executing", "completed")
     ]
     calls = dict.fromkeys(event["toolId"] for event in events if "toolId" in event)
-    states = [[event["state"] for event in events if event.get("toolId") == call] for call in calls]
+    states = [list(dict.fromkeys(event["state"] for event in events if event.get("toolId") == call)) for call in calls]
     done, refused = ["detected", "processing", "executing", "completed"], ["detected", "processing", "failed"]
     assert states == [done, refused, done]
 
@@ -131,7 +133,7 @@ def test_c5_08_the_bounds_are_the_originals():
 def test_c5_08_a_block_that_grows_is_told_once_and_not_at_every_piece(work):
     text = stream_of(work, WRITE.replace("one", "line\\n" * 2_000), "Done.", approvals=["approve"])
     states = [event["status"] for event in of([json.loads(line) for line in text.splitlines()], "json-tool-status")]
-    assert states == ["buffering", "executing", "completed"]
+    assert states == ["buffering", "checked", "approved", "executing", "completed"]
 
 
 def test_c5_08_an_answer_that_streams_is_told_in_parts_at_most_every_so_many_characters(tmp_path, monkeypatch):
@@ -185,7 +187,7 @@ def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(wor
 
 
 def test_the_last_event_says_how_the_run_ended(events):
-    assert events[-1] == {"type": "done"}
+    assert events[-1]["type"] == "done"
     assert of(events, "end")[0]["outcome"] == "changed"
 
 
@@ -243,3 +245,34 @@ def test_debug_shows_the_system_text_and_the_first_message(work):
         out = io.StringIO()
         work("Nothing to do.", watch=ProgressScreen(out, colour=False, debug=debug))
         assert ("You are the Coder Agent." in out.getvalue()) is debug
+
+
+def test_every_event_is_as_the_shipped_schema_has_it(work):
+    schema = json.loads(resources.files("rails.projections").joinpath("event.schema.json").read_text("utf-8"))
+    check = jsonschema.Draft202012Validator(schema)
+    bad = '```json\n{"tool": "write_file", "path": "a.py", "content": "print(nothing_here)\\n",}\n```\n'
+    text = stream_of(
+        work,
+        f"Two.\n{WRITE}",
+        BROKEN,
+        bad,
+        AGAIN,
+        "Done.",
+        approvals=["approve", "approve", "deny: no"],
+        correction="model",
+    )
+    events = [json.loads(line) for line in text.splitlines()]
+    assert [error.message for event in events for error in check.iter_errors(event)] == []
+    assert {"agent", "turn", "text-delta", "cost", "gate", "approval", "attempt", "end", "done"} <= {
+        event["type"] for event in events
+    }
+    for wrong in ({"v": 2}, {"type": "other"}, {"state": "broken"}, {"outcome": "fine"}):
+        assert any(not check.is_valid({**event, **wrong}) for event in events if event.keys() >= wrong.keys())
+
+
+def test_a_corrected_block_is_shown_as_it_will_run_with_what_was_sent_beside_it(work):
+    sent = WRITE.replace("}\n```", ",}\n```")
+    text = stream_of(work, sent, "Done.", approvals=["approve"])
+    block = of([json.loads(line) for line in text.splitlines()], "json-tool-block")[0]
+    assert block["original"].strip() == sent.strip()
+    assert json.loads(block["content"]) == {"tool": "write_file", "parameters": {"path": "a.txt", "content": "one\n"}}

@@ -21,13 +21,13 @@ from rails.core.events.values import object_to_json
 from rails.core.limits import REASON_CHARS
 from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
-from rails.projections.questions import ApprovalQuestion
 from rails.render.blocks import Block, Diff, DiffLine, Facts, Risks
 from rails.render.highlight import Span, spans
 from rails.render.html_page.blocks import HtmlRenderer, diff_html, diff_row, notes_html
 from rails.render.html_page.markup import Html, el, html_text
 from rails.render.units import time_text
 from rails.review.html import workflow_picture
+from rails.review.questions import ApprovalQuestion
 
 #: Lines of a file that are highlighted as a whole.
 _WHOLE: Final = 3_000

@@ -35,7 +35,6 @@ from rails.log.session_stats import SessionStats
 from rails.log.summaries import Summaries
 from rails.projections.common import SessionView
 from rails.projections.progress import current_step_text, plan_of
-from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
 from rails.render.blocks import Badge, Diff, DiffLine, show
 from rails.render.highlight import spans
@@ -44,6 +43,7 @@ from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.units import bytes_text, minute_text
 from rails.review.html import RUNNING, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
+from rails.review.questions import ApprovalQuestion
 from rails.review.reports.session import ending_badge
 from rails.review.reports.sessions import SPARK, UNKNOWN, unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage

@@ -170,4 +170,4 @@ def _turn_start(state: Path, session_id: str, seen: int) -> int:
 
 
 def _event(signal: LiveSignal) -> bytes:
-    return f"id: {signal.number}\nevent: {signal.kind}\ndata: {json.dumps(signal.data)}\n\n".encode()
+    return f"id: {signal.number}\nevent: {signal.kind}\ndata: {json.dumps(signal.to_json())}\n\n".encode()

@@ -243,8 +243,8 @@ def test_the_stream_tells_the_whole_life_and_resumes_anywhere(asked, served):
     served.decide({**asked.answer, "do": "approve"})
     asked.end()
     events = served.stream(asked.id)
-    life = [data.get("status", "block") for _, kind, data in events if kind.startswith("json-tool")]
-    assert life == ["buffering", "block", "checked", "waiting", "approved", "executing", "completed"]
+    life = [data["status"] for _, kind, data in events if kind.startswith("json-tool")]
+    assert life == ["buffering", "complete", "checked", "waiting", "approved", "executing", "completed"]
     assert [seq for seq, *_ in events] == sorted(seq for seq, *_ in events)
     told = [event for event in events if event[1] != "record"]
     for seen in range(events[-1][0]):

@@ -120,9 +120,9 @@ export function draw(kind, data) {
   strip.hidden = false;
   if (kind === "turn") {
     pills.replaceChildren();
-    said.turn = data.words;
-  } else if (kind === "agent") said.turn = `${data.agent} starts: ${data.words}`;
-  else if (kind === "attempt") said.attempt = data.words;
+    said.turn = data.message;
+  } else if (kind === "agent") said.turn = `${data.agent} starts: ${data.message}`;
+  else if (kind === "attempt") said.attempt = data.message;
   else if (kind === "cost") said.turn = said.turn.replace(": asking ", " · ");
   else if (kind === "meter") {
     meter.textContent = data.words;
@@ -132,7 +132,7 @@ export function draw(kind, data) {
     text.textContent = data.words;
     text.scrollTop = text.scrollHeight;
   }
-  else if (kind === "error") said.attempt = `❌ ${data.words}`;
+  else if (kind === "error") said.attempt = `❌ ${data.message}`;
   else if (kind === "end") said.turn = `The session is over: ${data.outcome}`;
   else if (kind.startsWith("json-tool-")) pill(kind, data);
   tell();
@@ -142,18 +142,24 @@ function tell() {
   facts.textContent = Object.values(said).filter(Boolean).join(" · ");
 }
 
+const SIGNS = { buffering: "🔧", executing: "🔧", checking: "🔎", checked: "🔎", waiting: "●", approved: "✅", answered: "✅", completed: "✅", failed: "❌" };
+
 function pill(kind, data) {
-  let item = [...pills.children].find((one) => one.dataset.id === data.id);
+  let item = [...pills.children].find((one) => one.dataset.id === data.toolId);
   if (!item) {
     item = document.createElement("li");
-    item.dataset.id = data.id;
+    item.dataset.id = data.toolId;
     pills.append(item);
   }
   // A request that was refused stays refused, whatever comes for the whole block afterwards.
   if (kind === "json-tool-block" && item.dataset.state === "failed") return;
-  item.dataset.state = data.status ?? (data.verdict === "failed" ? "failed" : "checking");
-  item.dataset.seen = `${item.dataset.seen ?? ""} ${data.status ?? "block"}`.trim();
+  const block = kind === "json-tool-block";
+  const state = block ? (data.verdict === "failed" ? "failed" : "checking") : data.status === "findings" ? "failed" : data.status;
+  item.dataset.state = state;
+  item.dataset.seen = `${item.dataset.seen ?? ""} ${block ? "block" : data.status}`.trim();
   const name = data.path || data.toolType || "";
-  item.textContent = data.words.includes(name) ? data.words : `${data.words} · ${name}`;
+  const verdict = { failed: "Refused", corrected: "Checking (corrected)" }[data.verdict] ?? "Checking";
+  const words = `${SIGNS[state] ?? "⛔"} ${block ? verdict : data.statusMessage}`;
+  item.textContent = words.includes(name) ? words : `${words} · ${name}`;
   item.title = data.toolType ?? "";
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rails.core.dataclass import replace
+from rails.core.outcomes import is_good
 from rails.core.text import one_line
 from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Block, Notes
@@ -45,4 +46,4 @@ def _result(view: SessionView) -> Iterator[Block]:
     resume = f"; where nothing runs it any more: ai-rails run --resume {view.session_id}" if view.models else ""
     unfinished = f"interrupted{resume}"
     words = f"{view.outcome}: {view.message}" if view.outcome else unfinished
-    yield Notes("outcome", "Outcome", (words,), "good" if view.outcome == "done" else "open")
+    yield Notes("outcome", "Outcome", (words,), "good" if is_good(view.outcome) else "open")

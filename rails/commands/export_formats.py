@@ -10,11 +10,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from rails.commands.session_markdown import to_markdown
 from rails.core.conversation import answer_to_json
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.review.export.atif import to_atif
-from rails.review.export.markdown import to_markdown
 from rails.review.export.transcript import to_transcript
 
 
