@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rails.core.events.record import Record
 from rails.projections.common import SessionView
-from rails.projections.session import session_view
 from rails.render.blocks import Block
 from rails.render.markdown import block_lines, inline, section_lines
 from rails.review.reports.session import ending_badge, session_facts, session_figures, session_warnings
 from rails.review.reports.turn import turn_section
-
-
-def to_markdown(records: Sequence[Record]) -> str:
-    """Return the session as Markdown. The same records give the same text."""
-    return session_as_markdown(session_view(records))
 
 
 def session_as_markdown(view: SessionView) -> str:
