@@ -385,7 +385,7 @@ def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: b
         screen.line(f"  go on:      ai-rails {verb} --resume {session_id}{where}", "bold")
     screen.line(f"  review it:  ai-rails review {session_id}{where}", "dim")
     if screen.files or screen.wrote:
-        screen.line(f"  undo it:    ai-rails undo {session_id}{where}", "dim")
+        screen.line(f"  undo it:    ai-rails undo {session_id} --all{where}", "dim")
 
 
 def refuse_more(command: str, words: Sequence[str | None], room: int) -> None:

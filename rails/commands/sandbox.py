@@ -75,11 +75,8 @@ def run(options: argparse.Namespace) -> int:
     elif taken.status != "applied" or options.discard:
         some = bool(taken.changes) and not options.discard
         screen.line("Some of its changes were discarded." if some else "Changes discarded.", "yellow")
-        if taken.previous_tool_output and not options.discard:
-            for words in taken.previous_tool_output.splitlines()[:20]:
-                screen.line(one_line(words, 300))
     else:
-        screen.line(f"Applied. To undo it: ai-rails undo {log.session_id}", "green")
+        screen.line(f"Applied. To undo it: ai-rails undo {log.session_id} --all", "green")
     refused = bool(ran.changes) and taken.status != "applied" and not options.discard
     if ran.exit_code < 0:
         return 128 - ran.exit_code

@@ -159,16 +159,17 @@ class HostedSession:
     def look(self, call: HostCall | None = None) -> FoundOnDisk:
         """Record what was written since the last look, and judge what differs from the start of the session.
 
-        ``call`` is what was run just before, if anything; where it wrote what nobody had proposed, it is a turn.
-        Files whose present content has passed already are not judged again.
+        ``call`` is what was run just before; where it wrote what nobody had proposed, it is a turn, and what nothing
+        uses as yet is no finding. Without it the host is at its end. Files whose present content has passed already
+        are not judged again.
         """
         found = self._without_others(self._disk.since(self._state.start))
         self._record(found, call)
         waiting = [change for change in found.changes if change.after is None or not self._has_passed(change)]
         verdict = None
         if any(change.after is not None for change in waiting):
-            verdict = self._judged_once(ChangeSet(tuple(waiting)))
-            failing = {finding.path for finding in verdict.blocking} | {miss.path for miss in verdict.not_checked}
+            verdict = self._judged_once(ChangeSet(tuple(waiting)), final=call is None)
+            failing = {finding.path for finding in verdict.findings} | {miss.path for miss in verdict.not_checked}
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
         unknown = {name: why for name, why in found.unknown.items() if not self._is_accounted_for(name)}
@@ -226,26 +227,32 @@ class HostedSession:
         self._note(lambda log: log.turn(number, call.id, call.tool, call.input))
 
     def _judged(
-        self, ids: tuple[str, ...], changes: ChangeSet, *, base: str | None = None, fix: bool = True
+        self,
+        ids: tuple[str, ...],
+        changes: ChangeSet,
+        *,
+        base: str | None = None,
+        fix: bool = True,
+        final: bool = False,
     ) -> Verdict:
         started = time.monotonic()
-        verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix, final=not fix)
+        verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix, final=final)
         spent = round((time.monotonic() - started) * 1000, 3)
         self._note(lambda log: log.judged(ids, spent, verdict))
         return verdict
 
-    def _judged_once(self, changes: ChangeSet) -> Verdict:
+    def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
         """Judge what is on the disk; the same bytes as last time have the same verdict.
 
         Where configuration is among it, that of the commit before counts: nothing excuses itself.
         """
-        digest = changes.digest()
+        digest = f"{changes.digest()} {final}"
         if self._judged_last is None or self._judged_last[0] != digest:
             from rails.gate.approved_state import is_configuration
 
             head = self._state.start.head
             own = head not in ("", EMPTY_TREE) and any(is_configuration(str(change.path)) for change in changes.changes)
-            self._judged_last = digest, self._judged((), changes, base=head if own else None, fix=False)
+            self._judged_last = digest, self._judged((), changes, base=head if own else None, fix=False, final=final)
         return self._judged_last[1]
 
     # -- what is on the disk -----------------------------------------------------------------------

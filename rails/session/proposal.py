@@ -184,15 +184,21 @@ def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
     started = time.monotonic()
-    final = context.protocol in IN_TEXT or not context.goes_on
+    final, left = context.protocol in IN_TEXT or not context.goes_on, context.time_left()
     judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author, final=final)
-    left = context.time_left()
     try:
         verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")
+        if final and _is_empty(verdict.proposal) and not _is_empty(changes):
+            # All of it is unused as yet: an import that comes first.
+            verdict = judge(final=False)
     except TimeoutError:
         raise TimeUpError("The time of the session was used up while the checks ran. Nothing was written.") from None
     context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
     return verdict
+
+
+def _is_empty(changes: ChangeSet) -> bool:
+    return all(change.before == change.after for change in changes.changes)
 
 
 def _write(

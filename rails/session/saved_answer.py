@@ -77,8 +77,12 @@ _ENDED: Final = {
     "denied": "what the answer asked for was denied",
     "refused": "the answer was refused",
 }
-#: Says in the words of a shell, and with its exit code 127, that there is no such program.
-_FOUND: Final = ("/bin/sh", "-c", 'exec "$0" "$@"')
+#: Says that there is no such program, and with the exit code 125 that nothing was run.
+_FOUND: Final = (
+    "/bin/sh",
+    "-c",
+    'command -v "$0" >/dev/null || { echo "$0: not found" >&2; exit 125; }; exec "$0" "$@"',
+)
 #: Why a command runs that no agent has asked for.
 _BY_HAND: Final = "You ran it by hand: ai-rails sandbox"
 #: What an answer without a request is told.

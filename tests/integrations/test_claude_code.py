@@ -496,6 +496,17 @@ def test_what_is_no_file_and_came_is_told_by_name_and_what_was_there_is_not(
     assert f"{name} (" in told, "and hide nothing"
 
 
+def test_an_import_that_comes_first_is_left_alone_until_the_end(claude):
+    claude.call("SessionStart", source="startup")
+    edit = {"file_path": str(claude.project / "c.py"), "content": "import os\n"}
+    assert claude.call("PreToolUse", "Write", edit) is None
+    (claude.project / "c.py").write_text("import os\n")
+    assert claude.call("PostToolUse", "Write", edit) is None
+    assert "F401" in claude.call("Stop", stop_hook_active=False)["reason"]
+    (claude.project / "c.py").write_text("import os\n\nprint(os.sep)\n")
+    assert claude.call("Stop", stop_hook_active=True) is None
+
+
 @pytest.mark.parametrize("event", ["PostToolUse", "PostToolBatch", "Stop"])
 def test_what_could_be_fixed_is_a_finding_of_what_is_written_and_formatting_alone_is_named_once(claude, event):
     after = (event, "Bash", {"command": "x"}) if event == "PostToolUse" else (event,)
@@ -505,10 +516,10 @@ def test_what_could_be_fixed_is_a_finding_of_what_is_written_and_formatting_alon
     assert "not formatted as the project has it: c.py." in said
     assert "decision" not in said
     assert claude.call(*after) is None
-    (claude.project / "c.py").write_text("import os\n\nc  =  1\n")
+    (claude.project / "c.py").write_text('c  =  f"x"\n')
     said = json.dumps(claude.call(*after))
-    assert "c.py:1:8 F401" in said
-    assert "c.py:3:1 format" in said
+    assert "c.py:1:7 F541" in said
+    assert "c.py:1:1 format" in said
     assert claude.call("Stop", stop_hook_active=False)["decision"] == "block"
     (claude.project / "c.py").write_text("c = 1\n")
     assert claude.call("Stop", stop_hook_active=True) is None

@@ -33,12 +33,21 @@ def test_formatting_is_left_alone_unless_the_user_has_agreed_to_a_permission(cod
 
 def test_what_would_have_been_fixed_is_told_when_it_is_written_as_it_came(codex):
     codex.call("SessionStart", source="startup")
-    command = {"command": ADD.format("import os")}
+    command = {"command": ADD.format('x = f"y"')}
     assert patch(codex, command["command"]) == {}
-    (codex.project / "n.py").write_text("import os\n")
+    (codex.project / "n.py").write_text('x = f"y"\n')
     told = codex.specific("PostToolUse", "apply_patch", command, tool_response="Success")["additionalContext"]
     assert told.startswith("The patch was applied. ")
-    assert "n.py:1:8 F401" in told
+    assert "n.py:1:5 F541" in told
+
+
+def test_an_import_that_comes_first_is_left_alone_until_the_end(codex):
+    codex.call("SessionStart", source="startup")
+    command = {"command": ADD.format("import os")}
+    assert patch(codex, command["command"]) == {}
+    (codex.project / "b.py").write_text("import os\n")
+    assert codex.call("PostToolUse", "apply_patch", command, tool_response="Success") is None
+    assert "F401" in codex.call("Stop", stop_hook_active=False)["reason"]
 
 
 def test_formatting_that_was_left_alone_is_no_news_when_it_is_written(codex):
