@@ -31,7 +31,7 @@ from rails.core.events.session import ErrorEvent
 from rails.core.text import one_line
 from rails.core.time_limit import run_within
 from rails.core.tool_request import ToolRequest
-from rails.core.verdict import Verdict
+from rails.core.verdict import Finding, Verdict
 from rails.edits.apply import Applied, apply, read_file, recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
@@ -106,14 +106,20 @@ def propose_what_ran(
 
 
 def carry_out_plan(
-    context: TurnContext, requests: Sequence[ToolRequest], planned: Plan, echoes: Sequence[str]
+    context: TurnContext,
+    requests: Sequence[ToolRequest],
+    planned: Plan,
+    echoes: Sequence[str],
+    *,
+    by_hand: bool = False,
 ) -> RequestResult:
-    """Judge a planned change, ask about it and write it."""
+    """Judge a planned change, ask about it and write it. A person may overrule what is found in what is ``by_hand``."""
     ids = tuple(request.id for request in requests)
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
     context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
     verdict = _judged(context, ids, planned.changes)
-    if verdict.status == "fail" and (verdict.breaks or not _shows_style(context)):
+    overrules = by_hand and _attended(context)
+    if verdict.status == "fail" and not overrules and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
     tested = _tested(context, verdict.proposal)
     if tested and not tested.ok:
@@ -128,7 +134,12 @@ def carry_out_plan(
         verdict,
         (*planned.notes, tested.summary) if tested else planned.notes,
         from_project=context.from_project,
-        doubts=(*echoes, *planned.doubts, *_style(verdict), *_failing(tested)),
+        doubts=(
+            *echoes,
+            *planned.doubts,
+            *_accepted(verdict.blocking if overrules else verdict.style),
+            *_failing(tested),
+        ),
         model=context.model.name,
     )
     agreed = ask_permit(context, ids, asked, sign_changes)
@@ -172,10 +183,10 @@ def _shows_style(context: TurnContext) -> bool:
     return not context.model.provider or context.sent_back["style"] > _TRIES
 
 
-def _style(verdict: Verdict) -> tuple[str, ...]:
-    """Return the findings of style that are there to be accepted, each as a risk."""
-    shown = verdict.style[: limits.FINDINGS_TOLD]
-    return tuple(f"style: {one.path}:{one.line}: {one.rule} {one_line(one.message, 120)}" for one in shown)
+def _accepted(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Return findings that are there to be accepted, each as a risk."""
+    shown = findings[: limits.FINDINGS_TOLD]
+    return tuple(f"{one.weight}: {one.path}:{one.line}: {one.rule} {one_line(one.message, 120)}" for one in shown)
 
 
 def _failing(tested: ProposedTests | None) -> tuple[str, ...]:

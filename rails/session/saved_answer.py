@@ -364,7 +364,7 @@ class Proposals:
             return result, AppliedAnswer("applied", session_id=self.log.session_id)
         notes = (f"Written in the sandbox by: {one_line(' '.join(argv), 200)}", *result.left_out)
         planned = Plan(result.changes, notes=notes)
-        outcome = carry_out_plan(context, (request,), planned, ())
+        outcome = carry_out_plan(context, (request,), planned, (), by_hand=True)
         answer = ModelAnswer(Message("assistant", ()), "end_turn")
         turn = Turn(answer, (outcome,), Message("user", (TextPart(outcome.text),)))
         applied = applied_answer(turn, collected, self.approver, self.log.session_id)

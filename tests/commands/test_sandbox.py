@@ -10,6 +10,8 @@ from rails import cli
 from rails.sandbox import probe
 from rails.sandbox.view import NONE, Label
 
+from ..golden.running import rails
+
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
@@ -40,6 +42,16 @@ def test_what_git_ignores_and_nothing_at_all_is_no_question(project, capsys):
     assert sandbox(project, "--", "sh", "-c", "echo x > build.log") == 0
     assert "No changes." in capsys.readouterr().err
     assert not (project / "build.log").exists()
+
+
+def test_a_person_may_overrule_a_finding_in_what_their_command_wrote(project):
+    words = ("sandbox", "--project", str(project), "--plain", "--", "sh", "-c", "echo 'x = y' > b.py")
+    left = rails(*words, keys=["d", "no"])
+    assert "breaks: b.py:1: F821" in left.err
+    assert not (project / "b.py").exists()
+    taken = rails(*words, keys=["approve"])
+    assert taken.code == 0, taken.err
+    assert (project / "b.py").read_text() == "x = y\n"
 
 
 def test_without_a_person_nothing_is_taken_and_the_code_says_so(project):
