@@ -6,8 +6,6 @@ import sys
 import pytest
 from n8n_workflows import chain, errors, findings, the_one
 
-from rails.n8n.javascript import syntax
-
 
 def with_code(code, **more):
     value = chain("Code")
@@ -113,13 +111,6 @@ def test_a_disabled_code_node_is_not_read():
     value = with_code("broken (")
     value["nodes"][1]["disabled"] = True
     assert errors(value) == []
-
-
-def test_without_the_parser_syntax_is_said_to_be_unchecked(monkeypatch):
-    monkeypatch.setattr(syntax, "available", lambda: False)
-    value = with_code("broken (")
-    assert errors(value) == []
-    assert the_one(value, "N8N066").severity == "info"
 
 
 def test_code_that_returns_nothing_is_a_warning():

@@ -98,7 +98,7 @@ def constructor_fault(text: str) -> JavaScriptFault | None:
 
 
 def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
-    """Return why n8n cannot evaluate a segment's code, or ``None``. Needs ``syntax.available``.
+    """Return why n8n cannot evaluate a segment's code, or ``None``.
 
     ``alone`` is whether the segment is the whole expression: its value is then not made a text.
     """
@@ -131,7 +131,7 @@ def node_references(code: str) -> Iterator[Reference]:
     owned = _OWN_DOLLAR.search(code) is not None
     parsed: ParsedScript | None = None
     for match in islice(_REFERENCE.finditer(code), _MOST_NAMES):
-        if parsed is None and syntax.available():
+        if parsed is None:
             parsed = syntax.parse_javascript(code)
         if parsed is not None and not parsed.is_name(match.start(), match.start() + 1):
             continue
@@ -167,7 +167,7 @@ def unknown_variables(code: str) -> Iterator[Reference]:
         name = match.group()
         if re.search(rf"(?:let|const|var|function)\s+{re.escape(name)}\b", code):
             continue
-        parsed = syntax.parse_javascript(code) if syntax.available() else None
+        parsed = syntax.parse_javascript(code)
         if parsed is not None and not parsed.is_code(match.start(), match.end()):
             continue
         yield Reference(name, match.start(), match.end())

@@ -1,7 +1,6 @@
 """JavaScript syntax, by tree-sitter: where the first error is, and which text is code, not string or comment.
 
-The parser is fast, tolerant and in two small wheels. Where they are missing, nothing here is called:
-``available`` is asked first and the caller says that the syntax was not checked.
+The parser is fast and tolerant.
 """
 
 from __future__ import annotations
@@ -149,16 +148,6 @@ def _before(parent: Node, node: Node) -> Iterator[Node]:
         if child == node:
             return
         yield child
-
-
-@cache
-def available() -> bool:
-    """Whether the parser is installed."""
-    try:
-        _parser()
-    except ImportError:
-        return False
-    return True
 
 
 @cache

@@ -118,7 +118,7 @@ def _result(node: Node, code: _Code) -> Iterator[Issue]:
 
 
 def _javascript(text: str) -> JavaScriptFault | None:
-    parsed = syntax.parse_javascript(text) if syntax.available() else None
+    parsed = syntax.parse_javascript(text)
     return parsed.fault if parsed is not None else None
 
 

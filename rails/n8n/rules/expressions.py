@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
-from rails.n8n.javascript import expressions, syntax
+from rails.n8n.javascript import expressions
 from rails.n8n.javascript.expressions import Reference, Segment
 from rails.n8n.javascript.syntax import JavaScriptFault
 from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, reachable, shown_value
@@ -54,9 +54,6 @@ def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: b
     ``held`` has the parameters that n8n keeps, by the node's index, where they are known: what is dropped
     is never evaluated. ``whole`` is whether the structure is sound; the order of nodes is judged only then.
     """
-    if workflow.nodes and not syntax.available():
-        message = "The JavaScript of expressions and Code nodes was not checked: its parser is not installed"
-        yield Issue("N8N066", (), message, "Install the packages tree-sitter and tree-sitter-javascript.", "info")
     names = workflow.names()
     ordered = whole and len(workflow.nodes) <= _MAX_NODES_FOR_ORDER
     upstream = _upstream_in(workflow) if ordered else None
@@ -130,7 +127,7 @@ class _Checker:
         return Issue("N8N060", path, message, remedy, start=shift + fault.start, end=shift + end)
 
     def _segment(self, path: JsonPath, segment: Segment, *, alone: bool) -> Iterator[Issue]:
-        fault = expressions.syntax_fault(segment.code, alone=alone) if syntax.available() else None
+        fault = expressions.syntax_fault(segment.code, alone=alone)
         if fault is not None:
             yield self._fault(path, fault, segment.start, _remedy(segment))
             return
@@ -183,7 +180,7 @@ def outside_tool(node: Node, path: JsonPath, start: int) -> Issue:
 
 def _is_code(text: str) -> bool:
     """Return whether a text that starts as a reference does is one expression as a whole: ``$json.a + 1``."""
-    if len(text) > 500 or "\n" in text or not _REFERS.match(text) or not syntax.available():
+    if len(text) > 500 or "\n" in text or not _REFERS.match(text):
         return False
     return expressions.syntax_fault(text, alone=True) is None
 

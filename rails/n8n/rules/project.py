@@ -10,7 +10,7 @@ from rails.core.dataclass import NamedTuple, dataclass
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n import model
-from rails.n8n.model import Issue, JsonPath, Node, Workflow, listed, reachable, shown_value
+from rails.n8n.model import Issue, JsonPath, Node, Workflow, listed, shown_value
 from rails.n8n.rules.graph import routes, served_twice
 
 #: Nodes that call another workflow by its id; n8n looks only at the first when it publishes.
@@ -112,15 +112,6 @@ class Surroundings:
         """The other workflows that have an id."""
         return {one.id: one for one in reversed(self.others) if one.id}
 
-    def leads_back(self, start: WorkflowFacts, wanted: str) -> bool:
-        """Whether the calls of ``start``, followed on and on, come to the workflow ``wanted``."""
-
-        def called(id_: str) -> Iterator[str]:
-            known = self.by_id.get(id_)
-            yield from (call.target for call in known.calls) if known else ()
-
-        return wanted in reachable((call.target for call in start.calls), called)
-
 
 def check(workflow: Workflow, around: Surroundings, path: str, profile: str) -> Iterator[Issue]:
     """Yield the issues between a workflow and those around it. ``path`` is its own file, which is none of them."""
@@ -147,9 +138,6 @@ def _call(call: WorkflowCall, own: WorkflowFacts, around: Surroundings) -> Itera
     if not target.is_called:
         message = f"{title} calls {target.path}, which has no Execute Workflow Trigger: the run fails there"
         yield Issue("N8N110", call.place, message, f"Add {shown_value(_CALLED)} to {target.path}.", "warning")
-    elif own.id and around.leads_back(target, own.id):
-        message = f"{title} calls {target.path}, which leads back to this workflow"
-        yield Issue("N8N110", call.place, message, "Make sure that it ends.", "warning")
     extra = [name for name in call.inputs or () if target.inputs is not None and name not in target.inputs]
     if extra:
         message = f"{title} gives {listed(extra)}, which {target.path} does not take"

@@ -74,7 +74,7 @@ def _fault(value: Any, *, each: bool) -> str:  # noqa: ANN401 - any value
 
 
 def _javascript(code: str) -> Iterator[_Returned]:
-    parsed = syntax.parse_javascript(code) if syntax.available() else None
+    parsed = syntax.parse_javascript(code)
     if parsed is None:
         return
     root = parsed.tree.root_node
