@@ -6,8 +6,8 @@ normal in n8n and never reported.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from rails.core.verdict import Severity
@@ -27,16 +27,22 @@ def check_cycles(workflow: Workflow) -> Iterator[Issue]:
             remedy = "Remove the connection, or put a node with an exit between (If, Loop Over Items)."
             yield Issue("N8N036", wire.path, message, remedy, "warning")
     yield from _loops(workflow)
-    following = {
-        name: [wire.target.name for wire in wires if wire.source_type == "main"]
-        for name, wires in workflow.outgoing.items()
-    }
-    for cycle in components(following):
-        if not _has_exit(workflow, cycle):
-            first = min((workflow.by_name[name] for name in cycle), key=lambda node: node.index)
-            message = f"The cycle of {listed(sorted(cycle), 5)} has no exit: it runs until the time-out"
-            remedy = "Let one node of the cycle choose between two outputs (If, Switch, Loop Over Items)."
-            yield Issue("N8N038", first.path, message, remedy, "warning")
+    following = {node.name: _passed_on(workflow, node) for node in workflow.nodes if not _has_exit(workflow, node)}
+    try:
+        TopologicalSorter(following).prepare()
+    except CycleError as error:
+        cycle = {*error.args[1]}
+        first = min((workflow.by_name[name] for name in cycle), key=lambda node: node.index)
+        message = f"The cycle of {listed(sorted(cycle), 5)} has no exit: it runs until the time-out"
+        remedy = "Let one node of the cycle choose between two outputs (If, Switch, Loop Over Items)."
+        yield Issue("N8N038", first.path, message, remedy, "warning")
+
+
+def _passed_on(workflow: Workflow, node: Node) -> list[str]:
+    """Return the other nodes that get all that a node gives back, of those that cannot hold it back."""
+    wires = [wire for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
+    others = [wire.target for wire in wires if wire.target is not node]
+    return [other.name for other in others if not _has_exit(workflow, other)]
 
 
 def _loops(workflow: Workflow) -> Iterator[Issue]:
@@ -66,48 +72,11 @@ def _reached_along(workflow: Workflow, wire: Wire) -> set[str]:
     return reachable([wire.target.name], following)
 
 
-def _has_exit(workflow: Workflow, cycle: set[str]) -> bool:
-    """Whether a node of the cycle uses several outputs, or is of a type that can hold items back."""
-    for name in cycle:
-        node = workflow.by_name[name]
-        outputs = [wire.output for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main"]
-        is_core = node.type.rpartition(".")[0] in CORE_PACKAGES
-        if max(outputs, default=0) > 0 or node.disabled or node.type in _CAN_STOP or not is_core:
-            return True
-    return False
-
-
-def components(following: Mapping[str, Iterable[str]]) -> Iterator[set[str]]:
-    """Yield the strongly connected components of two or more names, those that others lead to first.
-
-    Kosaraju's algorithm (1978) with an explicit stack: linear, and safe on a chain of any length.
-    """
-    seen: set[str] = set()
-    finished = [name for start in following if start not in seen for name in _finished(start, following, seen)]
-    back: defaultdict[str, list[str]] = defaultdict(list)
-    for name, targets in following.items():
-        for target in targets:
-            back[target].append(name)
-    found: list[set[str]] = []
-    placed: set[str] = set()
-    for name in reversed(finished):
-        if name not in placed:
-            found.append(reachable([name], lambda one: [before for before in back[one] if before not in placed]))
-            placed.update(found[-1])
-    yield from (component for component in reversed(found) if len(component) > 1)
-
-
-def _finished(start: str, following: Mapping[str, Iterable[str]], seen: set[str]) -> Iterator[str]:
-    """Yield the unseen names that are reached from ``start``, each after all that it leads to."""
-    path = [(start, iter(following.get(start, ())))]
-    seen.add(start)
-    while path:
-        new = next((name for name in path[-1][1] if name not in seen), None)
-        if new is None:
-            yield path.pop()[0]
-        else:
-            seen.add(new)
-            path.append((new, iter(following.get(new, ()))))
+def _has_exit(workflow: Workflow, node: Node) -> bool:
+    """Whether a node uses several outputs, or is of a type that can hold items back."""
+    outputs = [wire.output for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
+    is_core = node.type.rpartition(".")[0] in CORE_PACKAGES
+    return max(outputs, default=0) > 0 or node.disabled or node.type in _CAN_STOP or not is_core
 
 
 #: n8n's ``NodeConnectionTypes``.
