@@ -48,7 +48,7 @@ class Credential:
     display: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Description:
     """One node type at some of its versions. Ports are ``None`` where n8n computes them by code.
 
@@ -81,7 +81,6 @@ class Catalogue:
     _ports: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     _groups: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False)
     _properties: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
-    _made: dict[tuple[str, int], Description] = field(default_factory=dict, init=False, repr=False)
     _expanded: dict[int, Mapping[str, Any]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -106,10 +105,7 @@ class Catalogue:
             version = groups[0].get("default") or max(max(group["versions"]) for group in groups)
         for index, group in enumerate(groups):
             if version in group["versions"]:
-                key = (node_type, index)
-                if key not in self._made:
-                    self._made[key] = self._describe(node_type, group)
-                return self._made[key]
+                return _described(self, node_type, index)
         return None
 
     def _ports_only(self, node_type: str, version: float | None) -> Description | None:
@@ -123,30 +119,32 @@ class Catalogue:
         inputs, _, outputs = found.get(wanted, found.get("*", "main>main")).partition(">")
         return Description(node_type, versions, _written_ports(inputs), _written_ports(outputs), (), (), is_full=False)
 
-    def _describe(self, node_type: str, group: Mapping[str, Any]) -> Description:
-        return Description(
-            type=node_type,
-            versions=tuple(group["versions"]),
-            inputs=read_ports(group["inputs"]),
-            outputs=read_ports(group["outputs"]),
-            credentials=tuple(Credential(c["name"], c["required"], c["display"]) for c in group["credentials"]),
-            properties=tuple(self._property(number) for number in group["properties"]),
-            is_trigger=bool(group.get("trigger")) or bool(group.get("polling")),
-            has_webhook=bool(group.get("webhook")),
-        )
-
-    def _property(self, number: int) -> Mapping[str, Any]:
+    def property(self, number: int) -> Mapping[str, Any]:
+        """Return a property with those below it; equal ones are kept once."""
         made = self._expanded.get(number)
         if made is None:
             raw = dict(self._properties[number])
             if "children" in raw:
-                raw["children"] = [self._property(child) for child in raw["children"]]
-            if "groups" in raw:
-                raw["groups"] = {
-                    name: [self._property(child) for child in children] for name, children in raw["groups"].items()
-                }
+                raw["children"] = list(map(self.property, raw["children"]))
+            for name, children in raw.get("groups", {}).items():
+                raw["groups"] = {**raw["groups"], name: list(map(self.property, children))}
             made = self._expanded[number] = raw
         return made
+
+
+@cache
+def _described(catalogue: Catalogue, node_type: str, index: int) -> Description:
+    group = catalogue._groups[node_type][index]
+    return Description(
+        type=node_type,
+        versions=tuple(group["versions"]),
+        inputs=read_ports(group["inputs"]),
+        outputs=read_ports(group["outputs"]),
+        credentials=tuple(Credential(c["name"], c["required"], c["display"]) for c in group["credentials"]),
+        properties=tuple(map(catalogue.property, group["properties"])),
+        is_trigger=bool(group.get("trigger") or group.get("polling")),
+        has_webhook=bool(group.get("webhook")),
+    )
 
 
 def read_ports(raw: Iterable[Any] | None) -> tuple[Port, ...] | None:

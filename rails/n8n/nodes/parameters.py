@@ -8,6 +8,7 @@ Anchor: n8n-workflow 2.41, ``getNodeParameters`` with defaults and without hidde
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from rails.core.dataclass import dataclass
@@ -144,15 +145,10 @@ def context_of(description: Description, version: float | None) -> Context:
     return Context(chosen, description.type.endswith("Tool"))
 
 
+@cache
 def levels(description: Description) -> Level:
     """Return the compiled properties of a description; compiled once for each description."""
-    made = _COMPILED.get(id(description))
-    if made is None or made[0] is not description:
-        made = _COMPILED[id(description)] = (description, level_of(description.properties))
-    return made[1]
-
-
-_COMPILED: Final[dict[int, tuple[Description, Level]]] = {}
+    return level_of(description.properties)
 
 
 def filled(level: Level, values: Mapping[str, Any], context: Context) -> dict[str, Any]:
