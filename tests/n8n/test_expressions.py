@@ -29,9 +29,8 @@ INVALID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", VALID)
-def test_what_n8n_can_evaluate_is_no_error(value):
-    assert errors(with_value(value)) == []
+def test_what_n8n_can_evaluate_is_no_error():
+    assert [value for value in VALID if errors(with_value(value))] == []
 
 
 @pytest.mark.parametrize("value", INVALID)
