@@ -17,9 +17,8 @@ def with_python(code):
     return with_code("", language="pythonNative", pythonCode=code)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_javascript_that_runs_is_no_error():
+    for code in [
         "return $input.all();",
         "const x = await this.helpers.httpRequest({url: 'a'});\nreturn [{json: x}];",
         "for (const item of $input.all()) { item.json.a ??= 1 }\nreturn items",
@@ -28,10 +27,8 @@ def with_python(code):
         "",
         "// $('Gone')\nreturn []",
         "class A { #x = 1; static { } get y() { return this.#x } }\nreturn [{json: {a: new A().y}}]",
-    ],
-)
-def test_javascript_that_runs_is_no_error(code):
-    assert errors(with_code(code)) == []
+    ]:
+        assert errors(with_code(code)) == [], code
 
 
 @pytest.mark.parametrize(
@@ -63,18 +60,15 @@ def test_a_reference_in_code_to_a_missing_node_is_an_error_at_its_name():
     assert line[found.column - 1 : found.end_column - 1] == "Gone"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_python_that_runs_is_no_error():
+    for code in [
         "return [{'json': {}}]",
         "for i in _items:\n    i['json']['a'] = 1\nreturn _items",
         "",
         "x = await f()\nreturn x",
         r"a = '\d'",
-    ],
-)
-def test_python_that_runs_is_no_error(code):
-    assert errors(with_python(code)) == []
+    ]:
+        assert errors(with_python(code)) == [], code
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,8 @@ def test_a_node_that_does_not_exist_is_an_error(value):
     assert '"Start"' in found.remedy
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_nodes_that_exist_and_names_that_are_computed_are_fine():
+    for value in [
         "={{ $('A').item.json.a }}",
         "={{ $('Start').first().json }}",
         "={{ $(`${$json.name}`).item }}",
@@ -82,10 +81,8 @@ def test_a_node_that_does_not_exist_is_an_error(value):
         "={{ \"$('Gone')\" }}",
         "$('Gone')",
         "={{ $node[$json.name].json }}",
-    ],
-)
-def test_nodes_that_exist_and_names_that_are_computed_are_fine(value):
-    assert errors(with_value(value)) == []
+    ]:
+        assert errors(with_value(value)) == [], value
 
 
 def test_names_with_quotes_and_escapes_are_compared_as_javascript_reads_them():
@@ -130,27 +127,24 @@ def test_an_expression_without_its_sign_is_a_warning():
     assert '"=Hello {{ $json.name }}"' in found.remedy
 
 
-@pytest.mark.parametrize(
-    ("name", "type"),
-    [
+def test_fields_that_resolve_expressions_themselves_need_no_sign():
+    for name, type in [
         ("html", "n8n-nodes-base.html"),
         ("query", "n8n-nodes-base.postgres"),
         ("jsonOutput", "n8n-nodes-base.set"),
         ("jsCode", "x"),
-    ],
-)
-def test_fields_that_resolve_expressions_themselves_need_no_sign(name, type):
-    assert "N8N063" not in rules(with_value("{{ $json.name }}", name, type))
+    ]:
+        assert "N8N063" not in rules(with_value("{{ $json.name }}", name, type)), name
 
 
-@pytest.mark.parametrize("text", ["$json.a + 1", "$now", "${$json.x}", "=({ $json.x })", "$json.a.slice(0, 5)"])
-def test_a_whole_value_that_is_code_is_a_warning(text):
-    assert the_one(with_value(text), "N8N063").severity == "warning"
+def test_a_whole_value_that_is_code_is_a_warning():
+    for text in ["$json.a + 1", "$now", "${$json.x}", "=({ $json.x })", "$json.a.slice(0, 5)"]:
+        assert the_one(with_value(text), "N8N063").severity == "warning", text
 
 
-@pytest.mark.parametrize("text", ["$json.name is here", "$5", "$HOME/bin", "US$ json", "$"])
-def test_a_text_with_a_dollar_is_none(text):
-    assert "N8N063" not in rules(with_value(text))
+def test_a_text_with_a_dollar_is_none():
+    for text in ["$json.name is here", "$5", "$HOME/bin", "US$ json", "$"]:
+        assert "N8N063" not in rules(with_value(text)), text
 
 
 def test_text_in_braces_is_no_expression():
@@ -187,14 +181,11 @@ def test_in_a_node_that_never_runs_errors_are_warnings():
     assert {"N8N060", "N8N061", "N8N037"} <= set(rules(value))
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_a_dollar_of_the_code_s_own_names_no_node():
+    for code in [
         "const $ = load(html); return $('title').text()",
         "const $$ = load(html); return `${$$('title').text()}`",
         "return rows.map(($) => $('title'))",
         "function f($) { return $('title') }",
-    ],
-)
-def test_a_dollar_of_the_code_s_own_names_no_node(code):
-    assert list(expressions.node_references(code)) == []
+    ]:
+        assert list(expressions.node_references(code)) == [], code

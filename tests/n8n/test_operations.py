@@ -62,19 +62,16 @@ def test_a_rename_is_followed_by_connections_pinned_data_expressions_and_code():
     assert list(made["pinData"]) == ["It's new"]
 
 
-@pytest.mark.parametrize(
-    ("text", "new", "expected"),
-    [
+def test_only_references_are_renamed_and_quoted_as_javascript_needs_it():
+    for text, new, expected in [
         ("={{ $node.Old.json }}", "New", "={{ $node.New.json }}"),
         ("={{ $node.Old.json }}", "New one", '={{ $node["New one"].json }}'),
         ("={{ $(`Old`).item }}", "a${b}`", "={{ $(`a\\${b}\\``).item }}"),
         ('={{ $("Old").item }}', 'q"\\', '={{ $("q\\"\\\\").item }}'),
         ("={{ 'Old' }}", "New", "={{ 'Old' }}"),
         ("=$('Old')", "New", "=$('Old')"),
-    ],
-)
-def test_only_references_are_renamed_and_quoted_as_javascript_needs_it(text, new, expected):
-    assert renamed(text, "Old", new) == expected
+    ]:
+        assert renamed(text, "Old", new) == expected, text
 
 
 def test_parameters_are_set_by_path():
@@ -123,9 +120,9 @@ def test_what_cannot_be_done_is_refused_with_what_is_there(operation, message, h
     assert value == before
 
 
-@pytest.mark.parametrize("broken", [{"nodes": {}, "connections": {}}, {"nodes": [], "connections": []}])
-def test_what_is_no_workflow_is_refused(broken):
-    assert "not a workflow" in refused(broken, {"op": "remove_node", "name": "A"}).message
+def test_what_is_no_workflow_is_refused():
+    for broken in [{"nodes": {}, "connections": {}}, {"nodes": [], "connections": []}]:
+        assert "not a workflow" in refused(broken, {"op": "remove_node", "name": "A"}).message, broken
 
 
 def test_broken_neighbours_do_no_harm():
@@ -153,9 +150,8 @@ def test_a_node_s_settings_are_set_and_taken_away():
     assert "retryOnFail" not in node
 
 
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [
+def test_a_setting_that_is_none_is_refused_with_what_it_looks_like():
+    for values, text in [
         ({}, "must be an object"),
         ({"onErorr": "stopWorkflow"}, "onError"),
         ({"onError": "stop"}, "continueRegularOutput"),
@@ -163,10 +159,8 @@ def test_a_node_s_settings_are_set_and_taken_away():
         ({"disabled": "yes"}, "bool"),
         ({"typeVersion": True}, "float"),
         ({"parameters": {}}, "set_parameter"),
-    ],
-)
-def test_a_setting_that_is_none_is_refused_with_what_it_looks_like(values, text):
-    assert text in str(refused(chain("A"), {"op": "set_node", "name": "A", "values": values}))
+    ]:
+        assert text in str(refused(chain("A"), {"op": "set_node", "name": "A", "values": values})), values
 
 
 def test_a_node_is_replaced_and_keeps_its_name_place_and_connections():

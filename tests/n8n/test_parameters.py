@@ -69,9 +69,9 @@ def test_a_hidden_parameter_is_a_warning_that_says_when_it_applies():
     assert problems(post(weight="")) == []
 
 
-@pytest.mark.parametrize("name", ["", "letterNotice", "requestOptions", "someWarning"])
-def test_what_the_editor_writes_by_itself_is_not_reported(name):
-    assert problems(post(**{name: {"a": 1}})) == []
+def test_what_the_editor_writes_by_itself_is_not_reported():
+    for name in ["", "letterNotice", "requestOptions", "someWarning"]:
+        assert problems(post(**{name: {"a": 1}})) == [], name
 
 
 @pytest.mark.parametrize(
@@ -108,25 +108,22 @@ def test_required_fields_of_rows_are_looked_at():
     assert problems(post(seal={"wax": {"colour": "red"}})) == error("N8N050", "seal.wax.motto")
 
 
-@pytest.mark.parametrize("rows", [{"title": "x"}, None, 3])
-def test_rows_that_are_no_list_stop_n8n(rows):
-    assert problems(post(pages={"page": rows})) == error("N8N055", "pages.page")
+def test_rows_that_are_no_list_stop_n8n():
+    for rows in [{"title": "x"}, None, 3]:
+        assert problems(post(pages={"page": rows})) == error("N8N055", "pages.page"), rows
 
 
-@pytest.mark.parametrize(
-    "parameters", [{"pages": [{"title": "x"}]}, {"extras": ["x"]}, {"seal": {"wax": [{"motto": "x"}]}}]
-)
-def test_a_list_where_an_object_belongs_is_an_error(parameters):
-    assert "N8N055" in [rule for rule, _, _ in problems(post(**parameters))]
+def test_a_list_where_an_object_belongs_is_an_error():
+    for parameters in [{"pages": [{"title": "x"}]}, {"extras": ["x"]}, {"seal": {"wax": [{"motto": "x"}]}}]:
+        assert "N8N055" in [rule for rule, _, _ in problems(post(**parameters))], parameters
 
 
 def parcel(**parameters):
     return workflow(START, node("Post", "n8n-nodes-base.post", 2, parameters={"resource": "parcel", **parameters}))
 
 
-@pytest.mark.parametrize(
-    ("office", "rules"),
-    [
+def test_locators_are_judged_as_n8n_judges_them():
+    for office, rules in [
         ({"__rl": True, "mode": "list", "value": "x"}, []),
         ({"__rl": True, "mode": "id", "value": "123"}, []),
         ({"__rl": True, "mode": "id", "value": "=x"}, []),
@@ -135,10 +132,8 @@ def parcel(**parameters):
         ({"__rl": True, "mode": "id", "value": "12"}, ["N8N056"]),
         ({"__rl": True, "mode": "list", "value": ""}, ["N8N050"]),
         ("", ["N8N050"]),
-    ],
-)
-def test_locators_are_judged_as_n8n_judges_them(office, rules):
-    assert [rule for rule, _, _ in problems(parcel(office=office))] == rules
+    ]:
+        assert [rule for rule, _, _ in problems(parcel(office=office))] == rules, office
 
 
 def condition(**operator):

@@ -1,6 +1,5 @@
 """What a Code node gives back is judged as far as it is written out, as n8n's own validation does."""
 
-import pytest
 from n8n_workflows import findings, node, to, workflow
 
 
@@ -15,9 +14,8 @@ def told(code, *, each=False, python=False):
     return [f.severity for f in findings(value) if f.rule == "N8N074"]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_for_all_items_a_list_of_objects_is_given_back():
+    for code in [
         "return ['a', 'b'];",
         "return 'x';",
         "return 3;",
@@ -32,28 +30,22 @@ def told(code, *, each=False, python=False):
         "return;",
         "return [null];",
         "return items.length;",
-    ],
-)
-def test_for_all_items_a_list_of_objects_is_given_back(code):
-    assert told(code) == ["error"]
+    ]:
+        assert told(code) == ["error"], code
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_what_a_name_or_a_call_gives_is_told_as_likely():
+    for code in [
         "const a = ['x'];\nreturn a;",
         "return JSON.stringify(items);",
         "return items.map((item) => 'x');",
         "const f = () => 1;\nreturn f;",
-    ],
-)
-def test_what_a_name_or_a_call_gives_is_told_as_likely(code):
-    assert told(code) == ["warning"]
+    ]:
+        assert told(code) == ["warning"], code
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+def test_for_all_items_what_n8n_takes_or_what_is_computed_is_not_told():
+    for code in [
         "return [{ json: { a: 1 } }];",
         "return [];",
         "return [{ a: 1 }];",
@@ -66,15 +58,12 @@ def test_what_a_name_or_a_call_gives_is_told_as_likely(code):
         "return [{ json: {}, pairedItem: 0, binary: {} }];",
         "function f() { return 'a' } return [f()];",
         "return a ? 'x' : 'y';",
-    ],
-)
-def test_for_all_items_what_n8n_takes_or_what_is_computed_is_not_told(code):
-    assert told(code) == []
+    ]:
+        assert told(code) == [], code
 
 
-@pytest.mark.parametrize(
-    ("code", "severities"),
-    [
+def test_for_each_item_one_object_is_given_back():
+    for code, severities in [
         ("return [{ json: { a: 1 } }];", ["error"]),
         ("return [];", ["error"]),
         ("return 'x';", ["error"]),
@@ -84,15 +73,12 @@ def test_for_all_items_what_n8n_takes_or_what_is_computed_is_not_told(code):
         ("return { json: { a: 1 } };", []),
         ("return { a: 1 };", []),
         ("return $json;", []),
-    ],
-)
-def test_for_each_item_one_object_is_given_back(code, severities):
-    assert told(code, each=True) == severities
+    ]:
+        assert told(code, each=True) == severities, code
 
 
-@pytest.mark.parametrize(
-    ("code", "each", "severities"),
-    [
+def test_python_is_judged_alike():
+    for code, each, severities in [
         ("return ['a']", False, ["error"]),
         ("return 'a'", False, ["error"]),
         ("return f'a'", False, ["error"]),
@@ -105,7 +91,5 @@ def test_for_each_item_one_object_is_given_back(code, severities):
         ("return _items", False, []),
         ("def f():\n    return 'a'\nreturn [{'json': f()}]", False, []),
         ("return [{**a, 'json': 'x'}]", False, []),
-    ],
-)
-def test_python_is_judged_alike(code, each, severities):
-    assert told(code, each=each, python=True) == severities
+    ]:
+        assert told(code, each=each, python=True) == severities, code

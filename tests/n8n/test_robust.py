@@ -169,9 +169,8 @@ def test_five_thousand_nodes_take_time_in_proportion(make, cpu_seconds):
     assert cpu_seconds(lambda: list(check_workflow(more, "x.json")), rounds=2, enough=bound) < bound
 
 
-@pytest.mark.parametrize(
-    ("value", "is_one"),
-    [
+def test_a_workflow_is_recognised_sound_or_broken():
+    for value, is_one in [
         (chain("A"), True),
         ({"nodes": [], "connections": {}}, True),
         ({"nodes": [{"type": "n8n-nodes-base.set"}]}, True),
@@ -188,15 +187,12 @@ def test_five_thousand_nodes_take_time_in_proportion(make, cpu_seconds):
         ({"nodes": {}, "connections": None}, True),
         ({"nodes": {}}, False),
         ({"name": "x", "nodes": []}, False),
-    ],
-)
-def test_a_workflow_is_recognised_sound_or_broken(value, is_one):
-    assert looks_like_workflow(value) is is_one
+    ]:
+        assert looks_like_workflow(value) is is_one, value
 
 
-@pytest.mark.parametrize(
-    ("value", "path", "is_one"),
-    [
+def test_nodes_without_any_node_are_a_workflow_in_a_file_that_says_so():
+    for value, path, is_one in [
         ({"nodes": {}}, "flow.json", True),
         ({"name": "x", "nodes": []}, "flows/digest.json", True),
         ({"name": "x", "nodes": None}, "n8n/Digest.json", True),
@@ -205,10 +201,8 @@ def test_a_workflow_is_recognised_sound_or_broken(value, is_one):
         ({"nodes": [{"id": 1}]}, "flows/graph.json", False),
         ({"nodes": {}}, "overflow.json", False),
         ({"name": "x"}, "flow.json", False),
-    ],
-)
-def test_nodes_without_any_node_are_a_workflow_in_a_file_that_says_so(value, path, is_one):
-    assert looks_like_workflow(value, path) is is_one
+    ]:
+        assert looks_like_workflow(value, path) is is_one, value
 
 
 def test_the_table_lists_exactly_the_rules_that_the_code_uses():

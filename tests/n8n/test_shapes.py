@@ -77,9 +77,8 @@ def test_a_filter_with_one_sound_form_is_repaired(value):
 ROW = {"name": "a", "type": "string", "value": "b"}
 
 
-@pytest.mark.parametrize(
-    ("value", "is_sound"),
-    [
+def test_assignments_are_a_list_of_objects_with_names():
+    for value, is_sound in [
         ({"assignments": [ROW]}, True),
         ({"assignments": []}, True),
         ({}, True),
@@ -90,25 +89,22 @@ ROW = {"name": "a", "type": "string", "value": "b"}
         ({"assignments": [{"value": "b"}]}, False),
         ({"assignments": "a"}, False),
         ([ROW], False),
-    ],
-)
-def test_assignments_are_a_list_of_objects_with_names(value, is_sound):
-    assert told(flow("set", 3.4, assignments=value)) == ([] if is_sound else [("N8N055", "error")])
+    ]:
+        assert told(flow("set", 3.4, assignments=value)) == ([] if is_sound else [("N8N055", "error")]), value
 
 
-@pytest.mark.parametrize("value", [ROW, {"one": ROW}])
-def test_assignments_without_their_list_are_repaired(value):
-    assert repaired(flow("set", 3.4, assignments={"assignments": value}))["parameters"]["assignments"] == {
-        "assignments": [ROW]
-    }
+def test_assignments_without_their_list_are_repaired():
+    for value in [ROW, {"one": ROW}]:
+        assert repaired(flow("set", 3.4, assignments={"assignments": value}))["parameters"]["assignments"] == {
+            "assignments": [ROW]
+        }, value
 
 
 BODY = {"url": "https://e.org", "sendBody": True, "specifyBody": "json"}
 
 
-@pytest.mark.parametrize(
-    ("text", "is_sound"),
-    [
+def test_a_text_that_n8n_parses_as_json_is_json():
+    for text, is_sound in [
         ('{"a": 1}', True),
         ("[1]", True),
         ("", True),
@@ -122,25 +118,22 @@ BODY = {"url": "https://e.org", "sendBody": True, "specifyBody": "json"}
         ('{"a": undefined}', False),
         ('{"a": True}', False),
         ('```json\n{"a": 1}\n```', False),
-    ],
-)
-def test_a_text_that_n8n_parses_as_json_is_json(text, is_sound):
-    assert told(flow("httpRequest", 4.2, **BODY, jsonBody=text)) == ([] if is_sound else [("N8N075", "error")])
+    ]:
+        assert told(flow("httpRequest", 4.2, **BODY, jsonBody=text)) == ([] if is_sound else [("N8N075", "error")]), (
+            text
+        )
 
 
-@pytest.mark.parametrize(
-    ("type", "version", "parameters"),
-    [
+def test_which_texts_are_json_is_known_of_these_nodes():
+    for type, version, parameters in [
         ("httpRequest", 4.2, {"sendHeaders": True, "specifyHeaders": "json", "jsonHeaders": "{a}"}),
         ("httpRequest", 4.2, {"sendQuery": True, "specifyQuery": "json", "jsonQuery": "{a}"}),
         ("respondToWebhook", 1.1, {"respondWith": "json", "responseBody": "{a}"}),
         ("stopAndError", 1, {"errorType": "errorObject", "errorObject": "{a}"}),
         ("executeWorkflow", 1.2, {"source": "parameter", "workflowJson": "{a}"}),
         ("set", 3.4, {"mode": "raw", "jsonOutput": "[1]"}),
-    ],
-)
-def test_which_texts_are_json_is_known_of_these_nodes(type, version, parameters):
-    assert ("N8N075", "error") in told(flow(type, version, **parameters))
+    ]:
+        assert ("N8N075", "error") in told(flow(type, version, **parameters)), type
 
 
 def test_a_json_text_that_another_choice_leaves_unread_is_not_judged():
@@ -171,9 +164,9 @@ def test_a_workflow_that_is_named_by_an_expression_or_written_out():
     assert ("N8N056", "error") not in told(flow("executeWorkflow", 1.2, source="localFile", workflowId="abc"))
 
 
-@pytest.mark.parametrize("text", ['={"a": {{ $json.a }},}', "={'a': {{ $json.a }}}", "=[{{ $json.a }}"])
-def test_a_text_with_expressions_that_can_be_no_json_is_a_warning(text):
-    assert told(flow("httpRequest", 4.2, **BODY, jsonBody=text)) == [("N8N075", "warning")]
+def test_a_text_with_expressions_that_can_be_no_json_is_a_warning():
+    for text in ['={"a": {{ $json.a }},}', "={'a': {{ $json.a }}}", "=[{{ $json.a }}"]:
+        assert told(flow("httpRequest", 4.2, **BODY, jsonBody=text)) == [("N8N075", "warning")], text
 
 
 @pytest.mark.parametrize(
@@ -214,9 +207,9 @@ BROKEN = ["0 99 * *", "60 * * * *", "0 24 * * *", "0 9 0 * *", "0 9 * 13 *", "0 
 BROKEN += ["every day", "0 9 ? * *", "*/0 * * * *", "0 9 * * MON#1", "-5 * * * *", "0 9 * * 1 2026", "0 9 * * sunday"]
 
 
-@pytest.mark.parametrize(("text", "is_sound"), [*((one, True) for one in SOUND), *((one, False) for one in BROKEN)])
-def test_a_schedule_is_judged_as_the_package_of_n8n_judges_it(text, is_sound):
-    assert (cron_fault(text) == "") == is_sound
+def test_a_schedule_is_judged_as_the_package_of_n8n_judges_it():
+    for text, is_sound in [*((one, True) for one in SOUND), *((one, False) for one in BROKEN)]:
+        assert (cron_fault(text) == "") == is_sound, text
 
 
 def test_a_schedule_that_cannot_be_is_a_warning_and_stops_publishing():
