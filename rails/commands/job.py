@@ -15,7 +15,6 @@ from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
-from rails.config.prices import PRICES_NAME, load_price_file
 from rails.config.run_defaults import RunDefaults, keep_days, run_defaults
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
@@ -76,7 +75,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
         roles = [role for role, _ in tasks]
         job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Unattended)), plan=name)
         agents = trust.require(loaded, roles, project, ask=not options.events)
-        screen.prices = load_price_file(config_folder() / PRICES_NAME)
+        screen.prices = models.known_prices()
         players, prices = models.cast_of(options, agents, configured.values), screen.prices.models
         models.check_models(players, roles, job, prices, config_folder())
         if log is None:

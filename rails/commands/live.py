@@ -238,11 +238,12 @@ class ProgressScreen:
         return " · ".join(filter(None, (self.usage(), one_line(self._text.tail[-_TAIL:]))))
 
     def usage(self) -> str:
-        """Return the tokens that were used, and what they cost by the user's prices."""
+        """Return the tokens that were used, and what they cost by the prices that are known; "" for nothing."""
         read = sum(one.prompt_tokens for one in self.used.values())
         written = sum(one.output_tokens for one in self.used.values())
         costs = [self.prices.cost(model, one) for model, one in self.used.items()]
-        cost = self.prices.text(sum(cost for cost in costs if cost is not None)) if self.prices.models else ""
+        spent = sum(cost for cost in costs if cost)
+        cost = self.prices.text(spent) if spent else ""
         unknown = " without the models that have no price" if cost and None in costs else ""
         tokens = f"{read:,} tokens in, {written:,} out" if read or written else ""
         return " · ".join(filter(None, (tokens, f"{cost}{unknown}")))

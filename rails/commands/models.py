@@ -23,7 +23,7 @@ from typing import Any, Final
 from rails.agents.template import Agent, named
 from rails.approval.pending import answer_key
 from rails.commands.common import DEFAULT_MODEL
-from rails.config.prices import Price, no_price, price_of
+from rails.config.prices import PRICES_NAME, Price, Prices, load_price_file, no_price, price_of
 from rails.core.app_dirs import config_folder
 from rails.core.errors import LogError, UsageError
 from rails.core.events.session import SessionLimits
@@ -38,6 +38,8 @@ _KEPT: Final = (
     *("correction", "dialect", "protocol", "file", "tests"),
 )
 _USUAL: Final = "syntax"
+#: The prices that ship say when and from where they were taken.
+_SHIPPED: Final = Path(__file__).parents[1] / "models" / PRICES_NAME
 _ADDRESS: Final = re.compile(r"https?://[^\s/]+\S*")
 
 
@@ -147,6 +149,14 @@ def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) 
 def _seal(session_id: str, words: Mapping[str, object]) -> str:
     text = json.dumps([session_id, words], sort_keys=True)
     return hmac.new(answer_key(config_folder()), text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
+
+
+def known_prices() -> Prices:
+    """Return the user's prices, and behind them those that ship, where both are of one currency. Raises UsageError."""
+    own, shipped = load_price_file(config_folder() / PRICES_NAME), load_price_file(_SHIPPED)
+    if own.currency not in ("", "USD"):
+        return own
+    return Prices({**own.models, **shipped.models, **own.models}, shipped.currency)
 
 
 def check_models(cast: Cast, roles: Sequence[str], job: SessionJob, prices: Mapping[str, Price], folder: Path) -> None:

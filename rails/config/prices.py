@@ -1,4 +1,4 @@
-"""What a model's tokens cost, from a table that the user keeps: prices age, so none are shipped.
+"""What a model's tokens cost, from a table that the user keeps.
 
 ``prices.toml`` in the user's configuration folder, money for a million tokens::
 
@@ -57,7 +57,7 @@ class Prices:
     def cost(self, model: str, usage: Usage) -> float | None:
         """Return what ``usage`` costs, ``None`` where the table does not have the model."""
         price = price_of(model, self.models)
-        return price.of(usage) if price and self.models else None
+        return price.of(usage) if price else None
 
     def text(self, cost: float | None) -> str:
         """Return an amount as people write it; "" for ``None``."""

@@ -298,6 +298,7 @@ def test_at_a_terminal_an_answer_streams_ctrl_c_keeps_what_came_and_a_line_says_
         assert here.end() == 0
         sent = stub.requests[3].body["messages"]
     assert "tokens in" in here.seen
+    assert "USD" in here.seen, "the price of a known model ships"
     assert [one["role"] for one in sent[-3:]] == ["user", "assistant", "user"]
     assert "The second thing comes." in json.dumps(sent[-2])
     assert "The person interrupted your answer." in json.dumps(sent[-1])
