@@ -52,7 +52,7 @@ ALLOWED = {
 # Imports that still break this, by module and package. The list may only shrink.
 EXCEPTIONS = {}
 # What knows of n8n: its kind in the gate, and its verb. Everything else asks rails.core.plugins.
-OF_N8N = {"gate.kinds.n8n", "gate.kinds.n8n_files", "commands.n8n"}
+OF_N8N = {"gate.kinds.n8n", "commands.n8n"}
 
 
 @functools.cache
@@ -179,7 +179,15 @@ INSIDE = {
         {"gate"},
         {"change_findings", "report"},
         {"files", "changed_files"},
-        {"check_settings", "weakened_tests", "scratch_files", "command_checks", "enforcement", "approved_state"},
+        {
+            "check_settings",
+            "weakened_tests",
+            "scratch_files",
+            "pins",
+            "command_checks",
+            "enforcement",
+            "approved_state",
+        },
         {"registry", "verdicts", "coverage", "ruff_settings"},
         {"kinds"},
         {"languages"},
@@ -208,7 +216,7 @@ INSIDE = {
     "n8n": [
         {"plugin"},
         {"whole_file"},
-        {"check", "summary", "formatting"},
+        {"check", "summary", "formatting", "project_files"},
         {"draw"},
         {"comparison"},
         {"edit", "info", "repair"},

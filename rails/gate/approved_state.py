@@ -21,23 +21,12 @@ from typing import Final
 from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError, UsageError
 from rails.core.scratch import kept_folder
+from rails.gate.support.advice import name_list
 from rails.gate.support.config_files import parse_toml, read_config_file
 from rails.gate.support.quoted_paths import named_by
 from rails.git import listing, revisions
 
-_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
-#: Files that checks read beside the one that they check, at the top of a project or in any folder on the way to a file.
-_NAMES: Final = (
-    *("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", ".flake8", ".pre-commit-config.yaml"),
-    *("mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", ".pylintrc", "pylintrc", ".coveragerc", "conftest.py"),
-    *("package.json", "biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc", ".gitignore", ".ignore"),
-    *(".editorconfig", ".eslintignore", ".prettierignore", ".eslintrc"),
-    *(f".eslintrc.{end}" for end in ("json", "yaml", "yml", "js", "cjs", "mjs")),
-    *(f"eslint.config{end}" for end in _CODE),
-    *(f".prettierrc{end}" for end in ("", ".json", ".json5", ".yaml", ".yml", ".toml", *_CODE)),
-    *(f"prettier.config{end}" for end in _CODE),
-    *("package.yaml", "tsconfig.json", "jsconfig.json", ".rails.toml", ".markdownlint.json", ".markdownlint.yaml"),
-)
+_NAMES: Final = name_list("read_by_checks")
 #: What a configuration file extends, or names as a schema: quoted, one or several.
 _EXTENDS: Final = re.compile(
     rb"""["']?\b(?:extends?|schema|plugins|ref)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*'"""
@@ -48,7 +37,16 @@ _BARE: Final = re.compile(
     rb"""(?m)(:[ \t]+|[\[,][ \t]*|^[ \t]*-[ \t]+)([^\s"'\[\]{}#&*!|>%@`,][^"'#,\[\]\n]*?)(?=[ \t]*(?:$|[#,\]]))"""
 )
 #: Files that say with which plugins and arguments checks are run; where in them, and the paths and modules there.
-_ARGUED: Final = ("pyproject.toml", "setup.cfg", "tox.ini", "mypy.ini", ".mypy.ini", ".pylintrc", ".flake8", _NAMES[6])
+_ARGUED: Final = (
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "mypy.ini",
+    ".mypy.ini",
+    ".pylintrc",
+    ".flake8",
+    ".pre-commit-config.yaml",
+)
 _ARGUMENTS: Final = re.compile(
     rb"""(?m)(?:\b(?:(plugins)|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]*config\b)"""
     rb"""(.*(?:\n[ \t]+.*|\n\].*)*)"""

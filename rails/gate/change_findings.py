@@ -42,3 +42,7 @@ def of_the_change(
             configures = approved_state.extended_by(project, home, paths)
         configures |= approved_state.loaded_by(project, [path for path in paths if path.endswith(_LOADED)])
     yield from check_settings.findings(home, sides, configures)
+    if not all(path.endswith(_CODE) for path in paths):
+        from rails.gate import pins
+
+        yield from pins.findings(sides)

@@ -17,7 +17,7 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import CheckError, UsageError
 from rails.core.verdict import Finding, NotChecked, Verdict
 from rails.gate.support.settings import Checked, Enforcement, GateSettings, read_gate_settings
-from rails.gate.verdicts import with_weight
+from rails.gate.verdicts import LOOSER, with_weight
 
 
 class Modes:
@@ -50,7 +50,7 @@ class Modes:
         return verdict
 
     def _weighed(self, finding: Finding, options: GateSettings, agent: str) -> Finding:
-        if not finding.new or finding.severity != "error":
+        if not finding.new or (finding.severity != "error" and finding.rule != LOOSER):
             return finding
         mode = options.mode_of(finding, agent)
         if mode is None:
@@ -60,7 +60,7 @@ class Modes:
             self._counted.add(key)
         if mode.mode == "advisory" or (mode.mode == "retry" and self._tries[key] >= mode.attempts):
             return replace(finding, severity="warning", weight="note")
-        return replace(finding, weight="style" if mode.mode == "retry" else "breaks")
+        return replace(finding, severity="error", weight="style" if mode.mode == "retry" else "breaks")
 
 
 def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:

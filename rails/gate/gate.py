@@ -26,7 +26,7 @@ from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
-from rails.gate.support.advice import UNFINISHED
+from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.read_file import Overlay, read_from_disk
 from rails.gate.verdicts import CONFIGURES, cut_short, importance, rank, status_of
@@ -113,7 +113,7 @@ class Gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
             if not final and len(self._unfinished) < limits.FILES_PER_CHANGE:
-                unused = {finding.path for finding in verdict.findings if finding.rule in UNFINISHED}
+                unused = {finding.path for finding in verdict.findings if finding.rule in name_list("unfinished")}
                 for change in changes.changes:
                     if str(change.path) in unused:
                         self._unfinished.setdefault(str(change.path), change)
@@ -336,7 +336,8 @@ class Gate:
             *self._newly_hidden(files),
         ]
         told_only = {CONFIGURES} if self._settings_agreed else set[str]()
-        told_only |= set[str]() if self._context.final else UNFINISHED
+        if not self._context.final:
+            told_only.update(name_list("unfinished"))
         findings = [replace(f, severity="warning") if f.rule in told_only else f for f in findings]
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         if executing:

@@ -25,11 +25,6 @@ _LEFTOVER: Final = lazy(
     r"(?:[_-]?\d+)?\.\w+$|^tmp(?=[a-z]*\d[a-z])[a-z0-9]{8}(?:\.\w+)?$",
     re.IGNORECASE,
 )
-#: What each of the patterns needs, or a digit.
-_SIGNS: Final = (
-    *("~", "#", "(", ".sw", "tmp", "temp", "bak", "back", "old", "orig", "rej"),
-    *("scratch", "untitled", "delete", "copy", "save", "prev"),
-)
 _COPY_WORD: Final = r"copy|old|backup|bak|orig|original|tmp|temp"
 #: What a copy is called, with the name of what it is a copy of.
 _COPIES: Final = (
@@ -46,16 +41,13 @@ def misplaced(created: Iterable[str], stands: Callable[[str], bool]) -> Iterator
     """
     for path in created:
         *folders, name = path.split("/")
-        if "scratch" not in folders and _is_temporary("".join(f"{one}/" for one in folders), name, stands):
+        if "scratch" not in folders and _is_temporary(path.removesuffix(name), name, stands):
             words = f"{name} looks like a temporary file; those are kept in scratch/ only."
             remedy = f"Write it to scratch/{name}, or give it the name of what it is."
             yield Finding(path, 1, 1, "misplaced-temporary", words, "gate", end_line=1, remedy=remedy)
 
 
 def _is_temporary(folder: str, name: str, stands: Callable[[str], bool]) -> bool:
-    folded = name.casefold()
-    if not any(sign in folded for sign in _SIGNS) and not any(map(str.isdecimal, name)):
-        return False
     if _LEFTOVER.search(name):
         return True
     found = filter(None, (pattern.fullmatch(name) for pattern in _COPIES))

@@ -24,6 +24,8 @@ def status_of(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Stat
 
 #: A change of how the project is checked: it is shown first, and a person has to agree.
 CONFIGURES: Final = "gate-config-changed"
+#: A note about a pin, which a project's settings may make break.
+LOOSER: Final = "looser-pin"
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 

@@ -19,6 +19,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Author, Finding, Severity
 from rails.data_formats.python_code import parse_tree
+from rails.gate.support.advice import remedy_of
 
 TEST_FILE: Final = lazy(
     r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.pyw?$|(?:^|/)tests?/.*\.py$"
@@ -264,16 +265,6 @@ def _test_texts(project: Path, changed: Sequence[Sides]) -> Iterator[str]:
                 yield place.read_text("utf-8", "replace")
 
 
-_REMEDIES: Final = {
-    "test-removed": "Put it back, or ask the human to take it out.",
-    "test-skipped": "Correct what it shows; what never runs shows nothing.",
-    "assertion-removed": "Put them back, or ask the human.",
-    "test-not-given": "Leave the test as it was; say in words what is wrong with it.",
-    "gate-config-changed": "Say why, or leave it as it was.",
-    "hard-coded-answer": "Compute the answer for every input.",
-}
-
-
 def _finding(path: str, line: int, rule: str, words: str, *, mild: bool = False) -> Finding:
     severity: Severity = "warning" if mild else "error"
-    return Finding(path, line, 1, rule, f"{words}.", "gate", severity, end_line=line, remedy=_REMEDIES[rule])
+    return Finding(path, line, 1, rule, f"{words}.", "gate", severity, end_line=line, remedy=remedy_of(rule))

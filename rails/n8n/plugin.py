@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
+from rails.core.change_summary import ChangeSummary
+from rails.core.errors import FAULT
 from rails.core.plugins import KindPlugin
+from rails.core.text import one_line
+from rails.core.verdict import Fixed
 from rails.n8n.check import check_workflow, unjudged, version
 from rails.n8n.draw.picture import stylesheet, svg
 from rails.n8n.formatting import canonical, tidied
 from rails.n8n.info.describe import answer
-from rails.n8n.json_file import WorkflowFile, read_workflow_file
 from rails.n8n.nodes.build import build_catalogue, catalogue_info
 from rails.n8n.nodes.catalogue import current as current_catalogue
+from rails.n8n.project_files import WorkflowFiles
 from rails.n8n.recognise import looks_like_workflow
 from rails.n8n.rules.all_rules import RULES
 from rails.n8n.rules.destination import PROFILES
-from rails.n8n.rules.project import Surroundings, WorkflowFacts, facts_in
 from rails.n8n.summary import workflow_summary
 from rails.n8n.whole_file import workflow_edit
 
 __all__ = [
-    "PLUGIN", "PROFILES", "RULES", "Surroundings", "WorkflowFacts", "WorkflowFile", "build_catalogue", "canonical",
-    "catalogue_info", "check_workflow", "current_catalogue", "facts_in", "looks_like_workflow", "read_workflow_file",
-    "svg", "tidied", "unjudged", "version", "workflow_summary",
+    "PLUGIN",
+    "PROFILES",
+    "RULES",
+    "WorkflowFiles",
+    "build_catalogue",
+    "catalogue_info",
+    "check_workflow",
+    "looks_like_workflow",
+    "svg",
+    "tidied_change",
+    "unjudged",
+    "version",
+    "workflow_outline",
+    "workflow_summary",
 ]  # fmt: skip
 
 PLUGIN = KindPlugin(edit=workflow_edit, answer=answer, picture=svg, style=stylesheet)
+
+
+def tidied_change(before: bytes | None, after: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return a workflow repaired, in n8n's own form, with what is missing filled in, and what was done.
+
+    An older file of another form is left as it is: a small edit must not become a change of every line.
+    """
+    if before is not None and canonical(before) != before:
+        return after, ()
+    return tidied(after, path, current_catalogue())
+
+
+def workflow_outline(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
+    """Return the outline of a change of a workflow, or why there is none; None where neither side is one."""
+    try:
+        return workflow_summary(before, after, path)
+    except FAULT as error:  # what only helps to read must not keep the verdict from anybody
+        words = f"no outline could be made: {type(error).__name__}: {one_line(str(error))}"
+        return ChangeSummary(path, words, ())

@@ -117,6 +117,16 @@ def test_the_page_of_many_findings_stays_below_what_the_host_shows(claude):
     assert "more; they are told when these are gone" in reason
 
 
+def test_a_looser_pin_is_a_note_before_a_write_and_after_a_command(claude):
+    (claude.project / "requirements.txt").write_text("a==1\n")
+    (claude.project / "Dockerfile").write_text("FROM b:1.2.3\n")
+    claude.call("SessionStart", source="startup")
+    assert "a was held to one version" in write(claude, "requirements.txt", "a\n")["additionalContext"]
+    (claude.project / "Dockerfile").write_text("FROM b\n")
+    told = claude.specific("PostToolUse", "Bash", {"command": "echo"}, tool_response={"stdout": ""})
+    assert "b was held to one version" in told["additionalContext"]
+
+
 def test_what_breaks_the_file_is_told_first(claude):
     said = write(claude, "b.py", "import os, sys\nl = undefined\ndef f(:\n")
     assert "yntax" in said["permissionDecisionReason"].splitlines()[1]

@@ -6,11 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rails.core.errors import FAULT
-from rails.core.text import one_line, plain_text
-from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
+from rails.core.text import plain_text
+from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.kinds.data import Missing, json_findings, parse_json, schema_findings
-from rails.gate.kinds.n8n_files import WorkflowFiles
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind, RuleTexts
@@ -18,6 +16,7 @@ from rails.gate.support.kind import Kind, RuleTexts
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
     from rails.core.changes import FileChange
+    from rails.n8n.plugin import WorkflowFiles
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
@@ -25,7 +24,8 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     from rails.n8n import plugin
 
     start = time.perf_counter()
-    around = WorkflowFiles(jobs, context)
+    proposed = {job.path: job.after for job in jobs}
+    around = plugin.WorkflowFiles(context.project, proposed, context.gone, context.once)
     outcomes = tuple(_outcome(job, context, around) for job in jobs)
     spent = round((time.perf_counter() - start) * 1000, 2)
     return CheckReport(outcomes, (CheckRun("n8n", plugin.version(), spent, f"profile {context.profile}", len(jobs)),))
@@ -34,25 +34,13 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 def _outcome(job: CheckJob, context: CheckContext, around: WorkflowFiles) -> CheckResult:
     from rails.n8n import plugin
 
-    after, fixed = _tidied(job) if context.fix else (job.after, ())
+    after, fixed = plugin.tidied_change(job.before, job.after, job.path) if context.fix else (job.after, ())
     found, missing = _findings(job.path, after, context, around)
     before, _ = _findings(job.path, job.before, context, around) if job.before is not None else ((), None)
     not_checked = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged()]
     if missing is not None:
         not_checked.append(NotChecked(job.path, missing.check, missing.reason, missing.required))
     return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
-
-
-def _tidied(job: CheckJob) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return a workflow repaired, in n8n's own form, with what is missing filled in, and what was done.
-
-    An older file of another form is left as it is: a small edit must not become a change of every line.
-    """
-    from rails.n8n import plugin
-
-    if job.before is not None and plugin.canonical(job.before) != job.before:
-        return job.after, ()
-    return plugin.tidied(job.after, job.path, plugin.current_catalogue())
 
 
 def _findings(
@@ -91,14 +79,9 @@ def _summary(change: FileChange) -> ChangeSummary | None:
     path = change.path.text
     if not path.lower().endswith(".json") or b'"nodes"' not in (change.after or change.before or b""):
         return None
-    from rails.core.change_summary import ChangeSummary
     from rails.n8n import plugin
 
-    try:
-        return plugin.workflow_summary(change.before, change.after, path)
-    except FAULT as error:  # what only helps to read must not keep the verdict from anybody
-        words = f"no outline could be made: {type(error).__name__}: {one_line(str(error))}"
-        return ChangeSummary(path, words, ())
+    return plugin.workflow_outline(change.before, change.after, path)
 
 
 def _rules() -> RuleTexts:

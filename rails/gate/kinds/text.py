@@ -13,6 +13,7 @@ from typing import Final
 from rails.core.text import decode_text, why_not_text
 from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
+from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import suffix_of
 from rails.gate.support.parse_hints import marker_blocks, wrapping_fence
@@ -25,13 +26,6 @@ _PLAIN: Final = _PROSE | {".text", ".log", ".csv", ".tsv", ".diff", ".patch", ".
 _RAN: Final = ("syntax",)
 #: Languages that are only parsed, where the grammar of the extra "grammars" is installed.
 _PARSED: Final = {".go": "go", ".rs": "rust", ".java": "java", ".rb": "ruby"}
-_PLAIN_NAMES: Final = frozenset(
-    (
-        *("license", "licence", "copying", "notice", "authors", "contributors", "changelog", "changes", "readme"),
-        *("version", "py.typed", ".gitignore", ".gitattributes", ".gitkeep", ".keep", ".dockerignore", ".nvmrc"),
-        *(".eslintignore", ".prettierignore", ".npmignore", ".agent-restrictions", ".mailmap", "codeowners"),
-    )
-)
 
 
 def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
@@ -55,7 +49,7 @@ def _outcome(job: CheckJob) -> CheckResult:
     missing: tuple[NotChecked, ...] = ()
     name = job.path.rpartition("/")[2].lower()
     stem, dot, ending = name.rpartition(".")
-    if name not in _PLAIN_NAMES and f".{ending}" not in _PLAIN:
+    if name not in name_list("plain_text") and f".{ending}" not in _PLAIN:
         what = f".{ending} files" if dot and stem else "files of this name"
         missing = (NotChecked(job.path, "syntax", f"there is no check for {what}", False),)
     return CheckResult(job.path, job.after, found, before, not_checked=missing, ran=_RAN)

@@ -1,73 +1,24 @@
-"""One sentence on what to do for the rules that remain after automatic fixes, where the tool gives none."""
+"""Names and sentences that are data: one sentence on what to do for a rule, files that tools read."""
 
 from __future__ import annotations
 
-from typing import Final
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-REMEDIES: Final[dict[str, str]] = {
-    "B006": "Use None as the default and make the object inside the function.",
-    "B007": "Rename the loop variable to start with an underscore.",
-    "B008": "Use None as the default and call the function inside the body.",
-    "B011": "Raise AssertionError instead; assert False is removed under -O.",
-    "B017": "Expect the specific exception class.",
-    "B018": "Use the value or remove the expression.",
-    "B023": "Bind the loop variable as a default argument.",
-    "B024": "Add an abstract method or drop ABC.",
-    "B026": "Put the starred argument before the keyword arguments.",
-    "B028": "Pass stacklevel=2.",
-    "B904": "Write raise … from error, or from None.",
-    "B905": "Pass strict=True or strict=False to zip().",
-    "C901": "Split the function into smaller ones.",
-    "E101": "Indent with spaces only.",
-    "E401": "Import one module on each line.",
-    "E402": "Move the import to the top of the file.",
-    "E501": "Break the line or shorten the text.",
-    "E701": "Put the statement on a line of its own.",
-    "E702": "Put each statement on a line of its own.",
-    "E711": "Compare with is None or is not None.",
-    "E712": "Use the value itself, or not value.",
-    "E713": "Write x not in y.",
-    "E714": "Write x is not y.",
-    "E721": "Compare types with is, or use isinstance().",
-    "E722": "Catch Exception or a narrower class.",
-    "E731": "Use def instead of assigning a lambda.",
-    "E741": "Choose a longer name; this one looks like a digit.",
-    "E742": "Choose a longer name; this one looks like a digit.",
-    "E902": "Make the file readable as UTF-8 text.",
-    "F401": "Remove the import, or use it, or list it in __all__.",
-    "F402": "Rename the loop variable; it hides an import.",
-    "F403": "Import the names you use.",
-    "F404": "Move the __future__ import to the first statement.",
-    "F405": "Import the name explicitly.",
-    "F501": "Correct the % format string.",
-    "F502": "Pass a mapping for named % placeholders.",
-    "F507": "Pass as many values as the format has placeholders.",
-    "F523": "Remove the unused format arguments.",
-    "F524": "Pass the missing format argument.",
-    "F541": "Remove the f prefix.",
-    "F601": "Keep one of the equal keys.",
-    "F631": "Remove the parentheses: a tuple is always true.",
-    "F632": "Compare literals with == instead of is.",
-    "F704": "Use yield inside a function only.",
-    "F706": "Use return inside a function only.",
-    "F811": "Rename or remove one of the two definitions.",
-    "F821": "Define or import the name, or correct its spelling.",
-    "F822": "Define the name or remove it from __all__.",
-    "F823": "Assign the variable before it is used.",
-    "F841": "Use the variable or remove the assignment.",
-    "F842": "Use the variable or remove its annotation.",
-    "F901": "Raise NotImplementedError instead.",
-    "UP031": "Use an f-string or str.format.",
-    "UP035": "Import the name from where it lives now.",
-    "W191": "Indent with spaces.",
-    "W291": "Remove the spaces at the end of the line.",
-    "W293": "Remove the spaces of the blank line.",
-    "W605": "Use a raw string or double the backslash.",
-}
-#: What may be wanted by the next edit of the same task: unused imports and variables.
-UNFINISHED: Final = frozenset(
-    (
-        *("F401", "F841", "F842", "RUF059", "no-unused-vars", "@typescript-eslint/no-unused-vars"),
-        *("unused-imports/no-unused-imports", "correctness/noUnusedImports", "correctness/noUnusedVariables"),
-    )
-)
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent.parent / "names.toml").read_text("utf-8"))
+
+
+@cache
+def name_list(key: str) -> tuple[str, ...]:
+    """Return a list of ``names.toml``."""
+    return tuple(_table()[key])
+
+
+def remedy_of(rule: str) -> str:
+    """Return what to do about a finding of a rule that remains, empty where there is nothing to say."""
+    return str(_table()["remedies"].get(rule, ""))

@@ -19,7 +19,7 @@ from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode_text, plain_text
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import lines_of, without_numbers
-from rails.gate.support.advice import UNFINISHED
+from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob, CheckResult
 from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
 from rails.gate.support.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
@@ -199,7 +199,7 @@ class FixAndLint:
 
     def _new_and_safe(self, data: bytes, brought: NewFindings) -> list[Diagnostic]:
         safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
-        safe = [one for one in safe if self.context.final or one.rule not in UNFINISHED]
+        safe = [one for one in safe if self.context.final or one.rule not in name_list("unfinished")]
         return self._new(safe, data, brought)
 
     def _new(self, some: list[Diagnostic], data: bytes, brought: NewFindings) -> list[Diagnostic]:

@@ -16,6 +16,7 @@ from rails.core.changes import ChangeSet, unified_diff
 from rails.core.errors import FAULT
 from rails.core.text import counted, one_line
 from rails.core.verdict import Verdict
+from rails.gate.verdicts import LOOSER
 from rails.integrations.hooks.contract import (
     LATER,
     HookAnswer,
@@ -31,6 +32,8 @@ from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
 
 #: How often in a row the end of an answer is held up for findings that stay, or for what cannot be judged.
 STOPS: Final = 3
+#: Notes that are told of one edit.
+_NOTES: Final = 3
 _CLOSING: Final = "Nothing of it was written. Send the edit again, corrected; it is applied to the file as it is now."
 _TAKE_AWAY: Final = "Take it away again, or tell the person what it is for; then end your answer."
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
@@ -98,12 +101,13 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, set
         return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
         return not_judged(call, _missing(verdict), settings)
+    notes = _looser_pins(verdict)
     if verdict.proposal.digest() == proposal.digest():
-        return HookResult()
+        return HookResult(context=notes)
     rewritten = host.rewritten(call, proposal, verdict.proposal)
     if rewritten is None:
-        return HookResult()
-    return HookResult(rewritten=rewritten, allowed=settings.rewrite, context=_told_of(verdict))
+        return HookResult(context=notes)
+    return HookResult(rewritten=rewritten, allowed=settings.rewrite, context=f"{_told_of(verdict)}\n{notes}".rstrip())
 
 
 def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
@@ -112,7 +116,7 @@ def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSet
     page = f"{_denied(found)} {_page(found)}".strip()
     if page:
         return HookResult(block=page) if session.told(page) else HookResult()
-    words = _not_judged(found) or _unknown(found) or _unformatted(found)
+    words = _not_judged(found) or _unknown(found) or _unformatted(found) or _looser_pins(found.verdict)
     if not words or not session.told(words):
         return HookResult()
     return HookResult(context=f"{words} It is judged again {LATER}." if _not_judged(found) else words)
@@ -127,7 +131,7 @@ def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSett
     if page and held >= STOPS:
         stay = f"AI-Rails: findings stay after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
-    words = page or named or _not_judged(found) or _unformatted(found)
+    words = page or named or _not_judged(found) or _unformatted(found) or _looser_pins(found.verdict)
     anew = bool(words) and session.told(f"{words}\n")  # it is another text than the one after the tool
     if page:
         return HookResult(block=page)
@@ -196,6 +200,13 @@ def _unformatted(found: FoundOnDisk) -> str:
         return ""
     shown = ", ".join(one_line(name, 200) for name in names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
     return f"AI-Rails: not formatted as the project has it: {shown}. ai-rails gate --fix formats it."
+
+
+def _looser_pins(verdict: Verdict | None) -> str:
+    """Return what is said of pins that got looser, "" where none did: nothing is held up for them."""
+    notes = [one for one in verdict.findings if one.rule == LOOSER and one.new] if verdict else []
+    words = [f"{one.path}:{one.line}: {one.message}" for one in notes[:_NOTES]]
+    return f"AI-Rails, a note: {' '.join(words)} {notes[0].remedy}" if notes else ""
 
 
 def _missing(verdict: Verdict) -> str:

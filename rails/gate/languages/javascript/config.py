@@ -14,27 +14,13 @@ from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support import config_files
+from rails.gate.support.advice import name_list
 
 _ESLINT: Final = re.compile(r"eslint\.config\.[cm]?[jt]s|\.eslintrc(?:\.\w+)?")
 #: What Prettier reads in a folder, in its order: the first that is there counts.
-_PROGRAMS: Final = tuple(f".{end}" for end in ("js", "ts", "mjs", "mts", "cjs", "cts"))
-_PRETTIER: Final = (
-    *("package.json", "package.yaml"),
-    *(f".prettierrc{end}" for end in ("", ".json", ".yaml", ".yml", ".json5", *_PROGRAMS)),
-    *(f"prettier.config{end}" for end in _PROGRAMS),
-    ".prettierrc.toml",
-)
+_PRETTIER: Final = name_list("prettier")
 #: A comment of JSON5, or a string, in which nothing is one.
 _COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*""", re.S)
-#: Prettier options that only choose a layout; `plugins` and `parser` would load code.
-_LAYOUT: Final = frozenset(
-    (
-        *("printWidth", "tabWidth", "useTabs", "semi", "singleQuote", "jsxSingleQuote", "quoteProps", "trailingComma"),
-        *("bracketSpacing", "bracketSameLine", "objectWrap", "arrowParens", "proseWrap", "endOfLine"),
-        *("htmlWhitespaceSensitivity", "vueIndentScriptAndStyle", "embeddedLanguageFormatting"),
-        *("singleAttributePerLine", "experimentalTernaries", "experimentalOperatorPosition"),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +102,7 @@ def _prettier_in(folder: Path, name: str) -> Json:
     data = config_files.read_config_file(folder / name)
     if not data:
         return None
-    if name.endswith(_PROGRAMS):
+    if name.endswith(("js", "ts")):
         return name
     if name.endswith(".toml"):
         return dict(config_files.parse_toml(data, name))
@@ -124,7 +110,7 @@ def _prettier_in(folder: Path, name: str) -> Json:
 
 
 def _layout(config: Mapping[str, Json]) -> dict[str, Json]:
-    return {key: value for key, value in config.items() if key in _LAYOUT}
+    return {key: value for key, value in config.items() if key in name_list("prettier_layout")}
 
 
 def _overrides(config: Mapping[str, Json]) -> Iterator[tuple[Callable[[str], bool], Mapping[str, Json]]]:

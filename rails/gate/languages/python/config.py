@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import CheckError
+from rails.gate.support.advice import name_list
 from rails.gate.support.config_files import parse_toml, read_config_file, table
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
 _HOOK: Final = r"^\s*-?\s*id:\s*['\"]?([\w-]+)"
-#: Rules for what does not parse or stops when the line runs: the only ones that are right in every project.
-ERRORS: Final = (
-    *("E9", "F404", "F407", "F501", "F502", "F503", "F505", "F506", "F507", "F508", "F509", "F521", "F524", "F62"),
-    *("F631", "F633", "F634", "F70", "F722", "F811", "F82", "PLE", "B011", "B015"),
-)
 _BLACK_KEYS: Final = (
     "line-length",
     "target-version",
@@ -33,24 +29,6 @@ _BLACK_KEYS: Final = (
     "preview",
     "unstable",
     "enable-unstable-feature",
-)
-#: flake8 options that only choose what is reported. Everything else could load code or read files.
-_FLAKE8_SAFE: Final = frozenset(
-    {
-        "select",
-        "extend-select",
-        "ignore",
-        "extend-ignore",
-        "per-file-ignores",
-        "max-line-length",
-        "max-doc-length",
-        "max-complexity",
-        "indent-size",
-        "hang-closing",
-        "disable-noqa",
-        "doctests",
-        "builtins",
-    }
 )
 
 Targets = tuple[tuple[str, tuple[int, int]], ...]
@@ -164,7 +142,7 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
         ("exclude", ()),
         ("src", src),
         ("target-version", f"py3{min(max(target[1], 7), 15)}"),
-        ("lint.select", ERRORS),
+        ("lint.select", name_list("errors")),
     )
 
 
@@ -296,7 +274,7 @@ def _flake8_arguments(section: Mapping[str, str]) -> tuple[tuple[str, ...], tupl
         name = key.replace("_", "-")
         if name == "local-plugins":
             notes.append("local plugins are code of the project and are not executed")
-        elif name not in _FLAKE8_SAFE:
+        elif name not in name_list("flake8_options"):
             continue
         elif name in ("hang-closing", "disable-noqa", "doctests"):
             if value.strip().lower() in ("true", "1", "yes", "on"):

@@ -14,7 +14,7 @@ from rails.core.verdict import Finding
 from rails.gate.languages.python.canary import LINT_CANARY
 from rails.gate.languages.python.config import PythonSettings
 from rails.gate.support import diagnostics
-from rails.gate.support.advice import REMEDIES
+from rails.gate.support.advice import remedy_of
 from rails.gate.support.check import CheckContext
 from rails.gate.support.language import ExcludedError, NotCheckedError
 from rails.processes.programs import Tool
@@ -103,7 +103,7 @@ class InWorkers:
         more = diagnostics.not_listed(cast("Mapping[str, int]", answer.get("more") or {}))
         found = [*found, *((one.rule, *one.start, one.message) for one in more)]
         return tuple(
-            Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
+            Finding(path, line, column, code, text, "flake8", end_line=line, remedy=remedy_of(code))
             for code, line, column, text in found
         )
 

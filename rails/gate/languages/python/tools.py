@@ -24,7 +24,7 @@ from rails.gate.languages.python.in_workers import InWorkers
 from rails.gate.languages.python.ruff_client import Ruff, RuffRequest, RuffTask
 from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
 from rails.gate.support import diagnostics, suppressions
-from rails.gate.support.advice import REMEDIES
+from rails.gate.support.advice import remedy_of
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
@@ -291,7 +291,7 @@ def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding,
                 end_line=found.end[0],
                 end_column=found.end[1],
                 fixable=found.safe,
-                remedy=found.remedy or REMEDIES.get(found.rule, ""),
+                remedy=found.remedy or remedy_of(found.rule),
             )
         )
     return tuple(findings)

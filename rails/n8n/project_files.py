@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rails.core import limits
 from rails.core.plain_file import read_ordinary
-from rails.gate.support.check import CheckContext, CheckJob
-
-if TYPE_CHECKING:
-    from rails.n8n.plugin import Surroundings, WorkflowFacts
+from rails.n8n.json_file import WorkflowFile, read_workflow_file
+from rails.n8n.recognise import looks_like_workflow
+from rails.n8n.rules.project import Surroundings, WorkflowFacts, facts_in
 
 #: Folders' entries that are looked at, files that are read, and the largest of them.
 _MOST_ENTRIES: Final = 20_000
@@ -22,40 +21,41 @@ _MOST_BYTES: Final = 2_000_000
 _SKIPPED: Final = frozenset({"node_modules", "dist", "build", "venv"})
 
 
+#: What is found out once for a key, and kept.
+Once = Callable[[tuple[object, ...], Callable[[], tuple[WorkflowFacts, ...]]], tuple[WorkflowFacts, ...]]
+
+
 class WorkflowFiles:
     """What there is around each workflow of a change."""
 
-    def __init__(self, jobs: Sequence[CheckJob], context: CheckContext) -> None:
-        self._jobs, self._context = jobs, context
+    def __init__(self, project: Path, proposed: Mapping[str, bytes], gone: Collection[str], once: Once) -> None:
+        self._project, self._proposed, self._gone, self._once = project, proposed, gone, once
 
     def around(self, path: str) -> Surroundings:
         """Return the other workflows of the project."""
-        from rails.n8n.plugin import Surroundings
-
         others = [facts for name, found in self._facts.items() if name != path for facts in found]
         return Surroundings(others)
 
     @cached_property
     def _facts(self) -> dict[str, tuple[WorkflowFacts, ...]]:
         made = dict(self._on_disk())
-        for job in self._jobs:
-            made[job.path] = _read(job.after, job.path)
-        return {name: found for name, found in made.items() if found and name not in self._context.gone}
+        for path, data in self._proposed.items():
+            made[path] = _read(data, path)
+        return {name: found for name, found in made.items() if found and name not in self._gone}
 
     def _on_disk(self) -> Iterator[tuple[str, tuple[WorkflowFacts, ...]]]:
-        project = self._context.project
-        for file in _json_files(project):
-            name = file.relative_to(project).as_posix()
+        for file in _json_files(self._project):
+            name = file.relative_to(self._project).as_posix()
             facts = file.stat()
             key = ("n8n facts", name, facts.st_mtime_ns, facts.st_size)
-            yield name, self._context.once(key, lambda file=file, name=name: _read(_bytes(file), name))  # type: ignore[misc]
+            yield name, self._once(key, partial(_of_file, file, name))
 
 
-def _bytes(file: Path) -> bytes:
+def _of_file(file: Path, name: str) -> tuple[WorkflowFacts, ...]:
     try:
-        return read_ordinary(file, limits.FILE_BYTES)
+        return _read(read_ordinary(file, limits.FILE_BYTES), name)
     except OSError:
-        return b""
+        return ()
 
 
 def _json_files(project: Path) -> Iterator[Path]:
@@ -76,8 +76,6 @@ def _read(data: bytes, path: str) -> tuple[WorkflowFacts, ...]:
     """Return the facts of the workflows in a file, none where it is none."""
     if b'"nodes"' not in data or b'"connections"' not in data:
         return ()
-    from rails.n8n.plugin import WorkflowFile, facts_in, looks_like_workflow, read_workflow_file
-
     read = read_workflow_file(data)
     if not isinstance(read, WorkflowFile) or not looks_like_workflow(read.value, path):
         return ()
