@@ -61,7 +61,7 @@ _SIGNS: Final = lazy(
     "[\u01c0\u01c3\u02d0\u037e\u0589\u05c3\u1fef\u2024\u2044\u204e\u2215\u2236\ua789\ua78a\ufe52\ufe54\ufe55]"
 )
 #: A full-width word that is called as if it were plain, which it is to Python.
-_CALLED: Final = lazy("[\uff21-\uff3a\uff41-\uff5a]{2,}(?=\\()")
+_CALLED: Final = lazy("(?<![\uff21-\uff3a\uff41-\uff5a])[\uff21-\uff3a\uff41-\uff5a]{2,}+(?=\\()")
 _LEAST_WORD: Final = 3
 #: A letter of Turkish and Azerbaijani words, which are no mixture for it.
 _DOTLESS: Final = "\u0131"

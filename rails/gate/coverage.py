@@ -38,7 +38,7 @@ def measured(argv: Sequence[str], project: Path) -> tuple[tuple[str, ...], tuple
     report = (python, "-P", "-m", "coverage", "json", "-o", REPORT)
     if b"--cov" in found:  # pytest-cov measures
         return tuple(argv), report
-    source = () if re.search(rb"^\s*source\b", found, re.M) else ("--source=.",)
+    source = () if re.search(rb"^[ \t]*source\b", found, re.M) else ("--source=.",)
     run = (python, "-P", "-m", "coverage", "run", f"--data-file={_DATA}", *source)
     return (*run, *argv[argv.index("-m") :]), (*report, f"--data-file={_DATA}")
 

@@ -79,7 +79,7 @@ def is_configured(project: Path, name: str) -> bool:
         return True
     tables = config_files.table(config_files.parse_toml(_read(project, "pyproject.toml"), "pyproject.toml"), "tool")
     hooks = re.findall(
-        r"(?m)^\s*-?\s*id:\s*['\"]?([\w-]+)", _read(project, ".pre-commit-config.yaml").decode(errors="replace")
+        r"(?m)^[ \t]*(?:-\s*)?id:\s*['\"]?([\w-]+)", _read(project, ".pre-commit-config.yaml").decode(errors="replace")
     )
     return name in tables or not {name, *row.get("hooks", ())}.isdisjoint(hooks)
 

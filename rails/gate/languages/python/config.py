@@ -20,7 +20,7 @@ from rails.gate.support.config_files import parse_toml, read_config_file, table
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
-_HOOK: Final = r"^\s*-?\s*id:\s*['\"]?([\w-]+)"
+_HOOK: Final = r"^[ \t]*(?:-\s*)?id:\s*['\"]?([\w-]+)"
 _BLACK_KEYS: Final = (
     "line-length",
     "target-version",
@@ -310,7 +310,7 @@ def _oldest(requires: Json) -> tuple[int, int] | None:
 
 def _hooks(data: bytes) -> set[str]:
     """Return the names of the hooks that a pre-commit configuration has."""
-    uncommented = re.sub(r"^\s*#.*$", "", data.decode(errors="replace"), flags=re.M) if data else ""
+    uncommented = re.sub(r"^[ \t]*#.*$", "", data.decode(errors="replace"), flags=re.M) if data else ""
     return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
 
 
