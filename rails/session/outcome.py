@@ -27,22 +27,32 @@ _FENCED: Final = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1", re.MULTILINE | re
 _DATA: Final = "json|ya?ml|toml|xml|csv|te?xt|console|(?:ba)?sh|shell|output|log|diff"
 _CODE: Final = re.compile(rf"[`~ ]++(?!(?:{_DATA})\b)[^\n]*\n", re.IGNORECASE)
 _VERBS: Final = (
-    "added|changed|corrected|created|deleted|fixed|implemented|modified|refactored|removed|renamed|updated|written"
+    "adapted|added|adjusted|applied|changed|converted|corrected|created|deleted|edited|extended|fixed|implemented|"
+    "improved|inserted|migrated|modified|moved|patched|put|refactored|removed|renamed|replaced|resolved|"
+    "reworked|rewritten|rewrote|simplified|solved|split|updated|wrapped|written|wrote"
 )
 _NOT: Final = re.compile(
     r"\b(?:no|not|nothing|never|cannot|can't|could|couldn't|unable|without|if|would|should|need)\b", re.I
 )
-_BY: Final = r"I(?:'ve| have)?|we(?:'ve| have)?|ha(?:s|ve) been|was|were|is now|are now"
-_ENDED: Final = "done|finished|completed?"
-#: "I have fixed it", "leap.py was updated", "Changes made:", "Updated the function", "The task is done."
+_BY: Final = r"I(?:['’]ve| have)?|we(?:['’]ve| have)?|ha(?:s|ve) been|was|were|(?:is|are) now"
+_HOW: Final = "(?:now |just |also |already |all |successfully |gone ahead and )*"
+_ENDED: Final = "(?:all )?done|finished|completed?"
+_WORKS: Final = "accepts|checks|handles|keeps|prints|raises|reads|returns|supports|takes|uses|works"
+#: "I have fixed it", "leap.py was updated", "It now handles tabs", "Changes made:", "The task is done."
+#: Not "created by the caller": that says what the code does.
 _CHANGE: Final = re.compile(
-    rf"\b(?:{_BY}) (?:now |successfully )*(?:{_VERBS})\b"
-    rf"|^[ \t*#-]*(?:changes made|(?:successfully )?(?:{_VERBS})\b)"
-    rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b",
+    rf"\b(?:{_BY}) {_HOW}(?:{_VERBS})\b(?! (?:by|when|if|in)\b)|\bnow (?:{_WORKS})\b"
+    rf"|^[ \t*#-]*(?:changes (?:made|applied)|{_HOW}(?:{_VERBS})\b)"
+    rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_WELL: Final = r"pass(?:es|ed|ing)?|succeed(?:s|ed)?|are green"
-_PASSING: Final = re.compile(rf"\btests?\b[^.\n]{{0,40}}\b(?:{_WELL})\b", re.IGNORECASE)
+_WELL: Final = r"pass(?:es|ed|ing)?|succeed(?:s|ed)?|(?:are|is) green|works?|all good|fine"
+#: "All tests pass", "pytest: 12 passed", "I verified it with the tests".
+_PASSING: Final = re.compile(
+    rf"\b(?:(?:py)?tests?|suite)\b[^.\n]{{0,40}}\b(?:{_WELL})\b|\b\d+ passed\b"
+    r"|\bverified\b[^.\n]{0,40}\btests?\b",
+    re.IGNORECASE,
+)
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
 
 

@@ -118,6 +118,32 @@ def test_a_claim_that_the_log_does_not_show_goes_back_once_and_is_never_green(le
     assert leap(words, SOLVED).ending.outcome == "changed"
 
 
+def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
+    for words in (
+        "I've gone ahead and patched leap.py.",
+        "I rewrote the function so that it knows centuries.",
+        "leap.py now handles centuries.",
+        "The bug has been resolved.",
+        "All done — the rule is in place.",
+        "Changes applied successfully.",
+        "I ran pytest: 12 passed.",
+        "The test suite is green.",
+        "I verified it with the test suite.",
+    ):
+        assert leap(words, words).ending.outcome == "claimed", words
+
+
+def test_what_code_does_is_no_claim(leap):
+    for words in (
+        "The year is changed in line 4.",
+        "This was added in Python 3.9.",
+        "The list was created by the caller.",
+        "Rows are written when the buffer is full.",
+        "The tests in test_leap.py cover this; nothing has to change.",
+    ):
+        assert leap(words).ending.outcome == "unchanged", words
+
+
 @pytest.mark.parametrize(
     ("words", "outcome"),
     [
