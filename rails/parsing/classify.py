@@ -331,7 +331,7 @@ def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
     tool = first[1] if (first := _FIRST_CALL.match(block.body)) else head.tool
-    hint = remedy(block.body, repaired, tool, head, tools)
+    hint = remedy(repaired, tool, head, tools)
     return Refusal(code, told + second, hint, at, min(at + 1, block.end))
 
 

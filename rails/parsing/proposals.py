@@ -29,7 +29,7 @@ from rails.parsing.blocks import FENCE, BlockSpan, find_blocks
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.call_formats.provider_json import provider_calls
-from rails.parsing.quoted import SHOWN
+from rails.parsing.quoted import SHOWN, TAG_FENCES
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas, own_names
 from rails.parsing.unread_calls import find_unread_calls, without_blocks
 
@@ -200,7 +200,7 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
     prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
-    if span.container is not None:
+    if span.container is not None and not _is_tag_fence(span):
         header = _header(prose)
         before = prose.removesuffix(header).rstrip().rpartition("\n")[2]
         if span.container == "patch" and not _writes(before):
@@ -225,10 +225,19 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
     if patch.outcomes or is_patch:
         return patch
     last = above[-1] if above and not prose[prose.rindex(above[-1]) :].strip().startswith(">") else ""
-    named = list(named_file(_info(span), body, last, exists))
+    info = "" if span.container else _info(span)
+    named = list(named_file(info, body, last, exists))
     if not named and isinstance(value, dict) and isinstance(value.get("nodes"), list) and "connections" in value:
         return block._replace(form="n8n workflow", outcomes=[_workflow(value.get("name"), body)])
     return block._replace(form=NAMED, outcomes=named)
+
+
+def _is_tag_fence(span: BlockSpan) -> bool:
+    """Return whether two tags on lines of their own are the fence of a file."""
+    if span.label not in TAG_FENCES or _SEARCH.search(span.raw):
+        return False
+    first, *_, last = f"{span.raw}\n".removesuffix("\n\n").lower().split("\n")
+    return first.strip() == f"<{span.label}>" and (not span.closed or last.strip() in ("", f"</{span.label}>"))
 
 
 def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> bool:

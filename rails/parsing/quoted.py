@@ -50,9 +50,37 @@ _QUOTES: Final = frozenset(
 )
 #: What shows a text, or folds it away: a call in it may have been meant, and its author is told that it is not read.
 SHOWN: Final = frozenset(
-    {"antartifact", "artifact", "blockquote", "code", "details", "figure", "iframe", "kbd", "noscript", "output", "pre"}
-    | {"quote", "samp", "script", "style", "summary", "svg", "table", "template", "textarea", "xmp"}
+    {
+        "antartifact",
+        "artifact",
+        "blockquote",
+        "code",
+        "codeblock",
+        "details",
+        "figure",
+        "iframe",
+        "kbd",
+        "noscript",
+        "output",
+        "pre",
+    }
+    | {
+        "quote",
+        "samp",
+        "script",
+        "source",
+        "sourcecode",
+        "style",
+        "summary",
+        "svg",
+        "table",
+        "template",
+        "textarea",
+        "xmp",
+    }
 )
+#: Tags that stand for a fence where a file holds fences itself, as aider asks for them.
+TAG_FENCES: Final = frozenset({"code", "codeblock", "pre", "source", "sourcecode"})
 #: Names that are also words of HTML or of prose: containers only where a line begins or ends with them.
 _AT_LINE_START: Final = SHOWN | frozenset(
     {"context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
@@ -242,9 +270,8 @@ PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@(?:[ \t\r\n]|\Z)|diff --git "
 class Container:
     """A container that begins: what it is called, what ends it, and where its opening mark stands in its line.
 
-    ``closing`` finds its closing mark; where it has a group, also its opening one, without that group. ``literal`` is
-    a text that both hold, for a quick search. ``lines`` is what all of its lines begin with, where that and not a
-    closing mark tells its end. ``word`` is what its closing mark holds, in any letter case.
+    ``closing`` finds its closing mark; where it has a group, also its opening one, without that group. ``lines`` is
+    what all of its lines begin with, where that and not a closing mark tells its end.
     """
 
     kind: ContainerKind
@@ -252,9 +279,7 @@ class Container:
     start: int
     end: int
     closing: re.Pattern[str] | None = None
-    literal: str = ""
     lines: re.Pattern[str] | None = None
-    word: str = ""
 
     @property
     def nests(self) -> bool:
@@ -313,8 +338,7 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
     if rest.endswith("/") or (name in _WITH_NAME and not re.match(r"[=/][ \t]*\S|[ \t]+name[ \t]*=", rest)):
         return None
     any_form = escaped or kind == "thought"
-    literal = "/" if kind == "thought" else "" if escaped else "<"
-    return Container(kind, name, found.start(), found.end(), _either_tag(name, any_form=any_form), literal)
+    return Container(kind, name, found.start(), found.end(), _either_tag(name, any_form=any_form))
 
 
 def _either_tag(name: str, *, any_form: bool = False) -> re.Pattern[str]:
@@ -351,7 +375,7 @@ def find_element(line: str, ours: Collection[str]) -> Container | None:
         or _MARK.match(line, found.start(1) - 1)
     ):
         return None
-    return Container("element", name, 0, found.end(), _either_tag(name), "<", word=name)
+    return Container("element", name, 0, found.end(), _either_tag(name))
 
 
 def _token(found: re.Match[str]) -> Container:

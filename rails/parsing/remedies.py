@@ -53,9 +53,6 @@ _COMPARED: Final = frozenset({"old_content"})
 _LINE_ENDS: Final = "The line ends beside the tags are no part of a text: if it ends in one, leave a line empty there."
 _WORD: Final = lazy(r"\s?\S{1,16}")
 _ENDED_EARLY: Final = 'a " inside the string is not escaped'
-#: What can stand between a string that ended too early and the place where that is seen.
-_BEHIND_TORN: Final = lazy(r"\s*,?\s*")
-_STRING: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)', re.S)
 #: Faults that a form without escaping would not have.
 _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mixed_escapes", "ambiguous_escape"})
 
@@ -78,10 +75,6 @@ def fault_in_words(body: str, fault: JsonFault, first: tuple[int, int]) -> str:
         words = f"{_ENDED_EARLY}, or its own end or a comma is missing, before {found}"
     elif words.startswith("expecting") and "found" not in words:
         words += f", found {found}"
-    string = _string_before(body, fault)
-    if string >= 0:
-        words += "" if _ENDED_EARLY in words else f"; or {_ENDED_EARLY}"
-        words += " (the string begins at line {}, column {})".format(*line_column(body, string, first))
     return f"line {line}, column {column}: {words}"
 
 
@@ -90,24 +83,12 @@ def _found(body: str, at: int) -> str:
     return f"'{printable(next_word[0].strip())}'" if next_word else "the end"
 
 
-def _string_before(body: str, fault: JsonFault) -> int:
-    """Return where the string begins that a fault of structure stands behind, so that it may be torn; -1 for none."""
-    structural = fault.message.startswith(("expecting", _ENDED_EARLY)) or "is not a JSON value" in fault.message
-    if not structural or not body[fault.offset :].strip():
-        return -1
-    last = next(iter([*_STRING.finditer(body, 0, fault.offset)][-1:]), None)
-    return last.start() if last and _BEHIND_TORN.fullmatch(body, last.end(), fault.offset) else -1
-
-
-def remedy(body: str, fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
+def remedy(fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
     """Return what to do about a fault, with the block's own tool and keys in a form that needs no escaping."""
     own = (said for words, said in _BY_WORDS.items() if re.search(words, f"{fault.code}: {fault.message}"))
     words = next(own, _REMEDIES.get(fault.code, ""))
-    torn = fault.code in _OF_TEXT or _string_before(body, fault) >= 0
-    if torn and fault.code not in _OF_TEXT and '\\"' not in words:
-        words += ' Write \\" for every quotation mark inside a string.'
     hint = f"{words} {_AGAIN}" if words else _AGAIN
-    of_text = torn or "a string between" in fault.message
+    of_text = fault.code in _OF_TEXT or "a string between" in fault.message
     keys = head.keys
     form = _plain_form(tool, keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
     return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
