@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
+#: How many of the sentences that are said once are remembered.
+_MOST_ONCE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class _State:
     stops: int = 0
     #: The digest of what the model was told last.
     told: str = ""
+    #: The digests of what is said at most once a session.
+    once: list[str] = field(default_factory=list)
 
 
 class HostedSession:
@@ -151,6 +155,13 @@ class HostedSession:
         self._note(lambda _: self._save())
         self._note(lambda log: log.told(text, codes))
         return True
+
+    def is_first(self, text: str) -> bool:
+        """Return whether this is said for the first time in the session; from now on it is not."""
+        digest = sha256(text.encode())
+        known = digest in self._state.once
+        self._state.once = [*self._state.once[-_MOST_ONCE:], digest]
+        return not known
 
     def failed(self, error: str) -> None:
         """Take note of a fault of ours; what was not judged is judged by the next :meth:`look`."""

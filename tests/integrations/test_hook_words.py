@@ -11,7 +11,6 @@ from rails.core.paths import parse_path
 from rails.core.verdict import Finding, Fixed, Verdict
 from rails.integrations.hooks import handle as handled
 from rails.integrations.hooks.contract import (
-    LATER,
     HookCall,
     HookResult,
     HookSettings,
@@ -68,7 +67,7 @@ def test_who_is_told_what_could_not_be_judged(event, tool, again, strict):
     else:
         alone = event in ("start", "stop") or (event == "before" and not tool)
         assert said == ({"notice"} if alone else {"context", "notice"})
-        assert (LATER in result.notice) == (event == "before" and not alone)
+        assert ("at the end of the answer" in result.notice) == (event == "before" and not alone)
         assert alone or result.context == result.notice
     assert "no room" in result.deny + result.notice
 

@@ -36,8 +36,6 @@ _FIELDS: Final = {
     "reason": "reason",
     "prompt": "prompt",
 }
-#: When what was not judged at once is judged.
-LATER: Final = "at the end of the answer, which waits for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +187,7 @@ def not_judged(call: HookCall, error: BaseException | str, settings: HookSetting
         return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
     if call.event in ("start", "stop") or (call.event == "before" and not call.tool):
         return HookResult(notice=why)
-    later = f" It goes on unchecked and is judged {LATER}." if call.event == "before" else ""
+    later = " It goes on unchecked and is judged at the end of the answer." if call.event == "before" else ""
     return HookResult(context=f"{why}{later}", notice=f"{why}{later}")
 
 

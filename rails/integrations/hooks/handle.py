@@ -18,7 +18,6 @@ from rails.core.text import counted, one_line
 from rails.core.verdict import Verdict
 from rails.gate.verdicts import LOOSER
 from rails.integrations.hooks.contract import (
-    LATER,
     HookAnswer,
     HookCall,
     HookResult,
@@ -74,7 +73,9 @@ def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSe
     proposal = host.proposed(call, session.project)
     if proposal is None:
         return HookResult()
-    if isinstance(proposal, ChangeSet) and (large := [c for c in proposal.changes if _is_too_large(c.after)]):
+    if isinstance(proposal, ChangeSet) and (
+        large := [c for c in proposal.changes if len(c.after or b"") > limits.FILE_BYTES]
+    ):
         # It would keep every later call of the project waiting until the host's patience is over.
         proposal = Unjudged(f"{large[0].path} would have more than {limits.FILE_BYTES:,} bytes")
     if isinstance(proposal, Unjudged):
@@ -82,13 +83,11 @@ def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSe
         return not_judged(call, proposal.why, settings)
     judged = session.propose(HostCall(call.call_id, call.tool, call.input), proposal)
     result = _judged(host, call, proposal, judged, settings)
+    if result.notice and not session.is_first(result.notice):
+        return HookResult()
     if told := result.deny or result.context:
         session.told(told, codes=("gate",) if judged.verdict.status == "fail" else ())
     return result
-
-
-def _is_too_large(data: bytes | None) -> bool:
-    return data is not None and len(data) > limits.FILE_BYTES
 
 
 def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, settings: HookSettings) -> HookResult:
@@ -116,10 +115,11 @@ def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSet
     page = f"{_denied(found)} {_page(found)}".strip()
     if page:
         return HookResult(block=page) if session.told(page) else HookResult()
-    words = _not_judged(found) or _unknown(found) or _unformatted(found) or _looser_pins(found.verdict)
+    missing = _not_judged(found, session)
+    words = missing or _unknown(found) or _unformatted(found) or _looser_pins(found.verdict)
     if not words or not session.told(words):
         return HookResult()
-    return HookResult(context=f"{words} It is judged again {LATER}." if _not_judged(found) else words)
+    return HookResult(context=words, notice=missing)
 
 
 def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
@@ -131,7 +131,7 @@ def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSett
     if page and held >= STOPS:
         stay = f"AI-Rails: findings stay after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
-    words = page or named or _not_judged(found) or _unformatted(found) or _looser_pins(found.verdict)
+    words = page or named or _not_judged(found, session) or _unformatted(found) or _looser_pins(found.verdict)
     anew = bool(words) and session.told(f"{words}\n")  # it is another text than the one after the tool
     if page:
         return HookResult(block=page)
@@ -179,11 +179,12 @@ def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
     return host_page(verdict, opening, closing)
 
 
-def _not_judged(found: FoundOnDisk) -> str:
-    """Return what is said of files that are written and that no check could judge, "" where there are none."""
+def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
+    """Return what is said, once a session, of files that are written and that no check could judge, else ""."""
     if found.verdict is None or found.verdict.status != "error":
         return ""
-    return f"AI-Rails could not judge what was written: {_missing(found.verdict)}."
+    words = f"AI-Rails could not judge what was written: {_missing(found.verdict)}."
+    return words if session.is_first(words) else ""
 
 
 def _unknown(found: FoundOnDisk) -> str:
