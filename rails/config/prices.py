@@ -57,7 +57,7 @@ class Prices:
     def cost(self, model: str, usage: Usage) -> float | None:
         """Return what ``usage`` costs, ``None`` where the table does not have the model."""
         price = price_of(model, self.models)
-        return price.of(usage) if price else None
+        return price.of(usage) if price and self.models else None
 
     def text(self, cost: float | None) -> str:
         """Return an amount as people write it; "" for ``None``."""

@@ -195,13 +195,13 @@ main message p reply request requests response section solution step steps task 
 @pytest.mark.parametrize("name", FRAMES.split())
 def test_an_element_around_an_answer_frames_it_and_one_with_a_name_of_its_own_quotes(name):
     assert find_element(f"<{name}>\n", ()) is find_element(f"<{name.upper()} class='x'>\n", ()) is None
-    assert find_element(f"<{name} name='x'>\n", ()).word == name
+    assert find_element(f"<{name} name='x'>\n", ()).label == name
     assert len(parse(f"<{name}>\n{block(READ)}</{name}>\n", SHAPES).requests) == 1
 
 
 def test_an_element_of_any_other_name_begins_on_its_line_and_a_tool_is_none():
     found = find_element("- <Email to='x'> a\n", ("other",))
-    assert (found.kind, found.label, found.start, found.end, found.word) == ("element", "email", 0, 16, "email")
+    assert (found.kind, found.label, found.start, found.end) == ("element", "email", 0, 16)
     for line in ("<other>", "<email/>", "<email>a</email>", "x <email>", "<example_start>", "<think>"):
         assert find_element(f"{line}\n", ("other",)) is None, line
 
