@@ -28,8 +28,8 @@ _DATA: Final = "json|ya?ml|toml|xml|csv|te?xt|console|(?:ba)?sh|shell|output|log
 _CODE: Final = re.compile(rf"[`~ ]++(?!(?:{_DATA})\b)[^\n]*\n", re.IGNORECASE)
 _VERBS: Final = (
     "adapted|added|adjusted|applied|changed|converted|corrected|created|deleted|edited|extended|fixed|implemented|"
-    "improved|inserted|migrated|modified|moved|patched|put|refactored|removed|renamed|replaced|resolved|"
-    "reworked|rewritten|rewrote|simplified|solved|split|updated|wrapped|written|wrote"
+    "improved|inserted|migrated|modified|moved|patched|refactored|removed|renamed|replaced|resolved|"
+    "reworked|rewritten|rewrote|simplified|solved|updated|wrapped|written|wrote"
 )
 _NOT: Final = re.compile(
     r"\b(?:no|not|nothing|never|cannot|can't|could|couldn't|unable|without|if|would|should|need)\b", re.I
@@ -46,7 +46,7 @@ _CHANGE: Final = re.compile(
     rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_WELL: Final = r"pass(?:es|ed|ing)?|succeed(?:s|ed)?|(?:are|is) green|works?|all good|fine"
+_WELL: Final = r"pass(?:es|ed|ing)?|succeed(?:s|ed)?|(?:are|is) green|all good|fine"
 #: "All tests pass", "pytest: 12 passed", "I verified it with the tests".
 _PASSING: Final = re.compile(
     rf"\b(?:(?:py)?tests?|suite)\b[^.\n]{{0,40}}\b(?:{_WELL})\b|\b\d+ passed\b"

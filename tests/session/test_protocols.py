@@ -136,10 +136,10 @@ def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
 def test_what_code_does_is_no_claim(leap):
     for words in (
         "The year is changed in line 4.",
-        "This was added in Python 3.9.",
-        "The list was created by the caller.",
+        "This was added in Python 3.9. The list was created by the caller.",
         "Rows are written when the buffer is full.",
         "The tests in test_leap.py cover this; nothing has to change.",
+        "The tests work by calling leap.\n- Split it another day.\n- Put the years in a module of their own.",
     ):
         assert leap(words).ending.outcome == "unchanged", words
 

@@ -1,8 +1,8 @@
 """One call of a host, from its JSON to ours: judge before the write, look after it, hold up an end with findings.
 
 The hosts let an edit through when a hook fails, and so do we by default, but never unseen: the failure is told to the
-model and the person, and what was not judged before it was written is judged after the tool, the batch or at the end,
-which is held up until it was, as often as the budget says. ``strict`` denies before the write instead.
+model and the person, and what was not judged before it was written is judged after the tool, the batch or at the end.
+Only findings hold up an end, and once what cannot be judged at all. ``strict`` denies before the write instead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rails.integrations.hooks.contract import (
 )
 from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
 
-#: How often in a row the end of an answer is held up for findings that stay, or for what cannot be judged.
+#: How often in a row the end of an answer is held up for findings that stay.
 STOPS: Final = 3
 #: Notes that are told of one edit.
 _NOTES: Final = 3
