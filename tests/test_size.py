@@ -20,7 +20,7 @@ PACKAGES = {
     "agents": 9_669,
     "approval": 30_065,
     "batch": 15_542,
-    "commands": 45_466,
+    "commands": 45_451,
     "config": 5_781,
     "core": 24_725,
     "data_formats": 14_634,

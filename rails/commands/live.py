@@ -192,16 +192,13 @@ class ProgressScreen:
             case HumanSteered(about="follow_up"):
                 pass  # it was just typed
             case Escalation() | Handoff() | HumanSteered():
-                self.rest()
                 self.line(f"  → {one_line(record.message, 300)}", "cyan")
             case AgentFinished(outcome=outcome):
                 self._finished(record, done=is_good(outcome))
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one line; ``text`` must be printable already."""
-        if self._status:
-            self._status.stop()
-            self._status = None
+        self.rest()
         shown = fitted(in_words(text) if self.plain else text, self.out)
         self.out.write(self._paint(shown, style) + "\n")
         self.out.flush()
@@ -210,8 +207,7 @@ class ProgressScreen:
         """Show that something is being waited for."""
         if not self.colour:
             return
-        if self._status:
-            self._status.stop()
+        self.rest()
         self._status = self._console().status(_Waiting(what, self._so_far), spinner="dots")
         self._status.start()
 
@@ -318,7 +314,6 @@ class ProgressScreen:
                 self.line(f"           {one_line(refusal.hint, 300)}", "dim")
 
     def _verdict(self, event: GateVerdict) -> None:
-        self.rest()
         self.stage_ms["gate"] += event.duration_ms
         verdict = event.verdict
         checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks) or "no checks apply"
@@ -352,7 +347,6 @@ class ProgressScreen:
             self.line(f"  {said} by {by}{reason}", style)
 
     def _result(self, event: ToolExecutionResult, message: str) -> None:
-        self.rest()
         self.stage_ms["tools"] += event.duration_ms
         verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
         for change in event.changes or ():
@@ -361,7 +355,9 @@ class ProgressScreen:
             self.line(f"  ✅ {verb.get(change.kind, 'Wrote')} {one_line(change.path)}", "green")
         if event.changes:
             return
-        action = result_text(self._action(event.ids, message), event.facts)
+        nobody_asked, _, _ = event.text.partition("\n")
+        action = self._action(event.ids, message) if event.ids else nobody_asked
+        action = result_text(action, event.facts)
         self.line(f"  {'✅' if event.ok else '❌'} {action}", "green" if event.ok else "red")
         if not event.ok or "exit_code" in (event.facts or {}):
             for line in [line for line in event.text.splitlines() if line.strip()][-4:]:
@@ -384,7 +380,6 @@ class ProgressScreen:
                 self.line(f"    | {line}", "dim")
 
     def _finished(self, record: Record, *, done: bool) -> None:
-        self.rest()
         self.line()
         self.line(
             f"  {record.agent_role}: {'finished' if done else one_line(record.message, 300)}",

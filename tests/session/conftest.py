@@ -1,11 +1,13 @@
 """A whole session in one call: a scripted model, scripted approvals, real files, the real gate and log."""
 
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from rails.approval.terminal.scripted import ScriptedApprover
+from rails.commands.live import ProgressScreen
 from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
@@ -24,6 +26,8 @@ class Worked:
     ending: Ending
     records: tuple
     model: ScriptedModel
+    #: What somebody who watches reads.
+    shown: str = ""
 
     def events(self, kind):
         return [record.details for record in self.records if record.event_type == kind]
@@ -32,6 +36,14 @@ class Worked:
     def told(self):
         """The texts that the model was sent back, in order."""
         return [facts["text"] for facts in self.events("FEEDBACK_SENT")]
+
+
+def shown(records):
+    """Return a session as the terminal shows it: there is no record that the screen cannot show."""
+    screen = ProgressScreen(StringIO(), debug=True)
+    for record in records:
+        screen(record)
+    return screen.out.getvalue()
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +71,9 @@ def work(tmp_path, monkeypatch):
             one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait, human=human)
             one.state.stronger_for = lambda _: stronger
             one.state.monitor.model = overseer
-            return Worked(project, one.run(standing), read_strict(log.path), model)
+            done = Worked(project, one.run(standing), read_strict(log.path), model)
+            done.shown = shown(done.records)
+            return done
 
     def created(task, model):
         log = SessionLog.create(project / ".rails")

@@ -206,6 +206,8 @@ def test_failing_tests_go_back_and_what_passes_is_said_on_the_card(leap):
     assert "assert not leap(1900)" in done.told[0]
     (asked,) = done.events("APPROVAL_REQUESTED")
     assert any("tests: 1 passed" in note for note in asked["notes"])
+    for step in ("✅ leap.py was shown", "❌ tests: 1 failed in", "✅ tests: 1 passed in"):
+        assert step in done.shown
     assert "400" in (leap.project / "leap.py").read_text("utf-8")
 
 
