@@ -258,7 +258,7 @@ def _trust(project: Path) -> None:
     for name in own_files:
         print(f"gate: may run {printable(name, keep='')}", file=sys.stderr)
     if installed := len(files) - len(own_files):
-        print(f"gate: may run {counted(installed, 'file')} of installed packages, as it is now", file=sys.stderr)
+        print(f"gate: may run what is installed, as {counted(installed, 'file')} record it now", file=sys.stderr)
     if not commands and not files:
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
     elif not common.typed("trust", "let them run"):

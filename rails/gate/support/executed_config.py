@@ -1,7 +1,7 @@
 """What of a project the gate would execute: its commands and its configuration that is a program.
 
-A human agrees to them as they are, with the files that such a program names (imports, data that it reads) and the
-packages that it uses: whatever changes of these is a new question.
+A human agrees to them as they are, with the files that such a program names (imports, data that it reads) and what is
+installed: whatever changes of these is a new question.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError, UsageError
+from rails.core.tool_request import Json
 from rails.gate.support import config_files
 from rails.sandbox.functions import module_file
 from rails.trust import consent
@@ -71,10 +72,14 @@ def digest_of(project: Path, own: bytes = b"") -> str:
     """
     import hashlib
 
-    commands = config_files.table(config_files.parse_toml(own, ".rails.toml"), "gate").get("command", [])
-    seen = hashlib.sha256(json.dumps(commands, sort_keys=True, default=str).encode())
+    seen = hashlib.sha256(json.dumps(_commands(own), sort_keys=True, default=str).encode())
     seen.update(json.dumps(executed(project, own), sort_keys=True).encode())
     return seen.hexdigest()
+
+
+def _commands(own: bytes) -> list[dict[str, Json]]:
+    commands = config_files.table(config_files.parse_toml(own, ".rails.toml"), "gate").get("command")
+    return [one for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
 
 
 def executed(project: Path, own: bytes = b"") -> dict[str, str]:
@@ -82,16 +87,16 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
 
     Raises CheckError.
     """
-    from rails.gate.support.executed_files import TOOLS, digests_of
+    from rails.gate.support.executed_files import digests_of
     from rails.sandbox.probe import label
     from rails.sandbox.view import NONE
 
-    commands = config_files.table(config_files.parse_toml(own, ".rails.toml"), "gate").get("command", [])
-    tables = [one for one in commands if isinstance(one, dict)] if isinstance(commands, list) else []
-    words = [
-        str(word) for run in (one.get("run") for one in tables) for word in (run if isinstance(run, list) else [run])
-    ]
-    words += [module_file(str(one["function"])) for one in tables if "function" in one]
+    words: list[str] = []
+    for command in _commands(own):
+        run = command.get("run")
+        words += map(str, run if isinstance(run, list) else [run])
+        if "function" in command:
+            words.append(module_file(str(command["function"])))
     scripts = programs(project)
-    packages = TOOLS if scripts or label().level == NONE else ()
-    return digests_of(project, (*scripts, *words), packages)
+    installed = bool(scripts) or label().level == NONE
+    return digests_of(project, (*scripts, *words), installed=installed)

@@ -11,6 +11,7 @@ from rails.core.lazy_pattern import lazy
 
 #: What a program or a configuration file quotes and what may be the name of a file.
 _QUOTED: Final = lazy(rb"""["'`]([\w@$.][^"'`\s\\]{0,300})["'`]""")
+_PROGRAMS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", "package.json")
 #: How a file may end whose name leaves that out.
 _ENDINGS: Final = (
     *("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json"),
@@ -25,15 +26,11 @@ def named_by(name: str, data: bytes) -> Iterator[str]:
 
 def paths_named(name: str, data: bytes) -> Iterator[str]:
     """Yield every path that a program may mean by what it quotes; outside its project, too."""
-    for found in quoted_by(name, data):
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(name), found))
+    quoted = _QUOTED.findall(data) if name.endswith(_PROGRAMS) else []
+    for found in quoted:
+        text = found.decode("utf-8", "replace")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(name), text))
         if path not in ("..", ".") and "\0" not in path:
             # TypeScript is imported by the name that it is compiled to.
             for base in dict.fromkeys((path, re.sub(r"\.[cm]?js$", "", path))):
                 yield from (f"{base}{end}" for end in _ENDINGS)
-
-
-def quoted_by(name: str, data: bytes) -> Iterator[str]:
-    """Yield what a program quotes and what may be a file or a package."""
-    if name.endswith((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", "package.json")):
-        yield from (found.decode("utf-8", "replace") for found in _QUOTED.findall(data))
