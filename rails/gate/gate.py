@@ -77,7 +77,6 @@ class Gate:
         self._waits = wait
         self._settings_agreed = settings_agreed
         self._approved: Mapping[str, bytes | None] = {}
-        self._begun: set[int] = set()  # hashes: a long session writes many files
         self._modes = Modes()
         self._unfinished: dict[str, FileChange] = {}
         self._context = CheckContext(self.project, pool, trusted=trusted, profile=profile)
@@ -257,29 +256,6 @@ class Gate:
         finally:
             state.close()
 
-    def prefetch(self, path: str, content: str | None = None) -> None:
-        """Begin with a file that an edit is being written for; returns at once, decides nothing, never fails.
-
-        The tools for its kind are started, and what they say of the text as it is on disk is known when the
-        edit is judged; with the whole new ``content``, what they say of that, too. A model needs seconds to go on
-        with its answer; this takes none of ours.
-        """
-        parsed = parse_path(path)
-        if isinstance(parsed, WorkspacePath) and (begun := hash((path, content))) not in self._begun:
-            self._begun.add(begun)
-            job = (parsed, None if content is None else content.encode(errors="replace"))
-            threading.Thread(target=self._prefetch, args=job, daemon=True, name="the gate, ahead").start()
-
-    def _prefetch(self, path: WorkspacePath, after: bytes | None) -> None:
-        read = read_from_disk(self.project, path)
-        before, mode = (None, 0o644) if isinstance(read, str) else read
-        data = (before or b"") if after is None else after
-        file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
-        with contextlib.suppress(*FAULT), self._turn:
-            if not self._closed:
-                self._context.fix = after is not None
-                self._verdict([file], [], executing=False)
-
     def close(self) -> None:
         """Stop every tool; a judgement that hangs in one of them ends with it, and is not waited for longer."""
         self._closed = True
@@ -339,7 +315,7 @@ class Gate:
         if not self._context.final:
             told_only.update(name_list("unfinished"))
         findings = [replace(f, severity="warning") if f.rule in told_only else f for f in findings]
-        missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
+        missed = list(dict.fromkeys((*unset, *not_checked, *(miss for file in files for miss in file.not_checked))))
         if executing:
             held = _UNPARSED if any(found.new and rank(found) == 0 for found in findings) else ""
             if (

@@ -24,8 +24,7 @@ from gate import pieces
 from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 from rails.gate.languages.python.config import RuffSettings
-from rails.gate.languages.python.ruff import parse_diagnostics
-from rails.gate.languages.python.ruff_client import Ruff
+from rails.gate.languages.python.ruff import RuffCli, parse_diagnostics
 from rails.gate.support.diagnostics import Diagnostic
 from rails.processes import programs
 
@@ -55,7 +54,7 @@ def whole(found: Diagnostic) -> tuple[object, ...]:
 
 def by_gate(folder: Path, files: Mapping[str, bytes]) -> Found:
     """Ask as the gate does, text by text."""
-    ruff, how = Ruff(programs.find_ruff(), folder), RuffSettings(True)  # type: ignore[arg-type]
+    ruff, how = RuffCli(programs.find_ruff(), folder), RuffSettings(True)  # type: ignore[arg-type]
     return {name: Counter(map(whole, ruff.lint(name, data, how))) for name, data in files.items()}
 
 

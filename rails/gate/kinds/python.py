@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rails.gate.languages.python.tools import PythonTools
     from rails.processes.programs import Tool
 
-#: Two workers, and as many threads again that talk to ruff meanwhile.
+#: Two workers, and as many files again that wait for ruff meanwhile.
 _THREADS: Final = 4
-#: So many files are in ruff's hands while as many are judged.
+#: So many files are known to compile before they are judged.
 _AHEAD: Final = 16
 #: From so many files on, compiling them in the Python workers pays for starting these.
 _MANY: Final = 100
@@ -28,7 +28,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     from rails.gate.languages.python import config as settings
     from rails.gate.languages.python.syntax import CompileAhead
     from rails.gate.languages.python.tools import PythonTools
-    from rails.gate.support.fix_and_lint import FixAndLint, taking_turns
+    from rails.gate.support.fix_and_lint import FixAndLint
     from rails.gate.support.warm_processes import side_by_side
 
     whole = settings.read_python_settings(context.project)
@@ -43,22 +43,15 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     clocks: dict[str, list[float]] = {}
     outcomes: list[CheckResult] = []
     tools = PythonTools(context, settings.formatted_by_the_nearest(context.project, jobs[0].path, whole))
-    tools.expect(jobs[:_AHEAD])
     many = CompileAhead(jobs, context, _known_to_compile) if len(jobs) >= _MANY else None
     try:
         for start in range(0, len(jobs), _AHEAD):
-            tools.expect(jobs[start + _AHEAD : start + 2 * _AHEAD])
             some = jobs[start : start + _AHEAD]
             if many is not None:
                 many.wait_for(some)
-            roads = [FixAndLint(job, tools, context, clocks, tools.prefetch) for job in some]
-            # Threads pay where the Python workers do the work; beside ruff they only get in each other's way.
-            if tools.uses_workers:
-                outcomes += side_by_side(FixAndLint.outcome, roads, _THREADS)
-            else:
-                outcomes += taking_turns(road.steps() for road in roads)
+            files = [FixAndLint(job, tools, context, clocks) for job in some]
+            outcomes += side_by_side(FixAndLint.outcome, files, _THREADS)
     finally:
-        tools.forget()
         if many is not None:
             many.stop()
     return CheckReport(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
@@ -76,12 +69,17 @@ def _runs(tools: PythonTools, clocks: dict[str, list[float]], files: int) -> lis
     rules = ", ".join(sorted({how.origin for how in tools.seen_settings()}))
     about: dict[str, tuple[str, str, Tool | None, str]] = {
         "python": (".".join(map(str, sys.version_info[:3])), "", None, ""),
-        "ruff": (ruff, rules, tools.ruff_tool, " check -"),
-        "ruff format": (ruff, rules, tools.ruff_tool, " format -"),
-        "black": (tools.black_tool.version if tools.black_tool else "", config.black_origin, tools.black_tool, " -"),
+        "ruff": (ruff, tools.origin_of("ruff", rules), tools.ruff_tool, " check -"),
+        "ruff format": (ruff, tools.origin_of("ruff", rules), tools.ruff_tool, " format -"),
+        "black": (
+            tools.black_tool.version if tools.black_tool else "",
+            tools.origin_of("black", config.black_origin),
+            tools.black_tool,
+            " -",
+        ),
         "flake8": (
             tools.flake8_tool.version if tools.flake8_tool else "",
-            config.flake8_origin,
+            tools.origin_of("flake8", config.flake8_origin),
             tools.flake8_tool,
             " -",
         ),

@@ -44,6 +44,10 @@ class Language(Protocol):
     def formatter_name(self) -> str:
         """The formatter as reports call it; what :meth:`format` runs."""
 
+    @property
+    def other_format(self) -> str:
+        """Say why what the formatter wants is a note and is not written; "" where it is written."""
+
     def syntax(self, path: str, data: bytes) -> Finding | None:
         """Return what keeps ``data`` from being parsed."""
 

@@ -16,11 +16,9 @@ from rails.core.errors import RailsError
 from rails.integrations.hooks.hosts import host_of, read_hook_call
 
 if TYPE_CHECKING:
-    from rails.core.changes import FileChange
     from rails.gate.gate import Gate
-    from rails.integrations.hooks.contract import HookAnswer, HookCall, Host
+    from rails.integrations.hooks.contract import HookAnswer, HookCall
     from rails.session.hosted import HostedSession
-    from rails.session.project_changes import GitStatus
 
 
 class WarmGate:
@@ -29,7 +27,6 @@ class WarmGate:
     def __init__(self, project: Path) -> None:
         self.project = project
         self._sessions: dict[tuple[str, str], HostedSession] = {}
-        self._status: GitStatus | None = None
         self._turn = threading.Lock()
 
     @cached_property
@@ -58,8 +55,6 @@ class WarmGate:
         if call is None:
             return HookAnswer()
         with self._turn:  # a log has one writer, and a gate judges one change set at a time anyway
-            if (call.host, call.session) not in self._sessions:
-                self._begin(host, call)
             from rails.integrations.hooks.handle import handle
 
             answer = handle(host, call, self._session, settings)
@@ -74,36 +69,13 @@ class WarmGate:
                 with contextlib.suppress(RailsError):
                     session.close()
 
-    def _begin(self, host: Host, call: HookCall) -> None:
-        """Have git and the tools look at the project and what is proposed; decides nothing, never fails."""
-        from rails.session.project_changes import GitStatus
-
-        with contextlib.suppress(Exception):  # whoever asks them gets the reason
-            self._status = GitStatus(self.project)
-            for change in self._proposed(host, call):
-                if change.after is not None:
-                    self.gate.prefetch(str(change.path), change.after.decode("utf-8", "replace"))
-
-    def _proposed(self, host: Host, call: HookCall) -> tuple[FileChange, ...]:
-        """Return the first change of the proposal, if there is one."""
-        from rails.core.changes import ChangeSet
-
-        proposal = host.proposed(call, self.project) if call.event == "before" else None
-        return proposal.changes[:1] if isinstance(proposal, ChangeSet) else ()
-
     def _session(self, call: HookCall) -> HostedSession:
         from rails.session.hosted import HostedSession
 
         key = (call.host, call.session)
         if key not in self._sessions:
-            status, self._status = self._status, None
-            try:
-                self._sessions[key] = HostedSession(
-                    self.project, self.gate, call.host, call.session, model=call.model, status=status
-                )
-            finally:
-                if status is not None:
-                    status.close()
+            session = HostedSession(self.project, self.gate, call.host, call.session, model=call.model)
+            self._sessions[key] = session
         return self._sessions[key]
 
     def _forget(self, call: HookCall) -> None:

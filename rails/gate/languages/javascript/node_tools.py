@@ -57,6 +57,7 @@ class NodeTools:
     linter: str = "eslint"
     linter_parses: bool = False
     formatter_name: str = "prettier"
+    other_format: str = ""
 
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         self.context, self.config = context, config

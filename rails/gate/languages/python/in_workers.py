@@ -5,19 +5,41 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Mapping
-from typing import cast
+from typing import Final, cast
 
 from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode_text
 from rails.core.verdict import Finding
-from rails.gate.languages.python.canary import LINT_CANARY
 from rails.gate.languages.python.config import PythonSettings
 from rails.gate.support import diagnostics
 from rails.gate.support.advice import remedy_of
 from rails.gate.support.check import CheckContext
 from rails.gate.support.language import ExcludedError, NotCheckedError
 from rails.processes.programs import Tool
+
+#: Breaks at least one rule of nearly every family a project can select.
+LINT_CANARY: Final = b"""import sys,os
+from os.path import *
+import re, collections
+def F(a, B = [], l=1):
+    x = 1
+    if a == None: return not a in B
+    try:
+        eval("1")
+    except:
+        pass
+    print("%(a)s" % (a,))  # TODO
+    assert a
+    return dict([(i, i) for i in a]);
+class c(object):
+    def M(self): return undefined_name
+password = 'hunter2'
+# x = 1
+"""
+FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
+#: ruff reports this whatever rules are selected, unless it does not look at the file.
+BROKEN_CANARY: Final = b"x = (\n"
 
 
 class InWorkers:

@@ -7,7 +7,6 @@ apart); a tool that says nothing about the canary is not looking at that file, a
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -18,14 +17,14 @@ from rails.core.text import plain_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python import syntax
-from rails.gate.languages.python.canary import BROKEN_CANARY, FORMAT_CANARY, LINT_CANARY
 from rails.gate.languages.python.config import PythonSettings, RuffSettings
-from rails.gate.languages.python.in_workers import InWorkers
-from rails.gate.languages.python.ruff_client import Ruff, RuffRequest, RuffTask
+from rails.gate.languages.python.in_workers import BROKEN_CANARY, FORMAT_CANARY, LINT_CANARY, InWorkers
+from rails.gate.languages.python.own_tools import own_tool
+from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
 from rails.gate.support import diagnostics, suppressions
 from rails.gate.support.advice import remedy_of
-from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.processes import programs
@@ -48,13 +47,11 @@ class PythonTools:
         self.ruff_tool = programs.find_ruff()
         self.black_tool = programs.find_module("black") if config.formatter == "black" else None
         self.flake8_tool = programs.find_module("flake8") if config.flake8 is not None else None
+        tools = (self.ruff_tool, self.black_tool, self.flake8_tool)
+        found = {tool.name: own_tool(context.home or context.project, tool.name) for tool in tools if tool}
+        self.own = {name: own for name, own in found.items() if own}
         self._ruff_settings: dict[str, RuffSettings] = {}
         self._linted: set[str] = set()
-
-    @property
-    def uses_workers(self) -> bool:
-        """Whether black or flake8 run for this project."""
-        return self.config.formatter == "black" or self.config.flake8 is not None
 
     # -- parsing ----------------------------------------------------------------------------------
 
@@ -96,8 +93,6 @@ class PythonTools:
         return syntax.same_program(one, other)
 
     def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
-        # Texts that are the same program are linted next.
-        self.prefetch(path, other, to_format=True)
         return self._ruff_format(path, one) == self._ruff_format(path, other)
 
     def looks_formatted(self, path: str, data: bytes) -> bool:
@@ -122,15 +117,11 @@ class PythonTools:
     # -- ruff -------------------------------------------------------------------------------------
 
     @cached_property
-    def ruff(self) -> Ruff:
+    def ruff(self) -> RuffCli:
         """The ruff to ask. Raises CheckError when it isn't installed."""
         if self.ruff_tool is None:
             raise CheckError("ruff is not installed beside AI-Rails; install it with: pip install ruff")
-        kept = self.context.resources.get("ruff")
-        if isinstance(kept, Ruff) and kept.tool == self.ruff_tool:
-            return kept
-        made = self.context.resources["ruff"] = Ruff(self.ruff_tool, self.context.project)
-        return made
+        return RuffCli(self.ruff_tool, self.context.project)
 
     def ruff_settings(self, path: str) -> RuffSettings:
         """How ruff runs on ``path``."""
@@ -159,44 +150,6 @@ class PythonTools:
         if all(found.rule == diagnostics.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
-    def expect(self, jobs: Sequence[CheckJob]) -> None:
-        """Have ruff prepare what these files will be asked about; never fails, and decides nothing."""
-        questions: dict[RuffSettings, list[RuffRequest]] = {}
-        try:
-            for job in jobs:
-                asked = questions.setdefault(how := self.ruff_settings(job.path), [])
-                if how.project:
-                    asked += self._unknown("lint", job.path, LINT_CANARY)
-                for data in (job.before or b"", job.after):
-                    asked += self._unknown("lint", job.path, data) if data else []
-                    asked += self._unknown("format", job.path, data) if data is job.after else []
-                asked += self._unknown("format", job.path, FORMAT_CANARY)
-            for how, some in questions.items():
-                self.ruff.expect(some, how)
-        except (CheckError, NotCheckedError):
-            return  # the caller that asks gets the reason
-
-    def prefetch(self, path: str, data: bytes, to_format: bool) -> None:
-        """Have ruff begin to lint a text, and to format it; never fails, and decides nothing."""
-        with contextlib.suppress(CheckError, NotCheckedError):  # the caller that asks gets the reason
-            questions = self._unknown("lint", path, data)
-            questions += self._unknown("format", path, data) if to_format else []
-            if questions:
-                self.ruff.expect(questions, self.ruff_settings(path))
-
-    def forget(self) -> None:
-        """Discard what ruff prepared for nothing."""
-        kept = self.context.resources.get("ruff")
-        if isinstance(kept, Ruff):
-            kept.forget()
-
-    def _unknown(self, what: RuffTask, path: str, data: bytes) -> list[RuffRequest]:
-        if what == "format" and self.config.formatter not in settings.BY_RUFF:
-            return []
-        how = self.ruff_settings(path)
-        key = self._lint_key(path, data, how) if what == "lint" else self._format_key(path, data, how)
-        return [] if key in self.context.known else [(what, path, data)]
-
     def _lint_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
         return "ruff", self.ruff.tool.version, self.config.digest, how, self.context.modules, path, data
 
@@ -212,8 +165,9 @@ class PythonTools:
 
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
         """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
+        alone = RuffSettings(False)
         key = ("ruff canary", self.ruff.tool)
-        if how.project and self.context.once(key, lambda: self.ruff.lint_isolated(BROKEN_CANARY)):
+        if how.project and self.context.once(key, lambda: self.ruff.lint("canary.py", BROKEN_CANARY, alone)):
             return ExcludedError()
         return NotCheckedError("ruff does not look at this file")
 
@@ -228,6 +182,19 @@ class PythonTools:
         """The formatter as reports call it."""
         names = {"ruff": "ruff format", "undecided": "ruff format", "black": "black"}
         return names.get(self.config.formatter, "format")
+
+    @cached_property
+    def other_format(self) -> str:
+        """Say in which versions the formatter is here and in the project, where they format otherwise; else ""."""
+        tool = self.black_tool if self.config.formatter == "black" else self.ruff_tool
+        own = self.own.get(tool.name) if tool and self.config.formatter else None
+        if tool is None or own is None or own.formats_like(tool.version):
+            return ""
+        return f"the project has {own} and AI-Rails {tool.version}: what is not formatted is a note, and is left"
+
+    def origin_of(self, name: str, origin: str) -> str:
+        """Return where a tool's rules are from, and which version the project has of it."""
+        return f"{origin}; the project has {self.own[name]}" if name in self.own else origin
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""

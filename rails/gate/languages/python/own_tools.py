@@ -1,0 +1,105 @@
+"""Which black, ruff and flake8 a project has: of its own environment, or named by a lock file, a pin or pre-commit.
+
+What they format alike is by their stability policies: black's style is that of a year, ruff's that of a minor version.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.plain_file import read_ordinary
+
+Numbers = tuple[int, ...]
+
+#: The folders of a project's own environment.
+_ENVIRONMENTS: Final = (".venv", "venv")
+#: A lock file lists every package with its files.
+_BYTES: Final = 20_000_000
+_LOCKED: Final = r'(?m)^name = "{0}"\nversion = "([^"]+)"'
+_HOOK: Final = (
+    r"repo:\s*\S{{0,300}}/{0}(?:-pre-commit(?:-mirror)?)?(?:\.git)?/?['\"]?\s*(?:#.*)?\n\s*rev:\s*['\"]?v?([\d.]+)"
+)
+_PINNED: Final = (
+    r"(?mi)^[^#\n]*?(?<![\w.-]){0}(?:\[[^\]\n]*\])?[ \t]*(?:=[ \t]*(?:\{{[^}}\n]*version\s*=\s*)?[\"'])?"
+    r"([<>=~!^]*=?\s*\d[^\"'#;\n]*)"
+)
+_PLACES: Final = (
+    ("uv.lock", _LOCKED),
+    ("poetry.lock", _LOCKED),
+    ("pdm.lock", _LOCKED),
+    ("pylock.toml", _LOCKED),
+    ("pyproject.toml", _PINNED),
+    ("*requirements*.txt", _PINNED),
+    ("requirements/*.txt", _PINNED),
+    ("constraints*.txt", _PINNED),
+    ("Pipfile", _PINNED),
+    ("setup.cfg", _PINNED),
+    ("tox.ini", _PINNED),
+    (".pre-commit-config.yaml", _HOOK),
+)
+_CLAUSE: Final = re.compile(r"([<>=~!^]*)\s*(\d[\d.]*)")
+_ORDERS: Final[Mapping[str, Callable[[Numbers, Numbers], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTool:
+    """A tool as a project has it: the version, or a condition for it such as ``>=23,<24``, and where that is said."""
+
+    name: str
+    version: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} ({self.place})"
+
+    def formats_like(self, version: str) -> bool:
+        """Return whether another version of the tool formats as this one does, by the tool's own policy."""
+        other = _numbers(version)
+        style = other[: 2 if other[:1] == (0,) else 1]
+        for sign, text in _CLAUSE.findall(self.version):
+            wanted = _numbers(text)
+            if sign in _ORDERS:
+                fits = _ORDERS[sign](other[: len(wanted)], wanted)
+            else:
+                known = wanted[:-1] if sign == "~=" else wanted
+                fits = sign == "!=" or style[: len(known)] == known[: len(style)]
+            if not fits:
+                return False
+        return True
+
+
+def own_tool(project: Path, name: str) -> OwnTool | None:
+    """Return a project's own black, ruff or flake8; None where nothing says which it is."""
+    return next(_known(project, name), None)
+
+
+def _known(project: Path, name: str) -> Iterator[OwnTool]:
+    for folder in _ENVIRONMENTS:
+        for found in (project / folder).glob(f"lib/python*/site-packages/{name}-*.dist-info"):
+            yield OwnTool(name, found.name.removesuffix(".dist-info").rpartition("-")[2], folder)
+    for pattern, form in _PLACES:
+        for file in sorted(project.glob(pattern)):
+            said = re.search(form.format(name), _text(file))
+            if said:
+                yield OwnTool(name, said[1].strip(), file.relative_to(project).as_posix())
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_ordinary(file, _BYTES).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _numbers(version: str) -> Numbers:
+    return tuple(int(part) for part in version.split(".") if part)

@@ -1,0 +1,92 @@
+"""A project's own version of a formatter: where it is named, and that another one of ours rewrites nothing."""
+
+import re
+
+import pytest
+
+from rails.gate.languages.python.own_tools import OwnTool, own_tool
+from rails.processes import programs
+
+BLACK = "[tool.black]\nline-length = 88\n"
+#: black 24 and later close up the two lines.
+TEXT = "def f():\n    ...\n\n\nprint(f)\n"
+HOOK = "repos:\n- repo: https://github.com/psf/black-pre-commit-mirror # kept\n  rev: 23.12.1\n  hooks: [{id: black}]\n"
+PLACES = {
+    ".venv/lib/python3.11/site-packages/black-23.12.1.dist-info/METADATA": "",
+    "venv/lib/python3.9/site-packages/black-23.12.1.dist-info/METADATA": "",
+    "uv.lock": '[[package]]\nname = "blacken"\nversion = "9"\n\n[[package]]\nname = "black"\nversion = "23.12.1"\n',
+    "poetry.lock": '[[package]]\nname = "black"\nversion = "23.12.1"\ndescription = ""\n',
+    "pyproject.toml": f'[dependency-groups]\ndev = ["ruff", "black[d]==23.12.1"]\n{BLACK}',
+    "requirements-dev.txt": "# black==26.1\nblackdoc==1\nblack==23.12.1 ; python_version > '3'\n",
+    "requirements/lint.txt": "black == 23.12.1  # style\n",
+    "setup.cfg": "[options.extras_require]\ndev =\n    black>=23,<24\n",
+    "tox.ini": "[testenv:lint]\ndeps = black~=23.1\n",
+    "Pipfile": '[dev-packages]\nblack = "==23.*"\n',
+    ".pre-commit-config.yaml": HOOK,
+}
+POETRY = '[tool.poetry.group.dev.dependencies]\nblack = {version = "^23.1", extras = ["d"]}\n'
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_project_with_another_black_is_not_rewritten_by_ours(world, place):
+    world.put("pyproject.toml", BLACK)
+    world.put(place, PLACES[place])
+    verdict = world.judge(("m.py", TEXT))
+    assert verdict.proposal.changes[0].after == TEXT.encode()
+    assert [(found.rule, found.severity, found.fixable) for found in verdict.findings] == [("format", "info", False)]
+    (note,) = verdict.not_checked
+    assert (note.required, verdict.status) == (False, "pass")
+    assert re.search(r"black \W*23[^ ]* .*AI-Rails 26\.", note.reason), note.reason
+
+
+def test_the_line_is_said_once_and_the_explanation_names_both(world):
+    world.put("pyproject.toml", f"{POETRY}{BLACK}")
+    verdict = world.judge(("a.py", TEXT), ("b.py", TEXT), ("c.py", "x = 1\n"))
+    assert len(verdict.not_checked) == 1
+    (run,) = (run for run in verdict.checks if run.name == "black")
+    assert "23.1" in run.config
+    assert run.version.startswith("26.")
+
+
+def test_ruffs_findings_count_and_are_corrected_where_only_its_format_is_another(world):
+    world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n[tool.ruff.format]\n")
+    world.put("uv.lock", '[[package]]\nname = "ruff"\nversion = "0.6.9"\n')
+    verdict = world.judge(("m.py", "import os\nx = {  'a':1 }\n"))
+    assert verdict.proposal.changes[0].after == b"x = {  'a':1 }\n"
+    assert ("F401", "ruff") in [(fixed.rule, fixed.tool) for fixed in verdict.fixed]
+    assert [found.severity for found in verdict.findings] == ["info"]
+
+
+@pytest.mark.parametrize(
+    "said", ["black", "black>=22", "black==YEAR.*", "black==VERSION", "blackdoc==1", "#black==23.1"]
+)
+def test_where_nothing_says_another_version_ours_formats(world, said):
+    version = programs.find_module("black").version
+    world.put("pyproject.toml", BLACK)
+    world.put("requirements.txt", said.replace("VERSION", version).replace("YEAR", version.partition(".")[0]))
+    assert world.judge(("m.py", TEXT)).fixed
+
+
+@pytest.mark.parametrize(
+    ("said", "ours", "alike"),
+    [
+        *(("26.1", "26.10.1", True), ("25.12", "26.1", False), ("==26.*", "26.1", True), ("^23.1", "26.1", False)),
+        *(
+            (">=23,<24", "26.1", False),
+            (">=23,<27", "26.1", True),
+            ("<26.5", "26.10.1", False),
+            ("~=26.1", "26.3", True),
+        ),
+        *(("0.17.1", "0.17.6", True), ("0.6.9", "0.17.6", False), ("~=0.6", "0.17.6", True), ("^0.6", "0.17.6", False)),
+        *(("!=26.2", "26.10", True), (">= 27", "26.10", False), ("<=0.17", "0.17.6", True), ("v23", "26.1", False)),
+    ],
+)
+def test_what_formats_alike_is_a_year_of_black_and_a_minor_version_of_ruff(said, ours, alike):
+    assert OwnTool("a tool", said, "a place").formats_like(ours) is alike
+
+
+def test_what_is_installed_goes_before_what_is_pinned(project):
+    (project / "uv.lock").write_text('name = "black"\nversion = "22.1.0"\n')
+    assert own_tool(project, "black").version == "22.1.0"
+    (project / ".venv/lib/python3.12/site-packages/black-24.1.1.dist-info").mkdir(parents=True)
+    assert str(own_tool(project, "black")) == "black 24.1.1 (.venv)"
