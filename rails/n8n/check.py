@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
-from rails.core.dataclass import dataclass, replace
+from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.text import line_column
 from rails.core.tool_request import Json
@@ -31,18 +31,14 @@ from rails.n8n.rules import (
     graph,
     node_types,
     parameters,
-    project,
     secrets,
     shapes,
     structure,
     triggers,
 )
 from rails.n8n.rules.destination import PROFILES
-from rails.n8n.rules.project import Surroundings
 
 TOOL: Final = "n8n"
-#: Workflows of one file that are looked at for what they have to do with each other.
-_MOST_BESIDE: Final = 200
 _SEVERITIES: Final = ("error", "warning", "info")
 
 _Span = tuple[int, int, int, int]
@@ -125,14 +121,12 @@ def check_workflow(
     profile: str = "import",
     *,
     known: Catalogue | None = None,
-    around: Surroundings | None = None,
 ) -> Iterable[Finding]:
     """Return the findings on one workflow file, in the order of their places in it.
 
     ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one or several of ``PROFILES``,
     with commas: what one of them refuses is an error,
-    ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships), ``around`` the other
-    workflows of the project.
+    ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships).
     Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
     """
     profiles = tuple(dict.fromkeys(profile.split(",")))
@@ -142,12 +136,7 @@ def check_workflow(
     if isinstance(read, json_file.Unreadable):
         return [at_offset(read, path)]
     known = known or catalogue.current()
-    issues = _joined(
-        [
-            destination.weigh(_issues(read.value, _Judge(one, path, known, around or Surroundings())), one)
-            for one in profiles
-        ]
-    )
+    issues = _joined([destination.weigh(_issues(read.value, one, known), one) for one in profiles])
     placed = placed_findings(read, path, issues)
     return sorted(placed, key=lambda finding: (finding.line, finding.column))
 
@@ -176,39 +165,23 @@ def unjudged() -> tuple[str, ...]:
     return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
-    """What a workflow is judged by."""
-
-    profile: str
-    path: str
-    known: Catalogue
-    around: Surroundings
-
-
-def _issues(value: Json, judge: _Judge) -> Iterator[Issue]:
+def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
     """Yield the issues of a document: one workflow, or a list of them as ``export:workflow`` writes it."""
     if not isinstance(value, list):
-        yield from _workflow_issues(value, judge)
+        yield from _workflow_issues(value, profile, known)
         return
     if not value:
         yield from structure.validate_structure(value)
-    beside = [
-        list(project.facts_in(item, f"{judge.path} [{index}]")) for index, item in enumerate(value[:_MOST_BESIDE])
-    ]
     for index, item in enumerate(value):
-        others = (one for number, found in enumerate(beside) if number != index for one in found)
-        around = Surroundings((*judge.around.others, *others))
-        for issue in _workflow_issues(item, replace(judge, around=around)):
+        for issue in _workflow_issues(item, profile, known):
             yield replace(issue, path=(index, *issue.path))
 
 
-def _workflow_issues(value: Json, judge: _Judge) -> Iterator[Issue]:
+def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
     broken = list(structure.validate_structure(value))
     yield from broken
     if not isinstance(value, dict):
         return
-    known, profile = judge.known, judge.profile
     yield from destination.check(value, profile)
     workflow = model.build(value)
     stuck: Severity = "error" if profile == "publish" and not triggers.has_webhook(workflow, known) else "warning"
@@ -218,7 +191,6 @@ def _workflow_issues(value: Json, judge: _Judge) -> Iterator[Issue]:
     yield from issues
     yield from connections.check(workflow, known, held)
     yield from triggers.check(workflow, known, held, profile)
-    yield from project.check(workflow, judge.around, judge.path, profile)
     run = [*expressions.check(workflow, held, whole=not broken), *code.check(workflow)]
     yield from _as_they_run(run, graph.never_runs(workflow) if not broken else set())
     for node in workflow.nodes:

@@ -13,7 +13,6 @@ from rails.n8n.formatting import canonical, tidied
 from rails.n8n.info.describe import answer
 from rails.n8n.nodes.build import build_catalogue, catalogue_info
 from rails.n8n.nodes.catalogue import current as current_catalogue
-from rails.n8n.project_files import WorkflowFiles
 from rails.n8n.recognise import looks_like_workflow
 from rails.n8n.rules.all_rules import RULES
 from rails.n8n.rules.destination import PROFILES
@@ -24,7 +23,6 @@ __all__ = [
     "PLUGIN",
     "PROFILES",
     "RULES",
-    "WorkflowFiles",
     "build_catalogue",
     "catalogue_info",
     "check_workflow",

@@ -146,9 +146,7 @@ def main():
     from rails.n8n.nodes import catalogue
     from rails.n8n.recognise import looks_like_workflow
     from rails.n8n.rules.destination import PROFILES
-    from rails.n8n.rules.project import Surroundings, facts_in
 
-    others = []
     rng = random.Random(options.seed)
     files = sorted(options.workflows.glob("*.json")) if options.workflows else []
     bases = [json.loads(file.read_bytes()) for file in files] or list(own())
@@ -161,9 +159,7 @@ def main():
         started = time.process_time()
         try:
             looks_like_workflow(flow)
-            around = Surroundings(others)
-            list(check_workflow(data, "flow.json", rng.choice(PROFILES), around=around))
-            others = [*others[-5:], *facts_in(flow, "other.json")]
+            list(check_workflow(data, "flow.json", rng.choice(PROFILES)))
             told = summary.workflow_summary(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
             picture.svg(told.drawing if told else None)
             formatting.tidied(data, "flow.json", catalogue.current())

@@ -16,7 +16,6 @@ from rails.gate.support.kind import Kind, RuleTexts
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
     from rails.core.changes import FileChange
-    from rails.n8n.plugin import WorkflowFiles
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
@@ -24,28 +23,24 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     from rails.n8n import plugin
 
     start = time.perf_counter()
-    proposed = {job.path: job.after for job in jobs}
-    around = plugin.WorkflowFiles(context.project, proposed, context.gone, context.once)
-    outcomes = tuple(_outcome(job, context, around) for job in jobs)
+    outcomes = tuple(_outcome(job, context) for job in jobs)
     spent = round((time.perf_counter() - start) * 1000, 2)
     return CheckReport(outcomes, (CheckRun("n8n", plugin.version(), spent, f"profile {context.profile}", len(jobs)),))
 
 
-def _outcome(job: CheckJob, context: CheckContext, around: WorkflowFiles) -> CheckResult:
+def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
     from rails.n8n import plugin
 
     after, fixed = plugin.tidied_change(job.before, job.after, job.path) if context.fix else (job.after, ())
-    found, missing = _findings(job.path, after, context, around)
-    before, _ = _findings(job.path, job.before, context, around) if job.before is not None else ((), None)
+    found, missing = _findings(job.path, after, context)
+    before, _ = _findings(job.path, job.before, context) if job.before is not None else ((), None)
     not_checked = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged()]
     if missing is not None:
         not_checked.append(NotChecked(job.path, missing.check, missing.reason, missing.required))
     return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
-def _findings(
-    path: str, data: bytes, context: CheckContext, around: WorkflowFiles
-) -> tuple[Sequence[Finding], Missing | None]:
+def _findings(path: str, data: bytes, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
     """Return what n8n's rules and the user's own schema find; what is no workflow is judged as JSON.
 
     A schema that the workflow itself names is not looked at.
@@ -55,7 +50,7 @@ def _findings(
     text = plain_text(data)
     if text is None or not _claims(path, data):
         return json_findings(path, data, context)
-    findings = list(plugin.check_workflow(data, path, context.profile, around=around.around(path)))
+    findings = list(plugin.check_workflow(data, path, context.profile))
     if not any(settings.matches(path, pattern) for entry in context.options.schemas for pattern in entry.path):
         return findings, None
     more, missing = schema_findings(path, text, context)

@@ -17,7 +17,6 @@ from rails.n8n.comparison import NodeChange, WorkflowComparison
 from rails.n8n.edit import layout
 from rails.n8n.model import Node, is_position
 from rails.n8n.rules.graph import is_trigger
-from rails.n8n.rules.project import calls_of
 from rails.n8n.values import is_numeric
 
 #: Nodes and wires that are drawn; of more, those that changed come first.
@@ -33,6 +32,13 @@ _OUTPUT_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "splitInBatches": ("done", "loop"),
     "compareDatasets": ("in A only", "same", "different", "in B only"),
 }
+
+#: Nodes that call another workflow.
+_CALLERS: Final = (
+    "n8n-nodes-base.executeWorkflow",
+    "@n8n/n8n-nodes-langchain.toolWorkflow",
+    "@n8n/n8n-nodes-langchain.retrieverWorkflow",
+)
 
 Place = tuple[int, int]
 DrawnKind = Literal["same", "add", "remove", "change"]
@@ -97,7 +103,7 @@ def _node(change: NodeChange, place: Place) -> DrawnNode:
         was=before.name[:_NAME_CHARS] if before and change.renamed else "",
         off=node.disabled,
         trigger=is_trigger(node),
-        calls=next((call.named or call.target for call in calls_of(node)), "")[:_NAME_CHARS],
+        calls=_called(node)[:_NAME_CHARS],
     )
     if not node.is_sticky:
         return drawn
@@ -105,6 +111,14 @@ def _node(change: NodeChange, place: Place) -> DrawnNode:
     note = content[:_NOTE_CHARS] if isinstance(content, str) else ""
     size = (_number(given.get("width"), 240, 4_000), _number(given.get("height"), 160, 4_000))
     return msgspec.structs.replace(drawn, note=note, size=size, colour=_number(colour, 1, 7))
+
+
+def _called(node: Node) -> str:
+    """Return the name or id of the workflow that a node calls, "" where an expression or nothing says it."""
+    value = node.parameters.get("workflowId") if node.type in _CALLERS else None
+    chosen = value if isinstance(value, dict) else {"value": value}
+    named = chosen.get("cachedResultName") or chosen.get("value")
+    return named if isinstance(named, str) and not named.startswith("=") else ""
 
 
 def _number(value: Json, otherwise: int, most: int) -> int:

@@ -1,7 +1,7 @@
 """Every rule of the n8n check: its id, why it exists, and an example of what it catches.
 
 Ids are grouped by tens: 00 the file, 01 nodes, 02 connections, 03 ports, 04 node types, 05 parameters,
-06 expressions, 07 code, 08 triggers, 09 credentials and secrets, 10 the public API, 11 several workflows.
+06 expressions, 07 code, 08 triggers, 09 credentials and secrets, 10 the public API.
 """
 
 from __future__ import annotations

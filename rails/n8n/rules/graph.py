@@ -200,14 +200,10 @@ def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
         for method, path in routes(node):
             first = served.setdefault((method, path), node)
             if first is not node:
-                yield served_twice(node, str(first), method, path, "warning")
-
-
-def served_twice(node: Node, other: str, method: str, path: str, severity: Severity) -> Issue:
-    """Return the issue of a webhook whose method and path ``other`` serves, too."""
-    message = f"{node.title} and {other} both serve {method} {shown_value(path)}: n8n activates only one of them"
-    remedy = "Give one of them another path or method."
-    return Issue("N8N081", (*node.path, "parameters", "path"), message, remedy, severity)
+                route = f"{method} {shown_value(path)}"
+                message = f"{node.title} and {first} both serve {route}: n8n activates only one of them"
+                remedy = "Give one of them another path or method."
+                yield Issue("N8N081", (*node.path, "parameters", "path"), message, remedy, "warning")
 
 
 def routes(node: Node) -> Iterator[tuple[str, str]]:
