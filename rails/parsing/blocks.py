@@ -25,7 +25,7 @@ from rails.core.lazy_pattern import lazy
 from rails.data_formats.strict_json import ParsedJson, parse_strict, read_prefix
 from rails.parsing import quoted
 from rails.parsing.call_formats import optional, xml_calls
-from rails.parsing.call_formats.xml_calls import XmlFollower
+from rails.parsing.call_formats.xml_calls import XmlCall
 from rails.parsing.quoted import Closed, Container, ContainerKind
 from rails.parsing.results import ToolSchemas
 
@@ -98,7 +98,7 @@ class BlockSpan:
     body_end: int
     closed: bool
     label: str = ""
-    follower: XmlFollower | None = None
+    xml: XmlCall | None = None
     ambiguous: bool = False
     stray: bool = False
     cut_short: bool = False
@@ -175,8 +175,8 @@ class _Finder:
         items = self._blocks.items
         if stop > self._prose:
             piece = self._text[self._prose : stop]
-            if items and isinstance(last := items[-1], BlockSpan) and last.follower and last.closed:
-                last.stray = last.follower.closer in piece
+            if items and isinstance(last := items[-1], BlockSpan) and last.xml and last.closed:
+                last.stray = last.xml.closer in piece
             items.append(piece)
         if block is not None:
             items.append(block)
@@ -206,7 +206,7 @@ class _Finder:
             return self._marked(pos, marked)
         if (patch := quoted.find_patch(line)) is not None:
             return self._region(patch, pos)
-        if call is not None and (block := self._xml(pos, *call)) is not None:
+        if call is not None and (block := self._xml(pos, call)) is not None:
             return block
         named = _OPENED.match(line) if call is None else None
         element = quoted.find_element(line, self._ours) if named and self._may_close(named[1], pos) else None
@@ -271,17 +271,16 @@ class _Finder:
                 return found.end()
         return -1
 
-    def _xml(self, pos: int, tool: str, element: str, used: int) -> BlockSpan | None:
-        """Return the XML call whose opening tag ends ``used`` characters behind ``pos``; None where it is a mention."""
-        follower = XmlFollower(tool, element, self._tools.get(tool, {}))
-        follower.follow(self._text, pos, pos + used)
-        if follower.prose:
+    def _xml(self, pos: int, opened: tuple[str, str, int]) -> BlockSpan | None:
+        """Return the XML call that begins at ``pos``; None where it is a mention."""
+        call = xml_calls.call_at(self._text, pos, opened, self._tools)
+        if call.prose:
             return None
-        end = pos + follower.end if follower.end >= 0 else len(self._text)
+        end = pos + call.end if call.end >= 0 else len(self._text)
         line_end = self._text.find("\n", end) + 1 or len(self._text)
-        end = line_end if follower.end >= 0 and not self._text[end:line_end].strip() else end
-        block = self._span("xml", pos, (pos + used, end), end, closed=follower.end >= 0)
-        block.label, block.follower = tool, follower
+        end = line_end if call.end >= 0 and not self._text[end:line_end].strip() else end
+        block = self._span("xml", pos, (pos + opened[2], end), end, closed=call.end >= 0)
+        block.label, block.xml = opened[0], call
         return block
 
     # -- fences --------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from rails.parsing.blocks import CLOSED_BEFORE, BlockSpan
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
 from rails.parsing.call_formats.form import FormReader, NotInForm
 from rails.parsing.call_formats.optional import translate
-from rails.parsing.call_formats.xml_calls import XmlFollower, read_call
+from rails.parsing.call_formats.xml_calls import XmlCall, read_call
 from rails.parsing.head import Head, head_of
 from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.text_values import coerced
@@ -93,18 +93,18 @@ class JsonBlock(NamedTuple):
 
 def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     """Decide what an XML call is."""
-    follower = span.follower
-    assert follower is not None, "an XML call is followed"
+    call = span.xml
+    assert call is not None, "an XML block is a call"
     if not span.closed:
-        return _unclosed_call(span, follower)
+        return _unclosed_call(span, call)
     fault = JsonFault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
-    read = fault if span.stray else read_call(follower, raw)
+    read = fault if span.stray else read_call(call, raw)
     if isinstance(read, JsonFault):
         at = span.start + read.offset
         hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
         if read.code == "ambiguous":
             hint = "Send the call as JSON, in a fence that begins with ```json; no tag ends a value there."
-        message = f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}."
+        message = f"The call of '{one_line(call.tool, 60)}' cannot be read: {read.message}."
         return Refusal(read.code, message, hint, at, span.end)
     end = span.start + len(raw)
     request = RawRequest(
@@ -114,20 +114,20 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     return _unfit(request, tools.get(read.tool), "XML") if repaired and not fits_call(read, tools) else request
 
 
-def _unclosed_call(span: BlockSpan, follower: XmlFollower) -> Refusal:
+def _unclosed_call(span: BlockSpan, call: XmlCall) -> Refusal:
     """Refuse an XML call without its end, and name the element behind which its end was not seen."""
-    message = f"Unclosed tool tag at end of input: <{follower.element}> is opened and never closed."
+    message = f"Unclosed tool tag at end of input: <{call.element}> is opened and never closed."
     hint = "Send the whole call again; shorten it if it was cut off."
-    if follower.stranger:
-        known = ", ".join(sorted(follower.names))
-        message += f" <{follower.stranger}> is not a parameter of '{one_line(follower.tool, 60)}' (known: {known})."
+    if call.stranger:
+        known = ", ".join(sorted(call.names))
+        message += f" <{call.stranger}> is not a parameter of '{one_line(call.tool, 60)}' (known: {known})."
         hint = "Send the whole call again, with known parameters only."
     at = span.start
-    if follower.beside >= 0 and follower.closer in span.raw[follower.beside :]:
-        at += follower.beside
-        found = one_line(span.raw[follower.beside :].partition("\n")[0], 60)
-        message = f"The call of '{one_line(follower.tool, 60)}' has text behind the closing tag of a value: {found!r}."
-        hint = f"Send the whole call again, with nothing but parameters between <{follower.element}> and its end."
+    if call.beside >= 0 and call.closer in span.raw[call.beside :]:
+        at += call.beside
+        found = one_line(span.raw[call.beside :].partition("\n")[0], 60)
+        message = f"The call of '{one_line(call.tool, 60)}' has text behind the closing tag of a value: {found!r}."
+        hint = f"Send the whole call again, with nothing but parameters between <{call.element}> and its end."
     return Refusal("unterminated", message, hint, at, span.end)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rails.core import limits
-from rails.core.dataclass import dataclass, replace
+from rails.core.dataclass import NamedTuple, dataclass, field
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.entities import entities
@@ -42,15 +42,45 @@ _OPENER: Final = lazy(
 ELEMENT: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})>")
 _SPACE: Final = lazy(r"\s*")
 _EMPTY: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
+#: Text up to the next tag or the end of its line.
+_JUNK: Final = lazy(r"[^<\n]*\n?")
 
 
-@dataclass(slots=True)
-class XmlValue:
+class XmlValue(NamedTuple):
     """One parameter: its name, and where its raw text starts and ends in the block."""
 
     name: str
     start: int
+    end: int
+
+
+@dataclass(slots=True)
+class XmlCall:
+    """An XML call as far as it goes; offsets count from its start.
+
+    ``end`` is behind its closing tag, -1 where it has none. ``prose``: this is a mention of the tag in a sentence.
+    ``junk`` is text between values; ``stranger`` the first element behind a closing tag that is no parameter, and
+    ``beside`` where text stands there.
+    """
+
+    tool: str
+    element: str
+    names: Mapping[str, Json]
+    values: list[XmlValue] = field(default_factory=list)
     end: int = -1
+    prose: bool = False
+    junk: str = ""
+    stranger: str = ""
+    beside: int = -1
+
+    @property
+    def closer(self) -> str:
+        """The call's closing tag."""
+        return f"</{self.element}>"
+
+    def takes(self, name: str) -> bool:
+        """Return whether the tool has a parameter of this name, as far as is known."""
+        return name in self.names or not self.names
 
 
 def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
@@ -64,145 +94,84 @@ def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
     return (found[4], found[4], found.end()) if found[4] in tools else None
 
 
-class XmlFollower:
-    """Follows an XML call, each character once, to where it ends.
+def call_at(text: str, start: int, opened: tuple[str, str, int], tools: ToolSchemas) -> XmlCall:
+    """Return the call that begins at ``start`` of ``text``; ``opened`` is what ``opener`` says of its first line."""
+    tool, element, used = opened
+    call, pos = XmlCall(tool, element, quick_check.properties(tools.get(tool, {}))), start + used
+    if text.startswith("/>", pos - 2):
+        call.end = pos - start
+    while call.end < 0 and not call.prose:
+        pos = _behind_space(text, pos)
+        if pos == len(text):
+            break
+        pos = _part(call, text, pos, start)
+    return call
 
-    ``end`` is the offset behind the closing tag (-1: not yet). ``prose`` is set when it turns out that
-    this was a mention of the tag in a sentence and no call.
-    """
 
-    def __init__(self, tool: str, element: str, schema: quick_check.SchemaValue) -> None:
-        self.tool, self.element = tool, element
-        self.names = quick_check.properties(schema)
-        self.values: list[XmlValue] = []
-        self.end = -1
-        self.prose = False
-        self.junk = ""
-        self.stranger = ""  # the first element behind a value that is no parameter
-        self.beside = -1  # offset of the first text behind a value
-        self._fallback: tuple[XmlValue, int] | None = None
-        self._fallbacks = 0
-        self.closer = f"</{element}>"
-        self._open: XmlValue | None = None
-        self._text, self._start = "", 0
-        self._content_to = -1  # where the strict JSON of a value ends; its strings may hold closing tags
-        self._inner = 0
-        self._waiting = -1  # offset behind a closing tag whose continuation is not seen yet
+def _behind_space(text: str, pos: int) -> int:
+    return _SPACE.match(text, pos).end()  # type: ignore[union-attr]
 
-    def follow(self, text: str, start: int, pos: int) -> None:
-        """Follow the call that begins at ``start`` of ``text``, from ``pos``, behind its opening tag."""
-        self._text, self._start = text, start
-        if text.startswith("/>", pos - 2):
-            self.end = pos - start
-        while pos < len(text) and self.end < 0 and not self.prose:
-            stop = text.find("\n", pos) + 1 or len(text)
-            self._feed(text[pos:stop], pos - start)
-            pos = stop
-        if self.end < 0 and not self.prose and self._fallback is not None:
-            value, self.end = self._fallback
-            self.values.append(value)
 
-    def _feed(self, line: str, offset: int) -> None:
-        """Follow one more piece of text, which starts at ``offset`` in the block and ends at a line end."""
-        pos = 0
-        while pos < len(line) and self.end < 0 and not self.prose:
-            if self._waiting >= 0:
-                pos = self._continue(line, pos, offset)
-            elif self._open is None:
-                pos = self._between(line, pos, offset)
-            else:
-                pos = self._in_value(self._open, line, pos, offset)
-
-    def _between(self, line: str, pos: int, offset: int) -> int:
-        rest = line[pos:]
-        blank = len(rest) - len(rest.lstrip())
-        pos += blank
-        if pos >= len(line):
-            return pos
-        if line.startswith(self.closer, pos):
-            self.end = offset + pos + len(self.closer)
-            return len(line)
-        element = ELEMENT.match(line, pos)
-        if element:
-            self._begin(element[1], offset + element.end())
-            return element.end()
-        empty = _EMPTY.match(line, pos)
-        if empty and empty[1] in self._known():
-            self.values.append(XmlValue(empty[1], offset + empty.end(), offset + empty.end()))
-            return empty.end()
-        if self.element != "tool":
-            self.prose = True
-            return len(line)
-        found = line.find("<", pos + 1)
-        stop = len(line) if found < 0 else found
-        self.junk = self.junk or line[pos:stop].strip()
-        return stop
-
-    def _begin(self, name: str, start: int) -> None:
-        self._open = XmlValue(name, start)
-        types = quick_check.types_of(self.names.get(name))
-        self._inner, self._content_to = 0, -1
-        if types and "string" not in types and types & {"array", "object"}:
-            begin = _SPACE.match(self._text, self._start + start).end()  # type: ignore[union-attr]
-            value = read_container(self._text, begin, limits.JSON_DEPTH)
-            self._content_to = value[1] - self._start if value is not None else -1
-
-    def _in_value(self, value: XmlValue, line: str, pos: int, offset: int) -> int:
-        closer, again = f"</{value.name}>", f"<{value.name}>"
-        found = line.find(closer, max(pos, self._content_to - offset))
-        stop = len(line) if found < 0 else found
-        if self._content_to < 0:
-            self._inner += line.count(again, pos, stop)
-        if found < 0:
-            return stop
-        value.end = offset + stop
-        self._waiting = offset + stop + len(closer)
-        return stop + len(closer)
-
-    def _continue(self, line: str, pos: int, offset: int) -> int:
-        """A closing tag was seen: does what follows make it the end of the value?"""
-        while pos < len(line) and line[pos].isspace():
-            pos += 1
-        if pos >= len(line):
-            return pos
-        value = self._open
-        self._waiting = -1
-        if value is None:
-            return pos
-        closes_tool = line.startswith(self.closer, pos)
-        element = ELEMENT.match(line, pos)
-        known = self._known()
-        empty = _EMPTY.match(line, pos)
-        begins_next = element is not None and (element[1] in known or element[1] == "explanation")
-        begins_next = begins_next or (empty is not None and empty[1] in known)
-        surely = self._content_to >= 0 and element is not None
-        if not closes_tool and not surely and (not begins_next or (element and element[1] == value.name)):
-            self._inner = max(self._inner - 1, 0)
-            self.stranger = self.stranger or (element[1] if element and not begins_next else "")
-            self.beside = offset + pos if self.beside < 0 and not element else self.beside
-            return pos
-        if self._inner and closes_tool:
-            self._inner -= 1
-            ended = replace(value), offset + pos + len(self.closer)
-            self._fallback = ended if self._fallbacks == 0 else None
-            self._fallbacks += 1
-            return pos
-        self.values.append(value)
-        self._open = None
+def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
+    """Take the closing tag of a call, a value, or what is neither; return where to go on."""
+    if text.startswith(call.closer, pos):
+        call.end = pos + len(call.closer) - start
         return pos
+    if element := ELEMENT.match(text, pos):
+        return _value(call, element[1], text, element.end(), start)
+    empty = _EMPTY.match(text, pos)
+    if empty and call.takes(empty[1]):
+        call.values.append(XmlValue(empty[1], empty.end() - start, empty.end() - start))
+        return empty.end()
+    call.prose = call.element != "tool"
+    stop = _JUNK.match(text, pos + 1).end()  # type: ignore[union-attr]
+    call.junk = call.junk or text[pos:stop].strip()
+    return stop
 
-    def _known(self) -> frozenset[str] | _Anything:
-        return frozenset(self.names) if self.names else _ANYTHING
+
+def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
+    """Take the value that begins at ``begin``; return where to go on.
+
+    Where values of the same name stand in it, the tool's closing tag may be theirs: then it is the end of both if it is
+    the only one.
+    """
+    json_end = _json_end(call.names.get(name), text, begin)
+    pos, inner, doubtful = max(begin, json_end), 0, list[tuple[XmlValue, int]]()
+    while (found := text.find(f"</{name}>", pos)) >= 0:
+        inner += text.count(f"<{name}>", pos, found) if json_end < 0 else 0
+        pos = _behind_space(text, found + len(name) + 3)
+        if pos == len(text):
+            break
+        value = XmlValue(name, begin - start, found - start)
+        element = ELEMENT.match(text, pos)
+        following = element or _EMPTY.match(text, pos)
+        known = following is not None and (call.takes(following[1]) or following[1] == "explanation")
+        if text.startswith(call.closer, pos):
+            if not inner:
+                call.values.append(value)
+                return pos
+            inner -= 1
+            doubtful.append((value, pos + len(call.closer) - start))
+        elif (element and json_end >= 0) or (known and following and following[1] != name):
+            call.values.append(value)
+            return pos
+        else:
+            inner = max(inner - 1, 0)
+            call.stranger = call.stranger or (element[1] if element and not known else "")
+            call.beside = pos - start if call.beside < 0 and not element else call.beside
+    if len(doubtful) == 1:
+        value, call.end = doubtful[0]
+        call.values.append(value)
+    return len(text)
 
 
-class _Anything:
-    """A set that holds every name: the parameters of a tool that is not known."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
-_ANYTHING: Final = _Anything()
+def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
+    """Return where the strict JSON of a value ends, whose strings may hold closing tags; -1 where it is none."""
+    types = quick_check.types_of(schema)
+    if "string" in types or not types & {"array", "object"}:
+        return -1
+    value = read_container(text, _behind_space(text, begin), limits.JSON_DEPTH)
+    return -1 if value is None else value[1]
 
 
 def without_line_ends(raw: str) -> str:
@@ -221,33 +190,29 @@ def without_line_ends(raw: str) -> str:
 _CDATA: Final = lazy(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
 
 
-def read_call(follower: XmlFollower, raw: str) -> Call | JsonFault:
+def read_call(call: XmlCall, raw: str) -> Call | JsonFault:
     """Turn a complete XML call into a call. ``raw`` is the block's text; offsets of faults are into it."""
-    if follower.junk:
-        message = f"there is text outside the parameters of '{follower.tool}': {follower.junk[:60]!r}"
-        return JsonFault("frame", message, raw.index(follower.junk))
+    if call.junk:
+        message = f"there is text outside the parameters of '{call.tool}': {call.junk[:60]!r}"
+        return JsonFault("frame", message, raw.index(call.junk))
     parameters: dict[str, Json] = {}
     notes: list[Repair] = []
-    for value in follower.values:
-        if value.name in parameters:
-            return JsonFault("duplicate_key", f"the parameter '{value.name}' occurs twice", value.start)
-        text = raw[value.start : value.end]
-        if _ends_again(value, text, follower, raw):
-            message = f"the value of '{value.name}' holds its own closing tag, so its end is uncertain"
-            return JsonFault("ambiguous", message, value.start)
-        read = _read_value(text, value.name, follower.names.get(value.name), notes)
+    for name, start, end in call.values:
+        if name in parameters:
+            return JsonFault("duplicate_key", f"the parameter '{name}' occurs twice", start)
+        if _ends_again(name, raw[start:end], call, raw[end:]):
+            return JsonFault(
+                "ambiguous", f"the value of '{name}' holds its own closing tag, so its end is uncertain", start
+            )
+        read = _read_value(raw[start:end], name, call.names.get(name))
         if isinstance(read, JsonFault):
-            return JsonFault(read.code, f"parameter '{value.name}': {read.message}", value.start + read.offset)
-        parameters[value.name] = read.value
+            return JsonFault(read.code, f"parameter '{name}': {read.message}", start + read.offset)
+        parameters[name] = read.value
+        notes += read.repairs
     explanation = ""
-    if "explanation" not in follower.names and isinstance(parameters.get("explanation"), str):
+    if "explanation" not in call.names and isinstance(parameters.get("explanation"), str):
         explanation = str(parameters.pop("explanation")).strip()
-    return Call(follower.tool, parameters, explanation, "s2", tuple(notes))
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    value: Json
+    return Call(call.tool, parameters, explanation, "s2", tuple(notes))
 
 
 def _is_one_line(name: str, schema: quick_check.SchemaValue) -> bool:
@@ -256,81 +221,67 @@ def _is_one_line(name: str, schema: quick_check.SchemaValue) -> bool:
     return name in PATH_KEYS or "enum" in kind or "const" in kind or kind.get("format") in ("path", "file-path", "uri")
 
 
-def _read_value(text: str, name: str, schema: quick_check.SchemaValue, notes: list[Repair]) -> _Read | JsonFault:
-    cdata = _CDATA.fullmatch(text)
+def _read_value(text: str, name: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFault:
+    cdata, notes = _CDATA.fullmatch(text), tuple[Repair, ...]()
     if cdata and "]]>" not in cdata[1]:
-        notes.append(Repair("cdata", -1, "<![CDATA[", "", 0.95))
-        text = cdata[1]
+        text, notes = cdata[1], (Repair("cdata", -1, "<![CDATA[", "", 0.95),)
     types = quick_check.types_of(schema)
     if not types or "string" in types:
         lines = text.strip().splitlines()
-        if len(lines) == 1 and "\n" in text and _is_one_line(name, schema):
-            return _Read(lines[0])
-        return _Read(without_line_ends(text))
-    if types & {"array", "object"}:
-        return _structure(text, schema, types, notes)
-    done = coerced(text.strip(), schema)
-    notes.extend(done.repairs)
-    return _Read(done.value)
+        is_line = len(lines) == 1 and "\n" in text and _is_one_line(name, schema)
+        return ParsedJson(lines[0] if is_line else without_line_ends(text), notes)
+    read = _structure(text, schema, types) if types & {"array", "object"} else ParsedJson(text.strip())
+    return read if isinstance(read, JsonFault) else _coerced(read, schema, notes)
 
 
-def _ends_again(value: XmlValue, text: str, follower: XmlFollower, raw: str) -> bool:
+def _coerced(read: ParsedJson, schema: quick_check.SchemaValue, notes: tuple[Repair, ...] = ()) -> ParsedJson:
+    done = coerced(read.value, schema)
+    return ParsedJson(done.value, (*notes, *read.repairs, *done.repairs))
+
+
+def _ends_again(name: str, text: str, call: XmlCall, behind: str) -> bool:
     """Return whether the block holds a second place where this value could end."""
-    names = "|".join(f"<{re.escape(name)}>" for name in follower.names) or ELEMENT.pattern
-    ending = re.compile(rf"</{re.escape(value.name)}>\s*(?:{re.escape(follower.closer)}|{names})")
-    inside = ending.search(text) is not None and not _is_json(text)
-    return inside or len(ending.findall(raw, value.end)) > 1
+    names = "|".join(f"<{re.escape(one)}>" for one in call.names) or ELEMENT.pattern
+    ending = re.compile(rf"</{re.escape(name)}>\s*(?:{re.escape(call.closer)}|{names})")
+    if ending.search(text) and not isinstance(parse_strict(text), ParsedJson):
+        return True
+    return len(ending.findall(behind)) > 1
 
 
-def _is_json(text: str) -> bool:
-    return isinstance(parse_strict(text), ParsedJson)
-
-
-def _structure(
-    text: str, schema: quick_check.SchemaValue, types: frozenset[str], notes: list[Repair]
-) -> _Read | JsonFault:
+def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]) -> ParsedJson | JsonFault:
     body = text.strip()
     if body.startswith("<"):
-        return _children(body, schema, types, notes)
+        read = _items(body, schema) if "array" in types else _fields(body, schema)
+        return read if isinstance(read, JsonFault) else ParsedJson(read)
     parsed = json_text(text, schema)
     if isinstance(parsed, JsonFault):
         return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", parsed.offset)
     kind = quick_check.type_name(parsed.value)
-    if kind not in types:
-        listed = "; send a list, even for one" if "array" in types else ""
-        return JsonFault("schema", f"expected {' or '.join(sorted(types))}, got {kind}{listed}")
-    notes.extend(parsed.repairs)
-    done = coerced(parsed.value, schema)
-    notes.extend(done.repairs)
-    return _Read(done.value)
+    if kind in types:
+        return parsed
+    listed = "; send a list, even for one" if "array" in types else ""
+    return JsonFault("schema", f"expected {' or '.join(sorted(types))}, got {kind}{listed}")
 
 
-def _children(
-    body: str, schema: quick_check.SchemaValue, types: frozenset[str], notes: list[Repair]
-) -> _Read | JsonFault:
-    """Read child elements: items of any one name for an array, properties for an object."""
-    if "array" not in types:
-        fields = _fields(body, schema)
-        return fields if isinstance(fields, JsonFault) else _Read(fields)
+def _items(body: str, schema: quick_check.SchemaValue) -> list[Json] | JsonFault:
+    """Read child elements of any one name as the items of an array."""
     items = schema.get("items") if isinstance(schema, Mapping) else None
+    properties = quick_check.properties(items)
     first = ELEMENT.match(body)
-    name = first[1] if first else ""
-    if first is None or name in quick_check.properties(items):
+    if first is None or first[1] in properties:
         return JsonFault("schema", "expected a list of elements, one for each item")
     values: list[Json] = []
-    pos = 0
+    pos, name = 0, first[1]
     while pos < len(body):
         found = _element(body, pos, frozenset({name}), exclusive=False)
         if found is None:
             return JsonFault("syntax", f"expected <{name}>…</{name}> elements", pos)
         inner, pos = found
-        read = _fields(inner, items) if quick_check.properties(items) else entities(without_line_ends(inner))
+        read = _fields(inner, items) if properties else entities(without_line_ends(inner))
         if isinstance(read, JsonFault):
             return read
         values.append(read)
-    done = coerced(values, schema)
-    notes.extend(done.repairs)
-    return _Read(done.value)
+    return values
 
 
 def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | JsonFault:
