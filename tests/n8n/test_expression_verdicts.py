@@ -40,11 +40,8 @@ def test_every_verdict_is_n8n_s_but_where_the_table_says_why():
 
 
 def test_the_table_is_large_and_most_of_it_is_judged_as_n8n_does():
-    differing = [row for row in VERDICTS if "differs" in row]
-    accidents = [row for row in differing if row["differs"] != "nobody writes it by accident"]
     assert len(VERDICTS) >= 500
-    assert len(accidents) <= 35
-    assert len(differing) <= 75
+    assert sum("differs" in row for row in VERDICTS) <= 34
 
 
 @pytest.mark.parametrize(

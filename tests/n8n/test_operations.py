@@ -173,20 +173,6 @@ def test_a_node_is_replaced_and_keeps_its_name_place_and_connections():
     assert "rename_node" in str(refused(before, {"op": "replace_node", "name": "A", "node": {**new, "name": "C"}}))
 
 
-def test_a_part_is_duplicated_with_the_connections_and_references_in_it():
-    before = chain("A", "B", "C")
-    before["nodes"][2]["parameters"] = {"x": "={{ $('A').item.json.x + $('Start').item.json.y }}"}
-    made = done(before, {"op": "duplicate_nodes", "names": ["A", "B"]})
-    assert [one["name"] for one in made["nodes"][-2:]] == ["A copy", "B copy"]
-    assert made["connections"]["A copy"] == {"main": [[to("B copy")]]}
-    assert "B copy" not in made["connections"]
-    assert made["nodes"][-1]["parameters"]["x"] == "={{ $('A copy').item.json.x + $('Start').item.json.y }}"
-    assert made["nodes"][:4] == before["nodes"]
-    assert len({one["id"] for one in made["nodes"]}) == 6
-    again = {"op": "duplicate_nodes", "names": ["A"]}
-    assert "already" in str(refused(made, again))
-
-
 def test_the_workflow_gets_a_name_and_settings():
     made = done(
         chain("A", settings={"timezone": "UTC", "executionTimeout": 5}),

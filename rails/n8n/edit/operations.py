@@ -23,7 +23,7 @@ from rails.n8n.rules.expressions import parameter_texts
 
 #: More outputs than a person means.
 _MOST: Final = 200
-#: How far beside the last node a new one is put, and how far below the original a copy.
+#: How far beside the last node a new one is put.
 _STEP: Final = 240
 _PART: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
@@ -116,7 +116,7 @@ class _Rename(_Operation):
             for target in bucket:
                 if _node_of(target) == old:
                     target["node"] = new
-        _rename_references(workflow, {old: new}, range(len(workflow["nodes"])))
+        _rename_references(workflow, old, new)
 
 
 class _Replace(_Operation):
@@ -133,28 +133,6 @@ class _Replace(_Operation):
         kept = {key: node[key] for key in ("id", "name", "position") if key in node}
         node.clear()
         node.update({"parameters": {}} | copy.deepcopy(self.node) | kept)
-
-
-class _Duplicate(_Operation):
-    """Copies of nodes with the connections among them; their references to each other name the copies."""
-
-    names: Annotated[list[str], msgspec.Meta(min_length=1)]
-    suffix: _Text = " copy"
-
-    def apply(self, workflow: _Workflow) -> None:
-        names = {name: f"{name}{self.suffix}" for name in self.names}
-        first = len(workflow["nodes"])
-        for name, new in names.items():
-            node = _node_named(workflow, name)
-            _check_free(workflow, new)
-            workflow["nodes"].append(_copied(node, new))
-            outputs = copy.deepcopy(workflow["connections"].get(name))
-            kept = list(_buckets({name: outputs}))
-            for bucket in kept:
-                bucket[:] = [{**one, "node": names[one["node"]]} for one in bucket if _node_of(one) in names]
-            if any(kept):
-                workflow["connections"][new] = outputs
-        _rename_references(workflow, names, range(first, len(workflow["nodes"])))
 
 
 class _SetNode(_Operation):
@@ -258,7 +236,6 @@ _OPERATIONS: Final[Mapping[str, type[_Operation]]] = {
     "remove_node": _Remove,
     "rename_node": _Rename,
     "replace_node": _Replace,
-    "duplicate_nodes": _Duplicate,
     "set_node": _SetNode,
     "set_parameter": _SetParameter,
     "set_workflow": _SetWorkflow,
@@ -330,16 +307,6 @@ def _node_of(target: Any) -> object:  # noqa: ANN401 - any JSON value
     return target.get("node") if isinstance(target, dict) else None
 
 
-def _copied(node: Mapping[str, Any], name: str) -> _Workflow:
-    made = copy.deepcopy(dict(node)) | {"name": name}
-    for key in ("id", "webhookId"):
-        if key in made:
-            made[key] = model.own_id(f"{made[key]}{name}")
-    if model.is_position(made.get("position")):
-        made["position"][1] += _STEP
-    return made
-
-
 def _set_values(owner: _Workflow, values: _Workflow, known: Mapping[str, Any], otherwise: str) -> None:
     if not values:
         raise _CannotError("`values` must be an object with what to set.", f"It may hold {listed(known, 20)}.")
@@ -366,13 +333,11 @@ def _merged(before: Json, given: Mapping[str, Json]) -> dict[str, Json]:
 _VALUE_HINTS: Final = {"onError": f"Use one of {listed(ON_ERROR)}.", "position": "Write [x, y]."}
 
 
-def _rename_references(workflow: _Workflow, names: Mapping[str, str], indexes: range) -> None:
-    """Rename nodes in the expressions and the code of the nodes at ``indexes``."""
+def _rename_references(workflow: _Workflow, old: str, new: str) -> None:
+    """Rename a node in the expressions and the code of all nodes."""
     for node in model.build(workflow).nodes:
-        for path, text in list(parameter_texts(node)) if node.index in indexes else ():
-            changed = text
-            for old, new in names.items():
-                changed = renamed(changed, old, new, is_code=path[-1] in _CODE_FIELDS)
+        for path, text in list(parameter_texts(node)):
+            changed = renamed(text, old, new, is_code=path[-1] in _CODE_FIELDS)
             if changed != text:
                 model.put_at(workflow["nodes"][node.index], path[2:], changed)
 

@@ -2,14 +2,16 @@
 
 Anchor: ECMAScript's "early errors" (ECMA-262, 17), of them those that people and models write: an argument
 left out, a name declared twice, ``await`` in a function that is not async, an assignment to ``a?.b``,
-``a ?? b || c``. A cheap look at the text decides whether the tree is searched.
+``a ?? b || c``, ``1++``, ``-1 ** 2``. What a query of the grammar can tell stands in ``forms.json``.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import NamedTuple
@@ -21,8 +23,8 @@ _NAMED_TWICE: Final = re.compile(r"\b(?:const|let|class)\s+([A-Za-z_$][\w$]*)")
 FUNCTIONS: Final = frozenset(
     {"arrow_function", "function_declaration", "function_expression", "method_definition", "generator_function"}
 )
-_ASSIGNMENTS: Final = ("assignment_expression", "augmented_assignment_expression")
-_MIXED: Final = frozenset({"??", "||", "&&"})
+#: Forms of the grammar that are refused, with what is wrong: in all JavaScript, and in expressions of n8n.
+_FORMS: Final = json.loads(Path(__file__).with_name("forms.json").read_text("utf-8"))
 _MOST_PARENTS: Final = 300
 #: Nodes of one kind that are looked at.
 _MOST: Final = 2_000
@@ -43,25 +45,39 @@ def error_at(node: Node, message: str) -> Early:
 
 def errors(code: str, tree: Tree) -> Iterator[Early]:
     """Yield the early errors of code that parses. At its top level ``await`` may stand, as n8n allows it."""
-    for applies, kinds, judge in _RULES:
-        if applies(code):
-            for node in _nodes(tree, kinds):
-                found = judge(node)
-                if found is not None:
-                    yield found
+    yield from forms(tree, "everywhere")
+    found = map(_waits, _nodes(tree, "(await_expression) @found")) if "await" in code else ()
+    blocks = _nodes(tree, "[(program) (statement_block)] @found") if _names_twice(code) else ()
+    yield from (one for one in (*found, *map(_declared_twice, blocks)) if one is not None)
 
 
-def _nodes(tree: Tree, kinds: tuple[str, ...]) -> list[Node]:
+def forms(tree: Tree, where: str) -> Iterator[Early]:
+    """Yield the forms of ``forms.json`` in a tree that are refused "everywhere", or in an "expression"."""
+    found = _captured(tree, _forms_query(where))
+    for number, (_, message) in enumerate(_FORMS[where]):
+        yield from (error_at(node, message) for node in found.get(f"found{number}", ()))
+
+
+def _nodes(tree: Tree, query: str) -> list[Node]:
+    return _captured(tree, query).get("found", [])
+
+
+def _captured(tree: Tree, query: str) -> dict[str, list[Node]]:
     from tree_sitter import QueryCursor
 
-    return QueryCursor(_query(kinds)).captures(tree.root_node).get("found", [])[:_MOST]
+    return {name: nodes[:_MOST] for name, nodes in QueryCursor(_query(query)).captures(tree.root_node).items()}
 
 
 @cache
-def _query(kinds: tuple[str, ...]) -> Query:
+def _query(query: str) -> Query:
     from tree_sitter import Query
 
-    return Query(grammar(), "\n".join(f"({kind}) @found" for kind in kinds))
+    return Query(grammar(), query)
+
+
+@cache
+def _forms_query(where: str) -> str:
+    return "\n".join(form.replace("@found", f"@found{number}") for number, (form, _) in enumerate(_FORMS[where]))
 
 
 @cache
@@ -71,45 +87,6 @@ def grammar() -> Language:
     from tree_sitter import Language
 
     return Language(tree_sitter_javascript.language())
-
-
-def _left_out(node: Node) -> Early | None:
-    """An empty place between commas, which only arrays may have."""
-    before = ""
-    for child in node.children:
-        if child.type == "," and before in {",", "(", "{"}:
-            return error_at(child, "a value is missing before this comma")
-        if child.type != "comment":
-            before = child.type
-    return None
-
-
-def _optional_target(node: Node) -> Early | None:
-    left = node.child_by_field_name("left")
-    part = inside_parentheses(left)
-    for _step in range(_MOST_PARENTS):
-        if part is None or part.type not in {"member_expression", "subscript_expression"}:
-            return None
-        if part.child_by_field_name("optional_chain") is not None and left is not None:
-            return error_at(left, 'nothing can be assigned to a place with "?."')
-        part = part.child_by_field_name("object")
-    return None
-
-
-def _mixed(node: Node) -> Early | None:
-    """Return the error of ``??`` beside ``||`` or ``&&`` without parentheses."""
-    operator = _operator(node)
-    for side in (node.child_by_field_name("left"), node.child_by_field_name("right")):
-        other = _operator(side)
-        if {operator, other} <= _MIXED and "??" in (operator, other) and other != operator:
-            return error_at(node, f"{operator} and {other} need parentheses between them")
-    return None
-
-
-def _operator(node: Node | None) -> str:
-    if node is None or node.type != "binary_expression":
-        return ""
-    return text_of(node.child_by_field_name("operator"))
 
 
 def inside_parentheses(node: Node | None) -> Node | None:
@@ -140,7 +117,7 @@ def _waits(node: Node) -> Early | None:
 
 def outer_await(code: str, tree: Tree) -> Iterator[Early]:
     """Yield the errors of ``await`` outside of all functions, which n8n allows in a Code node only."""
-    for node in _nodes(tree, ("await_expression",)) if "await" in code else ():
+    for node in _nodes(tree, "(await_expression) @found") if "await" in code else ():
         if _nearest(node, FUNCTIONS) is None:
             yield error_at(node, "await is in a function that is not async")
 
@@ -187,13 +164,3 @@ def text_of(node: Node | None) -> str:
 def _names_twice(code: str) -> bool:
     names = _NAMED_TWICE.findall(code)
     return bool(names) and (len(set(names)) < len(names) or "function" in code or "var " in code or "=>" in code)
-
-
-_Judge = Callable[["Node"], Early | None]
-_RULES: Final[tuple[tuple[Callable[[str], object], tuple[str, ...], _Judge], ...]] = (
-    (re.compile(r"[(,{]\s*,").search, ("arguments", "object"), _left_out),
-    (re.compile(r"\?\.[^;\n]*=").search, _ASSIGNMENTS, _optional_target),
-    (re.compile(r"\?\?").search, ("binary_expression",), _mixed),
-    (re.compile(r"\bawait\b").search, ("await_expression",), _waits),
-    (_names_twice, ("program", "statement_block"), _declared_twice),
-)

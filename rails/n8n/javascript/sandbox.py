@@ -1,9 +1,9 @@
 """What n8n's expression sandbox refuses although it is JavaScript.
 
 n8n checks the tree of every expression before it runs: names that lead out of the sandbox, ``$`` without a call;
-and it makes a plain function of it, where ``await`` means nothing. Forms that nobody writes by accident (``with``,
-``import``, classes, generators) are not looked for. Anchors: ``n8n-workflow`` 2.41, ``expression-sandboxing`` and
-``Expression.resolveSimpleParameterValue``; each form was run there (``tests/n8n/expression_verdicts.json``).
+and it makes a plain function of it, where ``await`` means nothing. Anchors: ``n8n-workflow`` 2.41,
+``expression-sandboxing`` and ``Expression.resolveSimpleParameterValue``; each form was run there
+(``tests/n8n/expression_verdicts.json``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rails.n8n.javascript.early_errors import (
     FUNCTIONS,
     Early,
     error_at,
+    forms,
     inside_parentheses,
     outer_await,
     text_of,
@@ -50,7 +51,8 @@ def constructor_access(text: str) -> tuple[int, int] | None:
 def refusal(parsed: ParsedScript, *, alone: bool) -> Early | None:
     """Return the first thing in an expression's code that n8n refuses. ``alone``: no text stands around it."""
     root = parsed.tree.root_node
-    found = [*_names(parsed), *_dollars(parsed), *outer_await(parsed.code, parsed.tree)]
+    refused = forms(parsed.tree, "expression")
+    found = [*refused, *_names(parsed), *_dollars(parsed), *outer_await(parsed.code, parsed.tree)]
     if alone:
         found += _function_value(root)
     return min(found, default=None)
