@@ -117,15 +117,15 @@ def test_parse_answers_its_contract_and_writes_nothing(rails, project):
 
 def test_a_further_dialect_is_read_only_when_it_is_named(rails):
     text = '<tool_call>{"name": "write_file", "arguments": {"file_path": "a.txt", "content": "x"}}</tool_call>\n'
-    assert json.loads(rails("parse", "--json", text=text, code=0).stdout)["requests"] == []
+    assert json.loads(rails("parse", "--json", text=text, code=1).stdout)["requests"] == []
     found = json.loads(rails("parse", "--json", "--dialect", "hermes", text=text, code=0).stdout)["requests"]
     assert [request["tool_name"] for request in found] == ["write_file"]
     assert "hermes" in rails("parse", "--dialect", "nonsense", text=text, code=2).stderr
 
 
 def test_parse_names_a_call_that_stands_where_none_is_read(rails):
-    done = rails("parse", text='```\n{"tool": "read_file", "file_path": "a.py"}\n```\n', code=0)
-    assert "2:1 ignored: Line 2 holds a call of 'read_file' in a fence without a language" in done.stdout
+    done = rails("parse", text='```\n{"tool": "read_file", "file_path": "a.py"}\n```\n', code=1)
+    assert "2:1 refused (unread): Line 2 holds a call of 'read_file' in a fence without a language" in done.stdout
 
 
 def test_apply_refuses_a_call_that_stands_where_none_is_read(rails, project):

@@ -12,7 +12,7 @@ from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import SELDOM, Json, Repair
 from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
-from rails.parsing.proposals import what_is_read, with_proposals
+from rails.parsing.proposals import what_is_read
 from rails.parsing.results import ParsedAnswer, ToolSchemas
 from rails.session.project import registry_of
 
@@ -50,9 +50,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(text: str, shapes: ToolSchemas, options: argparse.Namespace) -> ParsedAnswer:
-    exists = exists_in(common.project_of(options))
-    found = parse(text, shapes, finish=options.finish, dialects=options.dialect)
-    return with_proposals(found, text, shapes, exists=exists)
+    return parse(
+        text,
+        shapes,
+        finish=options.finish,
+        dialects=options.dialect,
+        report_unread_calls=True,
+        exists=exists_in(common.project_of(options)),
+    )
 
 
 def parsed_as_json(found: ParsedAnswer) -> dict[str, Json]:

@@ -30,8 +30,8 @@ from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.call_formats.provider_json import provider_calls
 from rails.parsing.quoted import SHOWN, TAG_FENCES
-from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas, own_names
-from rails.parsing.unread_calls import find_unread_calls, without_blocks
+from rails.parsing.results import Ignored, ToolSchemas, own_names
+from rails.parsing.unread_calls import find_unread_calls
 
 #: Longer answers, and more pieces of one, are not looked through.
 _CHARS: Final = 2_000_000
@@ -121,40 +121,6 @@ def _beside(text: str, tools: ToolSchemas, read: Sequence[RawRequest], exists: E
             line, _ = line_column(text, block.start)
             message = f"Line {line}, {block.form}: it stands beside a tool request, so it was not taken."
             yield Refusal("unread", message, _BESIDE, block.start, block.end)
-
-
-def with_proposals(
-    found: ParsedAnswer, text: str | bytes, tools: ToolSchemas, id_prefix: str = "r", exists: Exists = nothing_exists
-) -> ParsedAnswer:
-    """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself.
-
-    Calls that are not read are among the ignored blocks then.
-    """
-    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    if found.refusals:
-        return found
-    if found.requests:
-        rest = without_blocks(text, found.blocks.values())
-        beside = second_look(rest, tools, tools, found.ignored, found.requests, exists=exists)
-        unread = (Ignored(one.start, one.end, one.message) for one in beside if isinstance(one, Refusal))
-        left = [*found.ignored, *unread]
-        return replace(found, ignored=tuple(sorted(left, key=lambda block: block.start)))
-    named = [
-        replace(one, id=f"{id_prefix}{n}")
-        if isinstance(one, RawRequest)
-        else replace(one, request_id=f"{id_prefix}{n}")
-        for n, one in enumerate(find_proposals(text, tools, exists), 1)
-    ]
-    calls = () if named else find_unread_calls(text, tools, found.ignored)
-    ignored = [*found.ignored, *(Ignored(one.start, one.end, one.message) for one in calls)]
-    taken = [one for one in ignored if not any(p.start < one.end and one.start < p.end for p in named)]
-    return replace(
-        found,
-        requests=tuple(one for one in named if isinstance(one, RawRequest)),
-        refusals=tuple(one for one in named if isinstance(one, Refusal)),
-        ignored=tuple(sorted(taken, key=lambda block: block.start)),
-        blocks={one.id if isinstance(one, RawRequest) else one.request_id: (one.start, one.end) for one in named},
-    )
 
 
 def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> RawRequest | Refusal:

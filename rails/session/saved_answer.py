@@ -152,10 +152,8 @@ def parse_answer(
     """
     folder = _folder(project or Path.cwd())
     shapes = registry_of(folder).shapes()
-    found = parse(text, shapes, finish=finish, dialects=dialects)
-    from rails.parsing.proposals import with_proposals
-
-    return with_proposals(found, text, shapes, exists=exists_in(folder))
+    exists = exists_in(folder)
+    return parse(text, shapes, finish=finish, dialects=dialects, report_unread_calls=True, exists=exists)
 
 
 def validate_request(request: RawRequest, project: Path | str) -> ToolRequest | Sequence[Refusal]:

@@ -8,7 +8,6 @@ import rails
 from rails.cli import main
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.parsing.parse import parse
-from rails.parsing.proposals import with_proposals
 from rails.session.project import registry_of
 
 
@@ -16,7 +15,7 @@ def test_the_page_s_own_examples_are_read_as_it_says(capsys, tmp_path):
     assert main(["prompt"]) == 0
     page = capsys.readouterr().out
     shapes = registry_of(tmp_path).shapes()
-    found = with_proposals(parse(page, shapes), page, shapes)
+    found = parse(page, shapes, report_unread_calls=True)
     assert [(one.tool_name, one.parameters["file_path"]) for one in found.requests] == [
         (EDIT_FILE.name, "src/app.py"),
         (WRITE_FILE.name, "src/new.py"),

@@ -11,7 +11,6 @@ from rails.core.errors import Refusal
 from rails.core.tool_request import RawRequest
 from rails.edits.plan import plan
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.proposals import with_proposals
 from rails.session.project import registry_of
 from rails.tools.validate import validate
 
@@ -94,7 +93,7 @@ def test_a_whole_text_gives_the_same_requests_as_a_stream(name):
     reader = AnswerParser(shapes, report_unread_calls=True)
     reader.feed(text)
     streamed = reader.flush("end_turn")
-    whole = with_proposals(parse(text, shapes), text, shapes)
+    whole = parse(text, shapes, report_unread_calls=True)
     assert whole.requests == streamed.requests
     if whole.requests:
         assert whole.blocks.items() <= streamed.blocks.items(), "a stream tells of what stands beside them, too"
@@ -126,14 +125,14 @@ def test_who_may_not_edit_only_shows_what_it_writes():
 
 def test_what_is_read_names_its_form_and_its_place():
     shapes, text = registry().shapes(), case("diff-two-files")
-    found = with_proposals(parse(text, shapes), text, shapes)
+    found = parse(text, shapes, report_unread_calls=True)
     assert [one.dialect for one in found.requests] == ["unified diff"] * 2
     assert all(text[one.start : one.end].startswith("```diff") for one in found.requests)
     assert all(isinstance(one, RawRequest) and not isinstance(one, Refusal) for one in found.requests)
     assert found.blocks == {one.id: (one.start, one.end) for one in found.requests}
     assert [one.id for one in found.requests] == ["r1", "r2"]
-    assert [one.id for one in with_proposals(parse(text, shapes), text, shapes, "t7.r").requests] == ["t7.r1", "t7.r2"]
-    assert with_proposals(found, text, shapes) == found, "what holds a request already is left as it is"
+    again = parse(text, shapes, report_unread_calls=True, id_prefix="t7.r")
+    assert [one.id for one in again.requests] == ["t7.r1", "t7.r2"]
 
 
 def test_a_block_of_file_editor_is_whole_lines_too(project):

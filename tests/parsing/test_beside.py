@@ -5,7 +5,6 @@ import pytest
 from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.proposals import with_proposals
 from rails.parsing.quoted import Closed, Container, Strays, find_element, find_indented, find_mark, has_mark
 from rails.parsing.results import CallStarted
 
@@ -97,16 +96,11 @@ DATA = block('{"a": 1}')
 def test_proposals_have_ids_of_their_own_and_what_they_hold_is_no_longer_left_alone():
     named = f"`a.json`:\n{DATA}"
     text = f"{DATA}{named}`b.py`:\n{F}python\nx = 1\n{F}\n{DATA}"
-    found = parse(text, SHAPES)
-    assert len(found.ignored) == 3
-    after = with_proposals(found, text, SHAPES, "p")
+    assert len(parse(text, SHAPES).ignored) == 3
+    after = parse(text, SHAPES, report_unread_calls=True, id_prefix="p")
     assert [one.id for one in after.requests] == ["p1", "p2"]
     assert [dict(one.parameters)["file_path"] for one in after.requests] == ["a.json", "b.py"]
     assert list(after.blocks) == ["p1", "p2"]
-    left = [one.start for one in after.ignored]
-    assert left == [found.ignored[0].start, found.ignored[2].start]
-    found = parse(text := f"{block('{tool: read_file}')}{text}", SHAPES)
-    assert with_proposals(found, text, SHAPES) is found
 
 
 def test_a_patch_a_named_block_and_a_call_beside_a_request_are_told_and_not_taken():
@@ -128,8 +122,6 @@ def test_a_patch_a_named_block_and_a_call_beside_a_request_are_told_and_not_take
         found = reader.flush("end_turn")
         assert [one.tool_name for one in found.requests] == ["read_file"]
         assert [one.message[: len(what)] for one in found.refusals] == ([what] if what else [])
-        left = with_proposals(parse(text, SHAPES), text, SHAPES).ignored
-        assert any(what and what in one.reason for one in left) == bool(what)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +130,7 @@ def test_a_patch_a_named_block_and_a_call_beside_a_request_are_told_and_not_take
 )
 def test_a_workflow_alone_is_a_new_file_of_its_name_and_refused_without_one(name, file):
     body = f'{{"name": {name}, "nodes": [], "connections": {{}}}}'
-    found = with_proposals(parse(block(body), SHAPES), block(body), SHAPES)
+    found = parse(block(body), SHAPES, report_unread_calls=True)
     made = [(one.tool_name, one.dialect, dict(one.parameters)) for one in found.requests]
     wanted = {"file_path": f"{file}.json", "content": f"{body}\n", "create_only": True}
     assert made == ([("write_file", "n8n workflow", wanted)] if file else [])
@@ -149,20 +141,17 @@ def test_a_workflow_alone_is_a_new_file_of_its_name_and_refused_without_one(name
 def test_a_providers_answer_in_a_block_asks_for_its_calls_and_what_was_left_alone_beside_a_request_stays_so():
     call = '{"type": "tool_use", "id": "x", "name": "read_file", "input": {"path": "a"}}'
     text = block(f'{{"content": [{call}]}}')
-    found = with_proposals(parse(text, SHAPES), text, SHAPES)
+    found = parse(text, SHAPES, report_unread_calls=True)
     assert [(one.tool_name, one.dialect, dict(one.parameters)) for one in found.requests] == [
         ("read_file", "provider JSON", {"path": "a"})
     ]
-    found = parse(f"{DATA}{block(READ)}", SHAPES)
-    left = with_proposals(found, f"{DATA}{block(READ)}", SHAPES).ignored
-    assert left == found.ignored
-    assert len(left) == 1
+    assert len(parse(f"{DATA}{block(READ)}", SHAPES, report_unread_calls=True).ignored) == 1
 
 
 @pytest.mark.parametrize("lacks", ['"nodes": {}, "connections": {}', '"nodes": []', '"connections": {}'])
 def test_what_has_no_list_of_nodes_or_no_connections_is_no_workflow(lacks):
     text = block(f'{{"name": "x", {lacks}}}')
-    found = with_proposals(parse(text, SHAPES), text, SHAPES)
+    found = parse(text, SHAPES, report_unread_calls=True)
     assert (found.requests, found.refusals, len(found.ignored)) == ((), (), 1)
 
 

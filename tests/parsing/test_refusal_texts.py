@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rails.parsing.parse import parse
-from rails.parsing.proposals import with_proposals
 from rails.session.project import registry_of
 
 from .conftest import SHAPES
@@ -143,7 +142,7 @@ PLACES = {
 def test_every_place_is_counted_from_the_answers_beginning(what, before):
     answer = before + PLACES[what]
     shipped = registry_of(Path(__file__).parent).shapes()
-    found = with_proposals(parse(answer, shipped), answer, shipped)
+    found = parse(answer, shipped, report_unread_calls=True)
     at = next(mark for mark in ("zzz", "<<<<") if mark in answer)
     line = answer[: answer.index(at)].count("\n") + 1
     assert {int(one) for one in re.findall(r"[Ll]ine (\d+)", found.refusals[0].message)} == {line}
