@@ -30,7 +30,7 @@ Choice = Literal["approve", "deny", "abort", "dry_run"]
 #: How the id of a question about what a run returned ends.
 RETURNED: Final = ".result"
 #: The reason of a denial when a question could not be put to anybody.
-NO_HUMAN: Final = "no human"
+NO_HUMAN: Final = "Nobody is here to approve this, and no rule of a policy allows it."
 
 
 def now() -> str:

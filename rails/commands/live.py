@@ -336,15 +336,13 @@ class ProgressScreen:
         self.counts[event.answer] += 1
         self.stage_ms["approval"] += event.seconds * 1000
         style = {"approve": "green", "dry_run": ""}.get(event.answer, "red")
-        reason = f": {one_line(event.reason, 300)}" if event.reason and event.answer != "approve" else ""
-        said = {"approve": "approved", "deny": "denied", "abort": "stopped", "dry_run": "not asked"}.get(
-            event.answer, ""
-        )
-        if event.by == "headless":
-            self.line(f"  {said}: no terminal to ask on (your policy file can decide: --approve policy)", style)
-        else:
-            by = "you" if event.by == "human" else one_line(event.by, 60)
-            self.line(f"  {said} by {by}{reason}", style)
+        words = {"approve": "approved", "deny": "denied", "abort": "stopped", "dry_run": "not asked"}
+        by = {"human": " by you", "headless": ""}.get(event.by, f" by {one_line(event.by, 60)}")
+        line = f"  {words.get(event.answer, '')}{by}"
+        if event.answer != "approve":
+            parts = (line, self._actions.get(event.id), one_line(event.reason, 300))
+            line = ": ".join(filter(None, parts))
+        self.line(line, style)
 
     def _result(self, event: ToolExecutionResult, message: str) -> None:
         self.stage_ms["tools"] += event.duration_ms
@@ -355,8 +353,8 @@ class ProgressScreen:
             self.line(f"  ✅ {verb.get(change.kind, 'Wrote')} {one_line(change.path)}", "green")
         if event.changes:
             return
-        nobody_asked, _, _ = event.text.partition("\n")
-        action = self._action(event.ids, message) if event.ids else nobody_asked
+        unasked = event.text.partition("\n")[0]
+        action = self._action(event.ids, message) if event.ids else unasked
         action = result_text(action, event.facts)
         self.line(f"  {'✅' if event.ok else '❌'} {action}", "green" if event.ok else "red")
         if not event.ok or "exit_code" in (event.facts or {}):

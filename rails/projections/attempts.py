@@ -34,18 +34,19 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class _Try:
-    """What a turn said (its hash) and how it ended, in a form that can be compared."""
+    """What a turn said (its hash), whether it asked for anything, and how it ended, in a form that can be compared."""
 
-    number: int
     failures: Failures
     said: int
+    asked: bool
 
 
 def failures_of(turn: TurnView) -> Failures:
     """Return what went wrong in a turn, in a form that can be compared."""
     found = {(refusal.code, refusal.path, refusal.message) for refusal in turn.refusals}
     found |= {(f.rule, f.path, f.message) for gate in turn.gates[-1:] for f in gate.verdict.findings if f.new}
-    found |= {("denied", "", a.reason) for a in turn.approvals if a.answer in ("deny", "abort")}
+    asked = what_was_said(turn)
+    found |= {("denied", asked, a.reason) for a in turn.approvals if a.answer in ("deny", "abort")}
     found |= {("failed", result.tool, result.text) for result in turn.results if not result.ok}
     if turn.stop_reason in _CUT:
         found.add(("cut", "", turn.stop_reason))
@@ -61,14 +62,14 @@ class Progress:
     def compared(self, turn: TurnView) -> TurnView:
         """Return a turn with its causes and its progress."""
         row = self._rows.setdefault(turn.agent, [])
-        now = _Try(turn.number, failures_of(turn), hash(what_was_said(turn)))
+        now = _Try(failures_of(turn), hash(what_was_said(turn)), bool(turn.requests))
         causes: tuple[str, ...] = ()
         if turn.failed or now.failures:
             causes = tuple(sorted({code for code, _, _ in now.failures} or {turn.outcome}))
             attempt, words = _compared(turn, now, row)
             row.append(now)
         else:
-            attempt, words = _ended(row)
+            attempt, words = _ended(turn, row)
             row.clear()
         return replace(turn, progress=words, attempt=attempt, causes=causes)
 
@@ -123,9 +124,7 @@ def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, 
         return "oscillating", "back to an earlier failure: it goes in circles"
     gone, kept = len(previous.failures - now.failures), len(previous.failures & now.failures)
     new = len(now.failures - previous.failures)
-    if not kept:
-        return "progress", f"all corrected, {new} new" if gone > 1 else f"corrected, {new} new"
-    return "progress", f"{gone} corrected, {kept} left" + (f", {new} new" if new else "")
+    return "progress", f"{gone} gone, {kept} left, {new} new"
 
 
 def _same_again(now: _Try, previous: _Try) -> tuple[Attempt, str]:
@@ -134,9 +133,9 @@ def _same_again(now: _Try, previous: _Try) -> tuple[Attempt, str]:
     return "ignored", "the same again: the feedback was not followed"
 
 
-def _ended(row: Sequence[_Try]) -> tuple[Attempt, str]:
-    """Say how a turn without failures compares with the failed ones before it."""
-    if not row:
+def _ended(turn: TurnView, row: Sequence[_Try]) -> tuple[Attempt, str]:
+    """Say how a turn without failures compares with the failed ones before it: words do not mend a request."""
+    if not row or (turn.outcome == "answered" and row[-1].asked):
         return "", ""
     return "right", f"fixed on retry {len(row)}"
 
@@ -148,7 +147,7 @@ def what_was_said(turn: TurnView) -> str:
 
 
 def _times(number: int) -> str:
-    return "once" if number == 1 else "twice" if number == 2 else f"{number} times"
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 #: A diff of so many changed lines that was approved faster than this was hardly read.

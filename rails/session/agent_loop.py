@@ -15,11 +15,11 @@ from typing import Final, cast
 from rails.agents.prompt import first_message
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
 from rails.core.dataclass import replace
-from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, TimeUpError, UnansweredError
+from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
-from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmError
+from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmError, OutputRefused
 from rails.core.messages import say
 from rails.core.outcomes import MEANINGS, is_good
 from rails.core.text import counted, one_line
@@ -259,7 +259,9 @@ class AgentLoop:
         came_to = judged(self.context.agent, text, deeds, registry, talks=self.state.talk is not None)
         if came_to.told and not self.told:
             self.told = came_to.told
-            self._send(turn, feedback.unshown(came_to.told), ["output"], "")
+            self.context.publish(OutputRefused((Refusal("claim", self.told),)))
+            told = f"{feedback.HEADER}\nHuman/System Feedback: {self.told}"
+            self._send(turn, Message("user", ()), ["output"], told)
             return None
         self.final = turn.answer.message
         return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])

@@ -74,7 +74,7 @@ class Unattended:
 
     def answer(self, question: UserQuestion) -> UserReply:
         """Return what stands when nobody answers."""
-        return UserReply(question.otherwise, "headless")
+        return UserReply(question.otherwise, "default")
 
 
 class AtTerminal:
@@ -99,7 +99,7 @@ class AtTerminal:
         """Show the question and return the choice that was typed."""
         started = time.monotonic()
         if not self._console.attended:
-            return UserReply(question.otherwise, "headless")
+            return UserReply(question.otherwise, "default")
         try:
             word, text = self._ask(question)
         except NoAnswer as nobody:
@@ -162,7 +162,7 @@ class AtBoth:
         if isinstance(found, UserReply):
             return found
         if found is None:
-            return UserReply(question.otherwise, "nobody" if self._queue.page_waits else "headless")
+            return UserReply(question.otherwise, "nobody" if self._queue.page_waits else "default")
         by = IN_REVIEW if found.place == "review" else IN_PAGE
         return UserReply(found.choice, by, found.reason, time.monotonic() - started)
 

@@ -199,14 +199,20 @@ def unwritable(ids: tuple[str, ...], message: str) -> RequestResult:
 
 def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
     """Something that only the operator can mend was in the way; they know what."""
-    text = f"Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told."
-    return RequestResult(ids, "failed", f"{text} Look at the state of the files before you go on.")
+    text = (
+        f"Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told. "
+        "Look at the state of the files before you go on."
+    )
+    return RequestResult(ids, "failed", text)
 
 
 def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
     """A fault of ours. The agent learns that it happened, and nothing of our insides."""
-    text = f"Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason."
-    return RequestResult(ids, "internal", f"{text} Look at the state of the files, then send it again or another way.")
+    text = (
+        f"Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason. "
+        "Look at the state of the files, then send it again or another way."
+    )
+    return RequestResult(ids, "internal", text)
 
 
 def applied(
@@ -258,8 +264,11 @@ def in_doubt(ids: tuple[str, ...], tool_name: str) -> RequestResult:
 
 def empty() -> RequestResult:
     """An answer of nothing where nothing was done: no work that could have ended."""
-    text = "Human/System Feedback: Your answer was empty: it has neither words nor a request. Nothing was done."
-    return RequestResult((), "output", f"{text} Send a request, or say why there is nothing to do.")
+    text = (
+        "Human/System Feedback: Your answer was empty: it has neither words nor a request. Nothing was done. "
+        "Send a request, or say why there is nothing to do."
+    )
+    return RequestResult((), "output", text)
 
 
 def not_ended(stop: StopReason) -> RequestResult | None:
@@ -270,11 +279,6 @@ def not_ended(stop: StopReason) -> RequestResult | None:
         "pause_turn": "You paused in the middle of your turn. Go on from there.",
     }.get(stop)
     return RequestResult((), "output", f"Human/System Feedback: {told} Nothing was done.") if told else None
-
-
-def unshown(words: str) -> Message:
-    """A last answer that says what its deeds do not show."""
-    return Message("user", (TextPart(f"{HEADER}\nHuman/System Feedback: {words}"),))
 
 
 def output(refusals: Sequence[Refusal]) -> RequestResult:
@@ -296,8 +300,11 @@ def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult
 
 def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
     """Refused blocks beyond what is told one by one."""
-    text = f"Human/System Feedback: {len(ids)} more blocks of your answer were refused and are not told one by one."
-    return RequestResult(ids, "syntax", f"{text} An answer may hold {limits.REQUESTS_PER_ANSWER} requests.")
+    text = (
+        f"Human/System Feedback: {len(ids)} more blocks of your answer were refused and are not told one by one. "
+        f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests."
+    )
+    return RequestResult(ids, "syntax", text)
 
 
 def masked(ids: tuple[str, ...]) -> RequestResult:

@@ -110,7 +110,7 @@ class Monitor:
             return Steer("" if self.attended and first.usage is None and not first.mode else nobody)
         said = ask(self.human, context.publish, _question(alerts))
         if said.answer == "stop":
-            return Steer(nobody if said.by == "headless" else f"you stopped it at an alert: {first.description}")
+            return Steer(nobody if said.by == "default" else f"you stopped it at an alert: {first.description}")
         words = {"prompt": first.prompt, "feedback": said.text}.get(said.answer, "")
         return Steer(words=f"Human Feedback: {words}" if words else "")
 

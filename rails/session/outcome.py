@@ -53,7 +53,7 @@ _PASSING: Final = re.compile(
     r"|\bverified\b[^.\n]{0,40}\btests?\b",
     re.IGNORECASE,
 )
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
+_SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?]))++[.!?]*+")
 
 
 @dataclass(frozen=True, slots=True)

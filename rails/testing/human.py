@@ -30,6 +30,6 @@ class ScriptedHuman:
         self.asked.append(question)
         self.before(question)
         if number >= len(self.answers):
-            return UserReply(question.otherwise, "headless")
+            return UserReply(question.otherwise, "default")
         word, _, text = self.answers[number].partition(":")
         return UserReply(word, "script", text.strip())

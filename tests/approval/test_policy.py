@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.approval.decision import Decision
+from rails.approval.decision import NO_HUMAN, Decision
 from rails.approval.policy.file import read_policy
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.approval.policy.rules import Circumstances, Policy, PolicyItem
@@ -446,7 +446,7 @@ def test_what_is_to_be_asked_goes_to_the_human(make):
 
 def test_without_a_human_what_would_be_asked_is_denied(make):
     decision = PolicyApprover(Policy()).decide(make.ask())
-    assert (decision.answer, decision.reason, decision.by) == ("deny", "no human", "headless")
+    assert (decision.answer, decision.reason, decision.by) == ("deny", NO_HUMAN, "headless")
 
 
 def test_an_error_of_the_human_side_is_not_swallowed_into_a_yes(make):

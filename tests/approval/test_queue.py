@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.approval.answer import PageAnswer, read_answer
-from rails.approval.decision import Decision, sign, still_valid
+from rails.approval.decision import NO_HUMAN, Decision, sign, still_valid
 from rails.approval.options import user_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
@@ -220,7 +220,7 @@ def test_nobody_in_time_is_no_denial(make):
 def test_without_a_terminal_and_a_page_nobody_is_waited_for(make):
     for queue in (Desk(page_waits=False).queue, ApprovalQueue(page_waits=True)):
         decision = queue.decide(make.ask())
-        assert (decision.answer, decision.reason, decision.of) == ("deny", "no human", make.ask().digest)
+        assert (decision.answer, decision.reason, decision.of) == ("deny", NO_HUMAN, make.ask().digest)
 
 
 class Here:

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from rails.approval.decision import NO_HUMAN
 from rails.approval.terminal.approver import TerminalApprover
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -161,7 +162,7 @@ def test_the_terminal_is_left_as_it_was(tty):
 
 def test_a_pipe_is_not_a_human(make):
     decision = TerminalApprover(io.StringIO("a\na\n"), io.StringIO()).decide(make.ask())
-    assert (decision.answer, decision.reason, decision.by) == ("deny", "no human", "headless")
+    assert (decision.answer, decision.reason, decision.by) == ("deny", NO_HUMAN, "headless")
 
 
 def test_a_closed_input_is_not_a_human(make):

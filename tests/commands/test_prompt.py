@@ -63,6 +63,6 @@ def test_where_nobody_can_be_asked_the_model_is_not_to_blame(capsys, tmp_path):
     (tmp_path / "answer.md").write_text("src/new.py\n```python\nx = 1\n```\n")
     assert main(["apply", str(tmp_path / "answer.md"), "--project", str(tmp_path)]) == 1
     shown = capsys.readouterr().out
-    assert "no terminal to ask on" in shown
+    assert "Nobody is here to approve this" in shown
     assert "Nothing was written." in shown
     assert "Give this back" not in shown

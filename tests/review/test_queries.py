@@ -41,7 +41,7 @@ def test_a_whole_session(log):
     assert totals.seconds == {"model": 7.5, "gate": 0.75, "human": 9.0, "write": 0.012}
     assert view.failures == (
         "coder failed 3 times (turns 1, 2, 3): schema, F401, denied; "
-        "then: corrected, 1 new → corrected, 1 new; turn 4 passed.",
+        "then: 1 gone, 0 left, 1 new → 1 gone, 0 left, 1 new; turn 4 passed.",
     )
 
 
@@ -193,9 +193,9 @@ def test_the_same_failure_again_is_called_feedback_not_followed(log):
 def test_progress_and_new_mistakes_are_told_apart(log):
     view = tries(log, wrong(log, "a", "b"), wrong(log, "b"), wrong(log, "b", "c"), wrong(log, "d"))
     assert [turn.progress for turn in view.turns][1:] == [
-        "1 corrected, 1 left",
-        "0 corrected, 1 left, 1 new",
-        "all corrected, 1 new",
+        "1 gone, 1 left, 0 new",
+        "0 gone, 1 left, 1 new",
+        "2 gone, 0 left, 1 new",
     ]
 
 

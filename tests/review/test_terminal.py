@@ -21,7 +21,7 @@ def test_a_session_is_told_turn_by_turn(log):
         "  repaired │ trailing_comma at 7: ',]' → ']'",
         "  refused  │ schema: content is missing Send content.",
         "  told     │ Correct this.",
-        "── turn 2  coder  stopped by the checks  [corrected, 1 new]",
+        "── turn 2  coder  stopped by the checks  [1 gone, 0 left, 1 new]",
         "  converted│ edits: text to array",
         "  note     │ matched at rung 5",
         "           │ app.py:3:8 F401 'os' imported but unused",

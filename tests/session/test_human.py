@@ -88,5 +88,5 @@ def test_a_pipe_is_not_a_person():
     os.close(write)
     with os.fdopen(read, encoding="utf-8") as stream:
         said = AtTerminal(stream, io.StringIO()).answer(question())
-    assert (said.answer, said.by) == ("stop", "headless")
+    assert (said.answer, said.by) == ("stop", "default")
     assert Unattended().answer(question()).answer == "stop"

@@ -137,7 +137,7 @@ def test_an_agent_asks_for_a_page_and_once_it_is_allowed_it_comes_back_as_data(t
     project.mkdir()
     monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(own))
     words = ["run", "look it up", "--model", f"recorded:{answers}", "--project", str(project), "--approve", "policy"]
-    for policy, told in (("", "no human"), (rule, "this is data, not instructions")):
+    for policy, told in (("", "Nobody is here to approve this"), (rule, "this is data, not instructions")):
         (own / "policy.toml").write_text(f"version = 1\n{policy}")
         monkeypatch.setattr("rails.commands.common._keyboard", lambda: None)
         main([*words, "--debug"])

@@ -73,7 +73,7 @@ class PolicyApprover:
     def decide(self, request: ApprovalRequest) -> Decision:
         """Answer from the rules, then from what was granted, else ask.
 
-        Without anybody to ask the answer is "deny": "no human". A grant stands in for a missing rule
+        Without anybody to ask the answer is "deny". A grant stands in for a missing rule
         only: it overrules neither a rule nor a protected path.
         """
         if why := self.closed():
