@@ -245,6 +245,7 @@ def _trust(project: Path) -> None:
     """Say what of the project would run from now on, and record that the person who types the word agrees."""
     import shlex
 
+    from rails.gate.languages.python import own_tools, own_workers
     from rails.gate.support import config_files, executed_config, settings
     from rails.sandbox.functions import function_of
 
@@ -254,17 +255,17 @@ def _trust(project: Path) -> None:
         words = function_of(command.argv) or shlex.join(command.argv)
         print(f"gate: may run {command.name}: {printable(words, keep='')}", file=sys.stderr)
     files = executed_config.executed(project, own)
-    own_files = [name for name in files if not Path(name).is_absolute()]
-    for name in own_files:
-        print(f"gate: may run {printable(name, keep='')}", file=sys.stderr)
-    if installed := len(files) - len(own_files):
-        print(f"gate: may run what is installed, as {counted(installed, 'file')} record it now", file=sys.stderr)
-    if not commands and not files:
+    tools = own_tools.installed_tools(project)
+    for name in (*files, *map(str, tools)):
+        what = f"what is installed, as in {name}" if Path(name).is_absolute() else name
+        print(f"gate: may run {printable(what, keep='')}", file=sys.stderr)
+    if not commands and not files and not tools:
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
     elif not common.typed("trust", "let them run"):
         raise UsageError("Nothing was agreed to: --trust takes a person who types the word at a terminal.")
     else:
         executed_config.agree(project, own)
+        own_workers.agree(project)
 
 
 def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:

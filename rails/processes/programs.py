@@ -61,7 +61,7 @@ def find_ruff() -> Tool | None:
     for folder in _scripts():
         binary = folder / name
         if binary.is_file():
-            return Tool("ruff", (str(binary),), _version("ruff"))
+            return Tool("ruff", (str(binary),), version_of("ruff"))
     return None
 
 
@@ -85,11 +85,11 @@ def _scripts() -> Iterator[Path]:
 @cache
 def find_module(name: str) -> Tool | None:
     """Return the Python tool ``name`` of our own environment, run isolated (``python -I``), or ``None``."""
-    version = _version(name)
+    version = version_of(name)
     return Tool(name, (sys.executable, "-I", "-m", name), version) if version else None
 
 
-def _version(distribution: str) -> str:
+def version_of(distribution: str) -> str:
     """Return an installed distribution's version from its folder's name ("" if there is none).
 
     ``importlib.metadata`` says the same and costs ten times the time of a cold ruff to import.

@@ -1,11 +1,15 @@
 """A project's own version of a formatter: where it is named, and that another one of ours rewrites nothing."""
 
 import re
+import venv
 
 import pytest
 
+from rails.gate.languages.python import own_workers
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
 from rails.processes import programs
+from rails.sandbox.probe import label
+from rails.sandbox.view import NONE
 
 BLACK = "[tool.black]\nline-length = 88\n"
 #: black 24 and later close up the two lines.
@@ -90,3 +94,81 @@ def test_what_is_installed_goes_before_what_is_pinned(project):
     assert own_tool(project, "black").version == "22.1.0"
     (project / ".venv/lib/python3.12/site-packages/black-24.1.1.dist-info").mkdir(parents=True)
     assert str(own_tool(project, "black")) == "black 24.1.1 (.venv)"
+
+
+#: What black 22 has of what we ask; it tries to write where it may not.
+STUB = {
+    "__init__.py": """
+import pathlib
+
+def format_str(text, mode):
+    for place in PLACES:
+        try:
+            pathlib.Path(place).write_text("planted")
+        except OSError:
+            pass
+    return f"# {mode.line_length}\\n{text}"
+""",
+    "parsing.py": "class InvalidInput(Exception): pass\n",
+    "const.py": "DEFAULT_LINE_LENGTH = 88\n",
+    "mode.py": """
+import dataclasses, enum
+
+class TargetVersion(enum.Enum):
+    PY33 = 3
+
+class Preview(enum.Enum):
+    a = 1
+
+@dataclasses.dataclass(frozen=True)
+class Mode:
+    target_versions: set
+    line_length: int
+    is_pyi: bool
+""",
+}
+
+
+@pytest.fixture
+def own_black(world):
+    """A project whose own environment has another black."""
+    if label().level == NONE:
+        pytest.skip("nothing contains it here")
+    venv.create(world.project / ".venv", symlinks=True)
+    packages = next(world.project.glob(".venv/lib/python*/site-packages"))
+    (packages / "black-22.1.0.dist-info").mkdir()
+    (packages / "black").mkdir()
+    places = [str(world.project / "planted"), str(world.project / ".venv" / "planted")]
+    for name, text in STUB.items():
+        (packages / "black" / name).write_text(text.replace("PLACES", repr(places)))
+    world.put("pyproject.toml", "[tool.black]\nline-length = 99\nunstable = true\n")
+    return world
+
+
+def test_the_projects_own_black_formats_contained_once_a_person_agreed(own_black):
+    before = own_black.judge(("m.py", "x = 1\n"))
+    assert "ai-rails gate --trust" in before.not_checked[0].reason
+    own_workers.agree(own_black.project)
+    verdict = own_black.judge(("m.py", "x = 2\n"))
+    assert (verdict.proposal.changes[0].after, verdict.not_checked) == (b"# 99\nx = 2\n", ())
+    (run,) = (run for run in verdict.checks if run.name == "black")
+    assert (run.version, "AI-Rails has" in run.config) == ("22.1.0", True)
+    assert not list(own_black.project.glob("**/planted"))
+
+
+def test_another_version_of_it_is_a_new_question(own_black):
+    own_workers.agree(own_black.project)
+    (packages,) = own_black.project.glob(".venv/lib/python*/site-packages")
+    (packages / "black-22.1.0.dist-info").rename(packages / "black-22.2.0.dist-info")
+    assert not own_workers.may_run(own_black.project)
+    assert own_black.judge(("m.py", "x = 1\n")).proposal.changes[0].after == b"x = 1\n"
+
+
+def test_what_cannot_be_run_is_said_and_holds_up_nothing(own_black):
+    own_workers.agree(own_black.project)
+    python = own_black.project / ".venv" / "bin" / "python"
+    python.unlink()
+    python.symlink_to("/nowhere/python")
+    verdict = own_black.judge(("m.py", "x = 1\n"))
+    assert (verdict.status, verdict.proposal.changes[0].after) == ("pass", b"x = 1\n")
+    assert "cannot be run here" in verdict.not_checked[0].reason

@@ -140,9 +140,13 @@ def json_line(output: IO[bytes]) -> bytes | None:
 
 
 class PythonWorker:
-    """One process with black and flake8 loaded (``languages/python/worker.py``), isolated from the project."""
+    """One process with black and flake8 loaded (``languages/python/worker.py``), isolated from the project.
 
-    def __init__(self) -> None:
+    ``start`` starts its script in another way: a project's own Python, contained.
+    """
+
+    def __init__(self, start: Callable[[Path], Pipe] | None = None) -> None:
+        self._start = start or _by_ours
         self._pipe: Pipe | None = None
         self._requests = 0
 
@@ -167,9 +171,7 @@ class PythonWorker:
         """Start the process, if it isn't running, and return it."""
         if self._pipe is None or not self._pipe.alive:
             self.close()
-            script = Path(__file__).parents[1] / "languages" / "python" / "worker.py"
-            process = programs.start_tool([sys.executable, "-I", str(script)])
-            self._pipe = Pipe("The Python worker", process, json_line)
+            self._pipe = self._start(Path(__file__).parents[1] / "languages" / "python" / "worker.py")
         return self._pipe
 
     def close(self) -> None:
@@ -179,13 +181,17 @@ class PythonWorker:
         self._pipe, self._requests = None, 0
 
 
+def _by_ours(script: Path) -> Pipe:
+    return Pipe("The Python worker", programs.start_tool([sys.executable, "-I", str(script)]), json_line)
+
+
 class PythonPool:
     """A few Python workers that share the work."""
 
-    def __init__(self, size: int = _WORKERS) -> None:
+    def __init__(self, size: int = _WORKERS, start: Callable[[Path], Pipe] | None = None) -> None:
         self._size = size
         self._idle: queue.SimpleQueue[PythonWorker] = queue.SimpleQueue()
-        self.workers = tuple(PythonWorker() for _ in range(size))
+        self.workers = tuple(PythonWorker(start) for _ in range(size))
         for worker in self.workers:
             self._idle.put(worker)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import Decoded, decode_text
+from rails.core.text import decode_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python.config import PythonSettings
 from rails.gate.support import diagnostics
@@ -43,17 +43,21 @@ BROKEN_CANARY: Final = b"x = (\n"
 
 
 class InWorkers:
-    """The tools that are kept warm for one project; ``None`` is one that is not installed."""
+    """The tools that are kept warm for one project; ``None`` is one that is not installed. ``ask`` asks the worker."""
 
-    def __init__(self, context: CheckContext, config: PythonSettings, black: Tool | None, flake8: Tool | None) -> None:
-        self.context, self.config = context, config
+    def __init__(
+        self,
+        context: CheckContext,
+        config: PythonSettings,
+        black: Tool | None,
+        flake8: Tool | None,
+        ask: Callable[[Mapping[str, object]], Mapping[str, object]],
+    ) -> None:
+        self.context, self.config, self._ask = context, config, ask
         self._black, self._flake8 = black, flake8
 
-    def black(self, path: str, data: bytes, *, last: bool = False) -> bytes:
-        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError.
-
-        ``last`` is whether nothing else is to change: then flake8 reads in the same go what black leaves as it is.
-        """
+    def black(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError."""
         if self._black is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
@@ -62,17 +66,9 @@ class InWorkers:
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
         options = {**self.config.black, "requires-python": self.config.requires_python}
-        lint = self._request(path, decoded.text) if last and self._flake8 is not None else None
-        request = {"op": "black", "text": decoded.text, "path": path, "options": options, "flake8": lint}
+        request = {"op": "black", "text": decoded.text, "path": path, "options": options}
         key = ("black", self._black.version, repr(options), path.endswith(".pyi"), data)
-        return self.context.once(key, lambda: self._formatted(path, data, decoded, request))
-
-    def _formatted(self, path: str, data: bytes, decoded: Decoded, request: Mapping[str, object]) -> bytes:
-        answer = self._asked(request)
-        linted = answer.get("flake8")
-        if isinstance(linted, dict) and not linted.get("skipped"):
-            self.context.once(self._key(path, decoded.text), lambda: self._findings(path, linted))
-        return data if answer["text"] is None else decoded.encode(str(answer["text"]))
+        return self.context.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
 
     def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError, NotCheckedError or ExcludedError."""
@@ -105,15 +101,10 @@ class InWorkers:
         return (*self.config.flake8_notes, words)
 
     def _found(self, path: str, text: str) -> tuple[Finding, ...]:
-        request = {"op": "flake8", **self._request(path, text)}
-        return self.context.once(self._key(path, text), lambda: self._findings(path, self._asked(request)))
-
-    def _request(self, path: str, text: str) -> dict[str, object]:
-        arguments = list(self.config.flake8 or ())
-        return {"text": text, "path": path, "arguments": arguments, "most": limits.FINDINGS_LISTED}
-
-    def _key(self, path: str, text: str) -> tuple[object, ...]:
-        return "flake8", self._flake8.version if self._flake8 else "", tuple(self.config.flake8 or ()), path, text
+        arguments = self.config.flake8 or ()
+        key = "flake8", self._flake8, arguments, path, text
+        request = {"op": "flake8", "text": text, "path": path, "arguments": arguments, "most": limits.FINDINGS_LISTED}
+        return self.context.once(key, lambda: self._findings(path, self._asked(request)))
 
     def _findings(self, path: str, answer: Mapping[str, object]) -> tuple[Finding, ...]:
         if answer.get("skipped"):
@@ -130,7 +121,7 @@ class InWorkers:
         )
 
     def _asked(self, request: Mapping[str, object]) -> Mapping[str, object]:
-        answer = self.context.pool.ask(request)
+        answer = self._ask(request)
         if not answer.get("ok"):
             raise CheckError(f"{request['op']} failed: {answer.get('error')}")
         return answer

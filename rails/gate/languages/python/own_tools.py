@@ -42,6 +42,8 @@ _PLACES: Final = (
     ("tox.ini", _PINNED),
     (".pre-commit-config.yaml", _HOOK),
 )
+#: The first versions that are asked as we ask them.
+_OLDEST: Final[Mapping[str, Numbers]] = {"black": (22,), "flake8": (5,), "ruff": (0, 3)}
 _CLAUSE: Final = re.compile(r"([<>=~!^]*)\s*(\d[\d.]*)")
 _ORDERS: Final[Mapping[str, Callable[[Numbers, Numbers], bool]]] = {
     "<": operator.lt,
@@ -61,6 +63,11 @@ class OwnTool:
 
     def __str__(self) -> str:
         return f"{self.name} {self.version} ({self.place})"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can be run: it is in the project's environment, and no older than what is understood."""
+        return self.place in _ENVIRONMENTS and _numbers(self.version) >= _OLDEST[self.name]
 
     def formats_like(self, version: str) -> bool:
         """Return whether another version of the tool formats as this one does, by the tool's own policy."""
@@ -83,6 +90,12 @@ def own_tool(project: Path, name: str) -> OwnTool | None:
     return next(_known(project, name), None)
 
 
+def installed_tools(project: Path) -> tuple[OwnTool, ...]:
+    """Return those that can be run."""
+    found = (own_tool(project, name) for name in sorted(_OLDEST))
+    return tuple(own for own in found if own and own.is_installed)
+
+
 def _known(project: Path, name: str) -> Iterator[OwnTool]:
     for folder in _ENVIRONMENTS:
         for found in (project / folder).glob(f"lib/python*/site-packages/{name}-*.dist-info"):
@@ -102,4 +115,4 @@ def _text(file: Path) -> str:
 
 
 def _numbers(version: str) -> Numbers:
-    return tuple(int(part) for part in version.split(".") if part)
+    return tuple(map(int, re.findall(r"\d+", version)))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rails.core import limits
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.gate.languages.python.config import RuffSettings
@@ -25,12 +25,17 @@ if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
 
+def _started(argv: list[str], data: bytes) -> programs.ToolRun:
+    return programs.run_tool(argv, data=data)
+
+
 @dataclass(frozen=True, slots=True)
 class RuffCli:
-    """ruff as a command, started for each text. Files of the workspace are only ever read."""
+    """ruff as a command, started for each text by ``ask``. Files of the workspace are only ever read."""
 
     tool: programs.Tool
     project: Path
+    ask: Callable[[list[str], bytes], programs.ToolRun] = field(default=_started, compare=False)
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
@@ -57,10 +62,8 @@ class RuffCli:
     def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> programs.ToolRun:
         options = [a for a in settings.arguments() if verb == "check" or not a.startswith("--config=lint.")]
         name = str(self.project / path)
-        return programs.run_tool(
-            [*self.tool.argv, verb, "--no-cache", "--force-exclude", *options, *more, "--stdin-filename", name, "-"],
-            data=data,
-        )
+        files = ("--no-cache", "--force-exclude", "--stdin-filename", name, "-")
+        return self.ask([*self.tool.argv, verb, *options, *more, *files], data)
 
 
 def parse_diagnostics(out: bytes) -> Iterator[tuple[int, Diagnostic]]:

@@ -8,7 +8,7 @@ apart); a tool that says nothing about the canary is not looking at that file, a
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -19,7 +19,7 @@ from rails.gate.languages.python import config as settings
 from rails.gate.languages.python import syntax
 from rails.gate.languages.python.config import PythonSettings, RuffSettings
 from rails.gate.languages.python.in_workers import BROKEN_CANARY, FORMAT_CANARY, LINT_CANARY, InWorkers
-from rails.gate.languages.python.own_tools import own_tool
+from rails.gate.languages.python.own_tools import OwnTool, own_tool
 from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
 from rails.gate.support import diagnostics, suppressions
@@ -27,7 +27,9 @@ from rails.gate.support.advice import remedy_of
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.warm_processes import PythonPool
 from rails.processes import programs
+from rails.processes.programs import Tool, ToolRun
 
 #: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
 _SMALL: Final = 120
@@ -44,14 +46,54 @@ class PythonTools:
 
     def __init__(self, context: CheckContext, config: PythonSettings) -> None:
         self.context, self.config = context, config
-        self.ruff_tool = programs.find_ruff()
-        self.black_tool = programs.find_module("black") if config.formatter == "black" else None
-        self.flake8_tool = programs.find_module("flake8") if config.flake8 is not None else None
-        tools = (self.ruff_tool, self.black_tool, self.flake8_tool)
-        found = {tool.name: own_tool(context.home or context.project, tool.name) for tool in tools if tool}
-        self.own = {name: own for name, own in found.items() if own}
+        self.home = context.home or context.project
+        self.own: dict[str, OwnTool] = {}
+        self.used: set[str] = set()
+        self.not_run = "to let the project's own run: ai-rails gate --trust"
+        self.ruff_tool = self._chosen(programs.find_ruff())
+        self.black_tool = self._chosen(programs.find_module("black")) if config.formatter == "black" else None
+        self.flake8_tool = self._chosen(programs.find_module("flake8")) if config.flake8 is not None else None
         self._ruff_settings: dict[str, RuffSettings] = {}
         self._linted: set[str] = set()
+
+    def _chosen(self, ours: Tool | None) -> Tool | None:
+        """Return the project's own version of a tool where it is another one and may run, else ours."""
+        own = own_tool(self.context.project, ours.name) if ours else None
+        if ours is None or own is None or own.version == ours.version:
+            return ours
+        self.own[own.name] = own
+        if not own.is_installed:
+            return ours
+        from rails.gate.languages.python import own_workers  # most projects have our versions, or none
+
+        if not own_workers.may_run(self.home):
+            return ours
+        try:
+            self.own_pool.ask({"op": "ping"})
+        except CheckError as error:
+            self.not_run = f"which cannot be run here: {error}"
+            return ours
+        self.used.add(own.name)
+        place = str(self.home / own.place / "bin" / own.name)
+        return Tool(own.name, (place,), own.version)
+
+    @cached_property
+    def own_pool(self) -> PythonPool:
+        """The process of the project's own Python."""
+        kept = self.context.resources.get("own tools")
+        if isinstance(kept, PythonPool):
+            return kept
+        from rails.gate.languages.python import own_workers
+
+        made = self.context.resources["own tools"] = own_workers.workers(self.context.project, self.home)
+        return made
+
+    def _by_own(self, argv: list[str], data: bytes) -> ToolRun:
+        answer = self.own_pool.ask({"op": "run", "argv": argv, "data": data.decode("latin-1")})
+        if not answer.get("ok"):
+            raise CheckError(f"{argv[0]} could not be run: {answer.get('error')}")
+        code, out, err = (answer[key] for key in ("code", "out", "err"))
+        return ToolRun(int(str(code)), str(out).encode("latin-1"), str(err).encode("latin-1"))
 
     # -- parsing ----------------------------------------------------------------------------------
 
@@ -121,6 +163,8 @@ class PythonTools:
         """The ruff to ask. Raises CheckError when it isn't installed."""
         if self.ruff_tool is None:
             raise CheckError("ruff is not installed beside AI-Rails; install it with: pip install ruff")
+        if "ruff" in self.used:
+            return RuffCli(self.ruff_tool, self.context.project, self._by_own)
         return RuffCli(self.ruff_tool, self.context.project)
 
     def ruff_settings(self, path: str) -> RuffSettings:
@@ -190,18 +234,19 @@ class PythonTools:
         own = self.own.get(tool.name) if tool and self.config.formatter else None
         if tool is None or own is None or own.formats_like(tool.version):
             return ""
-        return f"the project has {own} and AI-Rails {tool.version}: what is not formatted is a note, and is left"
+        words = f"the project has {own} and AI-Rails {tool.version}: what is not formatted is a note, and is left"
+        return f"{words}; {self.not_run}" if own.is_installed else words
 
     def origin_of(self, name: str, origin: str) -> str:
-        """Return where a tool's rules are from, and which version the project has of it."""
+        """Return where a tool's rules are from, and which other version there is of it, the project's or ours."""
+        if name in self.used:
+            return f"{origin}; by {self.own[name]}, AI-Rails has {programs.version_of(name)}"
         return f"{origin}; the project has {self.own[name]}" if name in self.own else origin
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
         if self.config.formatter == "black":
-            known: Findings | None = self.context.known.get(self._lint_key(path, data, self.ruff_settings(path)))
-            last = known is not None and not any(found.rule == "E501" for found in known.diagnostics)
-            return self.in_workers.black(path, data, last=last)
+            return self.in_workers.black(path, data)
         if not self.config.formatter:
             raise NotNeededError
         if self._ruff_format(path, FORMAT_CANARY) == FORMAT_CANARY:
@@ -218,7 +263,11 @@ class PythonTools:
     @cached_property
     def in_workers(self) -> InWorkers:
         """Black and flake8, for projects that use them."""
-        return InWorkers(self.context, self.config, self.black_tool, self.flake8_tool)
+        return InWorkers(self.context, self.config, self.black_tool, self.flake8_tool, self._ask)
+
+    def _ask(self, request: Mapping[str, object]) -> Mapping[str, object]:
+        pool = self.own_pool if request["op"] in self.used else self.context.pool
+        return pool.ask(request)
 
     def others(self) -> tuple[str, ...]:
         """flake8, when the project wants it."""

@@ -2,15 +2,14 @@
 
 Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``,
 ``{"op": "schema", "schema", "base", "root", "value"}``,
-``{"op": "black", "text", "path", "options", "flake8"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``.
-A text that black leaves as it is comes back as ``null``, with flake8's answer where its request was in ``flake8``.
+``{"op": "black", "text", "path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``.
+``{"op": "run", "argv", "data"}``, whose bytes are characters of Latin-1.
 Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
 A private protocol between this file and ``rails.gate.support.warm_processes``, run as ``python -I``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import io
 import json
@@ -57,7 +56,7 @@ def _ping() -> dict[str, Any]:
     return {"ok": True}
 
 
-def _black(text: str, path: str, options: Mapping[str, Any], flake8: Mapping[str, Any] | None) -> dict[str, Any]:
+def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
     from black import format_str
     from black.parsing import InvalidInput
 
@@ -67,36 +66,34 @@ def _black(text: str, path: str, options: Mapping[str, Any], flake8: Mapping[str
         done = format_str(source, mode=_mode(json.dumps(options, sort_keys=True), path.endswith(".pyi")))
     except InvalidInput as error:
         return {"ok": False, "error": f"black cannot parse it: {str(error)[:200]}"}
-    done = done if newline == "\n" else done.replace("\n", newline)
-    if done != text:
-        return {"ok": True, "text": done}
-    answer: dict[str, Any] = {"ok": True, "text": None}
-    with contextlib.suppress(Exception):  # flake8 is asked alone then, and says what is wrong
-        answer["flake8"] = flake8 and _flake8(**flake8)
-    return answer
+    return {"ok": True, "text": done if newline == "\n" else done.replace("\n", newline)}
 
 
 @cache
 def _mode(options: str, is_pyi: bool) -> Mode:
     from black.const import DEFAULT_LINE_LENGTH
-    from black.files import infer_target_version
     from black.mode import Mode, Preview, TargetVersion
 
     table = json.loads(options)
     versions = {TargetVersion[name.upper()] for name in _list(table.get("target-version"))}
     if not versions and table.get("requires-python"):
+        from black.files import infer_target_version
+
         inferred = infer_target_version({"project": {"requires-python": table["requires-python"]}})
         versions = set(inferred or ())
-    return Mode(
-        target_versions=versions,
-        line_length=int(table.get("line-length", DEFAULT_LINE_LENGTH)),
-        is_pyi=is_pyi,
-        string_normalization=not table.get("skip-string-normalization", False),
-        magic_trailing_comma=not table.get("skip-magic-trailing-comma", False),
-        preview=bool(table.get("preview", False)),
-        unstable=bool(table.get("unstable", False)),
-        enabled_features={Preview[name] for name in _list(table.get("enable-unstable-feature"))},
-    )
+    wanted = {
+        "target_versions": versions,
+        "line_length": int(table.get("line-length", DEFAULT_LINE_LENGTH)),
+        "is_pyi": is_pyi,
+        "string_normalization": not table.get("skip-string-normalization", False),
+        "magic_trailing_comma": not table.get("skip-magic-trailing-comma", False),
+        "preview": bool(table.get("preview", False)),
+        "unstable": bool(table.get("unstable", False)),
+        "enabled_features": {Preview[name] for name in _list(table.get("enable-unstable-feature"))},
+    }
+    make: _Anything = Mode
+    # A project's own black may be older than some of them.
+    return make(**{key: value for key, value in wanted.items() if key in make.__dataclass_fields__})  # type: ignore[no-any-return]
 
 
 def _list(value: object) -> list[str]:
@@ -265,7 +262,26 @@ def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str], Any, _Coll
     return app, codes, StyleGuideManager(app.options, collector), collector
 
 
-_OPERATIONS: Any = {"ping": _ping, "compile": _compile, "schema": _schema, "black": _black, "flake8": _flake8}
+def _run(argv: list[str], data: str) -> dict[str, Any]:
+    import subprocess
+
+    ran = subprocess.run(argv, input=data.encode("latin-1"), capture_output=True, check=False)
+    return {
+        "ok": True,
+        "code": ran.returncode,
+        "out": ran.stdout.decode("latin-1"),
+        "err": ran.stderr.decode("latin-1"),
+    }
+
+
+_OPERATIONS: Any = {
+    "ping": _ping,
+    "compile": _compile,
+    "schema": _schema,
+    "black": _black,
+    "flake8": _flake8,
+    "run": _run,
+}
 
 if __name__ == "__main__":
     answer_requests()
