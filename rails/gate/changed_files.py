@@ -55,7 +55,7 @@ class _Reader:
 
     def choose(self, path: str) -> None:
         """Choose a file, or say why its name cannot be given to a tool."""
-        parsed = parse_path(path)
+        parsed = _as_named(path)
         if not isinstance(parsed, Refusal):
             self.chosen[parsed] = None
             return
@@ -64,7 +64,7 @@ class _Reader:
 
     def lose(self, path: str) -> None:
         """Keep a file of the base that is gone."""
-        parsed = parse_path(path)
+        parsed = _as_named(path)
         if isinstance(parsed, Refusal):
             self.miss(path, "path", "it is gone, and its name is refused", required=False)
         else:
@@ -108,6 +108,14 @@ class _Reader:
 
         known = approved_state.configuration(self.project, self.project)
         return approved_state.is_configuration(path) or any(f"{name}/".startswith(f"{path}/") for name in known)
+
+
+def _as_named(path: str) -> WorkspacePath | Refusal:
+    """Return a path as git and the disk have it, where a backslash is a letter of a name, but on Windows."""
+    if os.name == "nt":
+        return parse_path(path)
+    parsed = parse_path(path.replace("\\", "_"))
+    return parsed if isinstance(parsed, Refusal) else WorkspacePath(path)
 
 
 def read_changed_files(

@@ -266,6 +266,16 @@ def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_requ
     assert told(read(project, (), base="HEAD", staged=True)) == ([], [], {("away2", "read", text): True})
 
 
+def test_a_backslash_in_a_name_is_judged_and_nothing_of_it_is_repaired(world):
+    world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n")
+    world.put(r"di\r/back\slash.py", "import os\n")
+    (path,) = (path for path in changed_files.read_changed_files(world.project, ()).chosen if path.suffix == ".py")
+    verdict = world.gate.check_files([path], fix=True)
+    assert (str(path), [found.rule for found in verdict.findings]) == (r"di\r/back\slash.py", ["F401"])
+    assert (verdict.proposal.changes, verdict.fixed) == ((), ())
+    assert [miss.check for miss in verdict.not_checked] == ["fix"]
+
+
 def test_what_only_the_index_or_only_the_base_has_is_gone_or_nothing(project, put, git):
     for name in ("a.py", "b.py"):
         put(name)

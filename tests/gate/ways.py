@@ -312,6 +312,7 @@ PLACES = [
     Way("name with a newline", named("b\nc.py"), r"b\x0ac.py"),
     Way("name with a dash", named("-c.py"), "-c.py"),
     Way("device name", named("aux.py"), "aux.py"),
+    Way("name with a backslash", named("back\\slash.py"), "back"),
     Way("name with a colon", named("b:c.py"), "b:c.py"),
     Way("name with a blank at its end", named("c.py "), "c.py"),
     Way("invisible name", named("b\u200b.py"), r"b\u200b.py"),

@@ -31,7 +31,8 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
     from rails.n8n import plugin
 
-    after, fixed = plugin.tidied_change(job.before, job.after, job.path) if context.fix else (job.after, ())
+    may_write = context.fix and "\\" not in job.path
+    after, fixed = plugin.tidied_change(job.before, job.after, job.path) if may_write else (job.after, ())
     found, missing = _findings(job.path, after, context)
     before, _ = _findings(job.path, job.before, context) if job.before is not None else ((), None)
     not_checked = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged()]

@@ -65,7 +65,7 @@ class FixAndLint:
         old = b"" if before is None or unknown else before
         before_found = self._lint(old) if old else Findings(())
         brought = NewFindings(before, before_found.findings, before_is_broken=unknown)
-        decoded = decode_text(after) if self.context.fix else None
+        decoded = decode_text(after) if self._may_write() else None
         if decoded and any(found.rule == MORE for found in self._lint(after).diagnostics):
             self._miss("fix", "it has more findings than are listed, so nothing of it was repaired", required=False)
             decoded = None
@@ -79,7 +79,7 @@ class FixAndLint:
         other = self.tools.other_format
         if other:
             self.not_checked.append(NotChecked(".", self.tools.formatter_name, other, required=False))
-        if other or not self.context.fix:
+        if other or not self._may_write():
             findings += self._unformatted(data)
         for name in self.tools.others():
             findings += _without_doubles(self._other(name, data), findings)
@@ -99,6 +99,13 @@ class FixAndLint:
         fixed, missed = tuple(self.fixed), tuple(self.not_checked)
         ran = tuple(name for name in self.ran if name not in {miss.check for miss in missed})
         return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed, ran=ran)
+
+    def _may_write(self) -> bool:
+        """Whether the text may be repaired; what writes it takes no name that Windows cannot have."""
+        if "\\" in self.job.path:
+            self._miss("fix", "its name has a backslash, so nothing of it is repaired", required=False)
+            return False
+        return self.context.fix
 
     # -- repairs ----------------------------------------------------------------------------------
 
