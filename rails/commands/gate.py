@@ -174,7 +174,6 @@ def _from_input(options: argparse.Namespace, project: Path) -> int:
 
 def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int:
     """Judge standard input as one file; every finding counts."""
-    from rails.core.changes import ChangeSet, FileChange
     from rails.gate.report.text import render
 
     target = (Path.cwd() / options.stdin_filename).resolve()
@@ -209,7 +208,6 @@ def _judge_lines(gate: Gate) -> int:
 def _judge_line(gate: Gate, line: bytes) -> tuple[dict[str, Json], int]:
     import json
 
-    from rails.core.changes import ChangeSet, FileChange
     from rails.core.events.values import verdict_to_json
 
     item: object = None

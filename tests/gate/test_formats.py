@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -12,119 +13,8 @@ from rails.core.errors import UsageError
 from rails.core.verdict import CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.report import text
 
-TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
-ARTIFACT = {
-    "type": "object",
-    "required": ["uri"],
-    "additionalProperties": False,
-    "properties": {"uri": {"type": "string", "pattern": "^[A-Za-z0-9/._~%-]+$"}, "uriBaseId": {"const": "PROJECT"}},
-}
-POSITIVE = {"type": "integer", "minimum": 1}
-REGION = {
-    "type": "object",
-    "required": ["startLine"],
-    "additionalProperties": False,
-    "properties": dict.fromkeys(("startLine", "startColumn", "endLine", "endColumn"), POSITIVE),
-}
-LOCATION = {
-    "type": "object",
-    "required": ["physicalLocation"],
-    "additionalProperties": False,
-    "properties": {
-        "physicalLocation": {
-            "type": "object",
-            "required": ["artifactLocation"],
-            "additionalProperties": False,
-            "properties": {"artifactLocation": ARTIFACT, "region": REGION},
-        }
-    },
-}
 #: The part of SARIF 2.1.0 that is written here, as strict as the standard's own schema is about it.
-SARIF = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "additionalProperties": False,
-    "properties": {
-        "$schema": {"type": "string", "format": "uri"},
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["tool", "results"],
-                "additionalProperties": False,
-                "properties": {
-                    "tool": {
-                        "type": "object",
-                        "required": ["driver"],
-                        "properties": {
-                            "driver": {
-                                "type": "object",
-                                "required": ["name"],
-                                "properties": {
-                                    "rules": {
-                                        "type": "array",
-                                        "uniqueItems": True,
-                                        "items": {
-                                            "type": "object",
-                                            "required": ["id"],
-                                            "properties": {"shortDescription": TEXT, "help": TEXT},
-                                        },
-                                    }
-                                },
-                            }
-                        },
-                    },
-                    "invocations": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["executionSuccessful"],
-                            "properties": {
-                                "executionSuccessful": {"type": "boolean"},
-                                "toolExecutionNotifications": {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "object",
-                                        "required": ["message"],
-                                        "properties": {
-                                            "message": TEXT,
-                                            "level": {"enum": ["none", "note", "warning", "error"]},
-                                            "locations": {"type": "array", "items": LOCATION},
-                                        },
-                                    },
-                                },
-                            },
-                        },
-                    },
-                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
-                    "originalUriBaseIds": {"type": "object"},
-                    "results": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["message"],
-                            "additionalProperties": False,
-                            "properties": {
-                                "ruleId": {"type": "string"},
-                                "ruleIndex": {"type": "integer", "minimum": -1},
-                                "level": {"enum": ["none", "note", "warning", "error"]},
-                                "message": TEXT,
-                                "locations": {"type": "array", "items": LOCATION},
-                                "partialFingerprints": {
-                                    "type": "object",
-                                    "additionalProperties": {"type": "string"},
-                                },
-                                "baselineState": {"enum": ["new", "unchanged", "updated", "absent"]},
-                            },
-                        },
-                    },
-                },
-            },
-        },
-    },
-}
+SARIF = json.loads((Path(__file__).parent / "sarif.json").read_text())
 
 VERDICT = Verdict(
     "fail",
@@ -192,12 +82,6 @@ def test_rdjson_counts_bytes():
     assert first["location"]["range"] == {"start": {"line": 3, "column": 6}, "end": {"line": 3, "column": 7}}
     assert second["location"]["range"] == {"start": {"line": 1, "column": 1}}
     assert (third["severity"], third["code"]["value"]) == ("ERROR", "json-syntax")
-
-
-def test_the_explanation_names_versions_rules_and_what_was_known():
-    shown = text.render(VERDICT, "text", explain=True)
-    assert "ruff   0.17.6       2      1  3.2  pyproject.toml  /bin/ruff check -" in shown
-    assert "data                0      0  0.1                  (in this process)" in shown
 
 
 def test_an_unknown_form_is_a_usage_error():
