@@ -15,7 +15,6 @@ from rails.core.conversation import answer_to_json
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.projections.session import session_view
-from rails.review.export.atif import to_atif
 from rails.review.export.transcript import to_transcript
 
 
@@ -37,7 +36,6 @@ def to_recording(records: Sequence[Record]) -> str:
 
 #: Every export by its name, for a command line or a page.
 FORMATS: Final[dict[str, Callable[[Sequence[Record]], str]]] = {
-    "atif": to_atif,
     "markdown": lambda records: session_as_markdown(session_view(records)),
     "recording": to_recording,
     "transcript": to_transcript,

@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
     )
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits that are shown (default: 50)")
-    parser.add_argument("--format", default="markdown", help="markdown, html, transcript, atif, recording or answers")
+    parser.add_argument("--format", default="markdown", help="markdown, html, transcript, recording or answers")
     parser.add_argument("--jsonl", action="store_true", help="with export: the records, one JSON object a line")
     words = "with --format answers: the folder for a file of each answer (default: answers)"
     parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)

@@ -137,7 +137,6 @@ RENDERERS = [
     ("rails.review.session_list.count_sessions", "review --by rule"),
     ("rails.render.markdown.block_lines", "review --by decision --markdown"),
     ("rails.commands.export_formats.answer_to_json", "log export last --format recording"),
-    ("rails.review.export.atif._Walk.take", "log export last --format atif"),
 ]
 
 

@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-from atif import Trajectory
 from msgspec.structs import replace
 
 from rails.commands.export_formats import FORMATS, to_recording
@@ -203,48 +202,6 @@ def test_the_transcript_is_one_chain_of_messages_in_the_apis_form(records):
     assert users[0] == "Please add a flag."
     assert users[1][0] == {"type": "tool_result", "tool_use_id": "c1", "content": "refused", "is_error": True}
     assert "GATE_VERDICT: gate: fail" in [line.get("content") for line in lines]
-
-
-# The members that ATIF 1.8 allows; its objects are closed. Source: the models of the public `atif` package.
-ATIF = {
-    "trajectory": {"schema_version", "session_id", "agent", "steps", "final_metrics", "extra"},
-    "step": {
-        "step_id", "timestamp", "source", "model_name", "message", "tool_calls", "observation", "metrics", "extra",
-        "llm_call_count",
-    },
-    "agent only": {"model_name", "tool_calls", "metrics"},
-    "call": {"tool_call_id", "function_name", "arguments", "extra"},
-    "result": {"source_call_id", "content", "extra"},
-    "metrics": {"prompt_tokens", "completion_tokens", "cached_tokens"},
-}  # fmt: skip
-
-
-def test_the_trajectory_keeps_the_rules_of_atif(records):
-    document = json.loads(FORMATS["atif"](records))
-    assert document.keys() <= ATIF["trajectory"]
-    assert document["schema_version"] == "ATIF-v1.8"
-    assert [step["step_id"] for step in document["steps"]] == list(range(1, len(document["steps"]) + 1))
-    for step in document["steps"]:
-        assert step.keys() <= ATIF["step"]
-        assert step["source"] in ("system", "user", "agent")
-        assert step["source"] == "agent" or not step.keys() & ATIF["agent only"]
-        assert not (step.get("llm_call_count") == 0 and "metrics" in step)
-        assert step.get("metrics", {}).keys() <= ATIF["metrics"]
-        calls = step.get("tool_calls", [])
-        assert all(call.keys() <= ATIF["call"] and isinstance(call["arguments"], dict) for call in calls)
-        known = {call["tool_call_id"] for call in calls}
-        for result in step.get("observation", {"results": []})["results"]:
-            assert result.keys() <= ATIF["result"]
-            assert "source_call_id" not in result or result["source_call_id"] in known
-    answers = [step for step in document["steps"] if step.get("llm_call_count") == 1]
-    assert answers[0]["tool_calls"][0]["function_name"] == "write_file"
-    assert answers[0]["observation"]["results"][0]["content"] == "m h"
-    assert document["final_metrics"]["total_prompt_tokens"] == 3 * 155
-    assert document["extra"]["outcome"] == "done"
-
-
-def test_the_trajectory_passes_the_public_validator(records):
-    assert len(Trajectory.model_validate_json(FORMATS["atif"](records)).steps) > 5
 
 
 def test_markdown_tells_the_story(records):
