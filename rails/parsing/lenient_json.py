@@ -40,13 +40,8 @@ _TOKENS_BEHIND: Final = lazy(
     r"(?:\s|`{3,}|~{3,}|\[/?TOOL_CALLS\]|<\|[\w/]{1,40}\|>|</?(?:s|tool_calls?|function_calls?)>)*", re.IGNORECASE
 )
 _LEADING: Final = lazy(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
-_SIMPLE_MEMBER: Final = lazy(
-    r"""[ \t\n\r]*+(["'])((?:(?!\1)[^\\\x00-\x1f]){0,200}+)\1[ \t\n\r]*+:[ \t\n\r]*+"""
-    r"""(?:"([^"\\\x00-\x1f]*+)"|'([^'\\\x00-\x1f]*+)')[ \t\n\r]*+([,}])"""
-)
 #: A container that begins with what strict JSON does not know: reading it strictly need not be tried.
 _FOREIGN: Final = lazy(r"[{\[][ \t\n\r{\[]*+'")
-_SINGLE: Final = ord("'")
 #: How many inner containers may turn out to be damaged before each is read step by step at once.
 _UNSOUND: Final = 4
 
@@ -178,9 +173,6 @@ class LenientReader(Tokens):
 
     def _member(self) -> ReadStep | None:
         """Read a key and its colon, or the end of the object."""
-        simple = _SIMPLE_MEMBER.match(self.text, self.pos)
-        if simple:
-            return self._simple_member(simple)
         self.space()
         char = self.text[self.pos : self.pos + 1]
         if char == "}":
@@ -214,26 +206,6 @@ class LenientReader(Tokens):
         else:
             code = "inner_quotes" if char in ('"', "'") else "syntax"
             raise Stop(code, "expecting ':' after a key", pos)
-
-    def _simple_member(self, found: re.Match[str]) -> ReadStep | None:
-        """Store members that need no repair: a plain key, a plain string, and what must follow."""
-        container = self.stack[-1]
-        while True:
-            mark, key, double, single, after = found.groups()
-            if key in container:
-                raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', found.start(1))
-            if isinstance(container, dict):
-                container[key] = double if single is None else single
-            if (mark == "'" or double is None) and _SINGLE not in self.repaired:
-                self.quote_style(found.start(1) if mark == "'" else found.start(4) - 1, "'")
-            self.pos = found.end()
-            if after == "}":
-                return self._close()
-            following = _SIMPLE_MEMBER.match(self.text, self.pos)
-            if following is None:
-                self.pos -= 1
-                return self._comma(True)
-            found = following
 
     def _key(self, char: str) -> str:
         lost = None

@@ -75,8 +75,6 @@ _CONTROL: Final = lazy(r"[\x00-\x1f]")
 _ITEM_BREAK: Final = lazy(r",[ \t]*\r?\n")
 #: What can stand behind a string; anything else shows that its last mark was none.
 _BEHIND_STRING: Final = lazy(r"\s*(?:[,:}\]]|\Z)")
-#: What would make a straight mark inside “…” the end of the string: a member behind it, or the end of its object.
-_STRUCTURE_INSIDE: Final = lazy(r"\"\s*(?::|,\s*[\"“”'‘’]?[\w$-]+[\"“”'‘’]?\s*:|[}\]]\s*[,}\]])")
 _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 
@@ -255,8 +253,6 @@ class Tokens:
     def _damaged_string(self, start: int) -> str:
         text, mark = self.text, self.text[start]
         end = _RUN[mark].match(text, start + 1).end()  # type: ignore[union-attr]
-        if mark == "“" and text[end : end + 1] == '"':
-            end = self._curly_end(end)
         if end >= len(text):
             raise Stop("unclosed_string", "a string is not closed", start)
         raw = text[start + 1 : end]
@@ -279,14 +275,6 @@ class Tokens:
         if self.doubts and re.search(rf"\\[^{mark}]", raw):
             return DoubtfulText.of(value, raw, mark, doubt, start)
         return value
-
-    def _curly_end(self, end: int) -> int:
-        """Return where a string that “ opened ends: at ”, where no straight mark in it could be an end."""
-        curly = self.text.find("”", end)
-        inside = self.text[end:curly] if curly >= 0 else ""
-        if curly < 0 or "“" in inside or _STRUCTURE_INSIDE.search(inside):
-            return end
-        return curly if re.match(r"”\s*[,:}\]]", self.text[curly : curly + 80]) else end
 
     def long_string(self) -> str:
         """Read a string between back-ticks or three quotation marks: as it stands, raw lines and quotes and all."""

@@ -76,7 +76,6 @@ def test_what_could_be_the_rest_of_the_block_is_no_remark(tail):
 @pytest.mark.parametrize(
     ("block", "content"),
     [
-        ('{"tool": "write_file", "path": “a.py”, "content": “print("x")”}', 'print("x")'),
         ('{"tool": "write_file", "path": "a.py", "content": `print("x")\ny`}', 'print("x")\ny'),
         ('{"tool": "write_file", "path": "a.py", "content": """print("x")\ny"""}', 'print("x")\ny'),
         ("{'tool': 'write_file', 'path': 'a.py', 'content': '''print(\"x\")\ny'''}", 'print("x")\ny'),
@@ -141,7 +140,6 @@ def test_any_content_is_read_as_it_was_or_refused(content):
 
 
 FOUND = [
-    ('{“tool”: “write_file”, “path”: “a.py”, “content”: “print("x", "y")”}', 'print("x", "y")'),
     ('{"tool": "write_file", "path": "a.py", "content": """x = 1"""}', "x = 1"),
     ("{'tool': 'write_file', 'path': 'a.py', 'content': '''x = \"1\"'''}", 'x = "1"'),
     ('[TOOL_CALLS]{"tool": "write_file", "path": "a.py", "content": "x"}[/TOOL_CALLS]', "x"),

@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Final
 
 from rails.core import limits
-from rails.core.builtin_tools import EDIT_FILE, INSERT_LINES, WRITE_FILE
 from rails.core.text import excerpt, one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace, locate_values
@@ -29,15 +28,6 @@ _CUT: Final = (
     *("content_filter", "refusal", "incomplete", "failed", "cancelled", "in_progress"),
 )
 _STOP: Final = ("stop_reason", "finish_reason", "status")
-#: The commands of Anthropic's text editor, and what they are here: parameter by parameter.
-_EDITOR: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
-    "create": (WRITE_FILE.name, {"path": "file_path", "file_text": "content"}),
-    "str_replace": (EDIT_FILE.name, {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
-    "insert": (
-        INSERT_LINES.name,
-        {"path": "file_path", "insert_line": "line", "new_str": "text", "insert_text": "text"},
-    ),
-}
 
 
 def provider_calls(value: Json, text: str, path: JsonPlace = ()) -> Iterator[Outcome]:
@@ -104,18 +94,9 @@ def _not_read(message: str, text: str, path: JsonPlace) -> NotRead:
 
 
 def _translated(call: Proposed) -> Iterator[Outcome]:
-    """Yield what the calls of two well-known tools are here; other calls as they are."""
-    command, patch = call.parameters.get("command"), call.parameters.get("input", call.parameters.get("patch"))
+    """Yield what a call of Codex' tool for patches asks for; other calls as they are."""
+    patch = call.parameters.get("input", call.parameters.get("patch"))
     if call.tool == "apply_patch" and isinstance(patch, str):
         yield from patch_changes(patch)
-    elif call.tool.startswith(("str_replace", "text_editor")) and isinstance(command, str) and command in _EDITOR:
-        tool, names = _EDITOR[command]
-        made = {names.get(key, key): value for key, value in call.parameters.items() if key != "command"}
-        if command == "create":
-            made["create_only"] = True
-        line = made.get("line")
-        yield Proposed(
-            tool, {**made, "line": line + 1} if tool == INSERT_LINES.name and isinstance(line, int) else made
-        )
     else:
         yield call
