@@ -243,7 +243,7 @@ def _trust(project: Path) -> None:
     """Say what of the project would run from now on, and record that the person who types the word agrees."""
     import shlex
 
-    from rails.gate.languages.python import own_tools, own_workers
+    from rails.gate.languages.python import own_tools
     from rails.gate.support import config_files, executed_config, settings
     from rails.sandbox.functions import function_of
 
@@ -263,7 +263,7 @@ def _trust(project: Path) -> None:
         raise UsageError("Nothing was agreed to: --trust takes a person who types the word at a terminal.")
     else:
         executed_config.agree(project, own)
-        own_workers.agree(project)
+        own_tools.agree(project)
 
 
 def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:

@@ -5,7 +5,7 @@ import venv
 
 import pytest
 
-from rails.gate.languages.python import own_workers
+from rails.gate.languages.python import own_tools
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
 from rails.processes import programs
 from rails.sandbox.probe import label
@@ -148,7 +148,7 @@ def own_black(world):
 def test_the_projects_own_black_formats_contained_once_a_person_agreed(own_black):
     before = own_black.judge(("m.py", "x = 1\n"))
     assert "ai-rails gate --trust" in before.not_checked[0].reason
-    own_workers.agree(own_black.project)
+    own_tools.agree(own_black.project)
     verdict = own_black.judge(("m.py", "x = 2\n"))
     assert (verdict.proposal.changes[0].after, verdict.not_checked) == (b"# 99\nx = 2\n", ())
     (run,) = (run for run in verdict.checks if run.name == "black")
@@ -157,15 +157,15 @@ def test_the_projects_own_black_formats_contained_once_a_person_agreed(own_black
 
 
 def test_another_version_of_it_is_a_new_question(own_black):
-    own_workers.agree(own_black.project)
+    own_tools.agree(own_black.project)
     (packages,) = own_black.project.glob(".venv/lib/python*/site-packages")
     (packages / "black-22.1.0.dist-info").rename(packages / "black-22.2.0.dist-info")
-    assert not own_workers.may_run(own_black.project)
+    assert not own_tools.may_run(own_black.project)
     assert own_black.judge(("m.py", "x = 1\n")).proposal.changes[0].after == b"x = 1\n"
 
 
 def test_what_cannot_be_run_is_said_and_holds_up_nothing(own_black):
-    own_workers.agree(own_black.project)
+    own_tools.agree(own_black.project)
     python = own_black.project / ".venv" / "bin" / "python"
     python.unlink()
     python.symlink_to("/nowhere/python")

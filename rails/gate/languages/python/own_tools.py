@@ -1,6 +1,9 @@
 """Which black, ruff and flake8 a project has: of its own environment, or named by a lock file, a pin or pre-commit.
 
 What they format alike is by their stability policies: black's style is that of a year, ruff's that of a minor version.
+Those of the environment work in a process of its Python, contained, once a person agreed to their names and versions:
+``gate-trust.json`` has them under the folder of the environment. Packages are not compared by content, because nothing
+that is contained can do more than give back another text.
 """
 
 from __future__ import annotations
@@ -9,10 +12,15 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass
 from rails.core.plain_file import read_ordinary
+from rails.sandbox.view import NONE, SandboxView
+from rails.trust import consent
+
+if TYPE_CHECKING:
+    from rails.gate.support.warm_processes import PythonPool
 
 Numbers = tuple[int, ...]
 
@@ -94,6 +102,41 @@ def installed_tools(project: Path) -> tuple[OwnTool, ...]:
     """Return those that can be run."""
     found = (own_tool(project, name) for name in sorted(_OLDEST))
     return tuple(own for own in found if own and own.is_installed)
+
+
+def agree(project: Path) -> None:
+    """Record that a person lets the tools of a project's environment run. Raises UsageError."""
+    tools = installed_tools(project)
+    if tools:
+        consent.give_consent(project / tools[0].place, _names(tools))
+
+
+def may_run(project: Path) -> bool:
+    """Return whether a person has agreed to them in these versions, and something contains them here."""
+    from rails.sandbox.probe import label
+
+    tools = installed_tools(project)
+    agreed = consent.agreed_digest(project / tools[0].place) if tools else ""
+    return bool(agreed) and agreed == _names(tools) and label().level > NONE
+
+
+def workers(project: Path, home: Path) -> PythonPool:
+    """Return a process of the environment of ``home`` that reads ``project``, which may stand for it."""
+    from rails.gate.support.warm_processes import Pipe, PythonPool, json_line
+    from rails.sandbox.probe import label
+    from rails.sandbox.run import start  # most projects have our versions, or none
+
+    python = home / installed_tools(home)[0].place / "bin" / "python"
+
+    def begin(script: Path) -> Pipe:
+        running = start((str(python), "-I", str(script)), SandboxView(project, None, (script, home)), label=label())
+        return Pipe("The project's own Python", running.process, json_line, running.end)
+
+    return PythonPool(1, begin)
+
+
+def _names(tools: tuple[OwnTool, ...]) -> str:
+    return ", ".join(map(str, tools))
 
 
 def _known(project: Path, name: str) -> Iterator[OwnTool]:

@@ -16,7 +16,7 @@ from rails.core.errors import CheckError
 from rails.core.text import plain_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python import config as settings
-from rails.gate.languages.python import syntax
+from rails.gate.languages.python import own_tools, syntax
 from rails.gate.languages.python.config import PythonSettings, RuffSettings
 from rails.gate.languages.python.in_workers import BROKEN_CANARY, FORMAT_CANARY, LINT_CANARY, InWorkers
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
@@ -62,11 +62,7 @@ class PythonTools:
         if ours is None or own is None or own.version == ours.version:
             return ours
         self.own[own.name] = own
-        if not own.is_installed:
-            return ours
-        from rails.gate.languages.python import own_workers  # most projects have our versions, or none
-
-        if not own_workers.may_run(self.home):
+        if not own.is_installed or not own_tools.may_run(self.home):
             return ours
         try:
             self.own_pool.ask({"op": "ping"})
@@ -83,9 +79,7 @@ class PythonTools:
         kept = self.context.resources.get("own tools")
         if isinstance(kept, PythonPool):
             return kept
-        from rails.gate.languages.python import own_workers
-
-        made = self.context.resources["own tools"] = own_workers.workers(self.context.project, self.home)
+        made = self.context.resources["own tools"] = own_tools.workers(self.context.project, self.home)
         return made
 
     def _by_own(self, argv: list[str], data: bytes) -> ToolRun:
