@@ -150,7 +150,7 @@ def test_the_projects_own_black_formats_contained_once_a_person_agreed(own_black
     assert "ai-rails gate --trust" in before.not_checked[0].reason
     own_tools.agree(own_black.project)
     verdict = own_black.judge(("m.py", "x = 2\n"))
-    assert (verdict.proposal.changes[0].after, verdict.not_checked) == (b"# 99\nx = 2\n", ())
+    assert (verdict.proposal.changes[0].after, verdict.not_checked) == (b"# 99\nx = 2\n", ()), verdict.not_checked
     (run,) = (run for run in verdict.checks if run.name == "black")
     assert (run.version, "AI-Rails has" in run.config) == ("22.1.0", True)
     assert not list(own_black.project.glob("**/planted"))
@@ -170,5 +170,5 @@ def test_what_cannot_be_run_is_said_and_holds_up_nothing(own_black):
     python.unlink()
     python.symlink_to("/nowhere/python")
     verdict = own_black.judge(("m.py", "x = 1\n"))
-    assert (verdict.status, verdict.proposal.changes[0].after) == ("pass", b"x = 1\n")
+    assert (verdict.status, verdict.proposal.changes[0].after) == ("pass", b"x = 1\n"), verdict.not_checked
     assert "cannot be run here" in verdict.not_checked[0].reason
