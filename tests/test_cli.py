@@ -632,18 +632,6 @@ def test_the_policy_is_checked_and_tried_on_past_sessions(rails, environment):
     assert "rule 1" in rails("policy", code=2).stderr
 
 
-def test_grants_of_a_running_process_are_listed_and_revoked_from_elsewhere(rails, project):
-    from rails.approval.policy.grants import GrantsFile
-
-    assert "No grant is in force." in rails("grants", code=0).stdout
-    assert "No run in this project has a grant '1'" in rails("grants", "revoke", "1", code=2).stderr
-    board = GrantsFile(project / ".rails" / "grants")
-    board.post({1: "grant 1: coder may modify tests/* with edit_file; 20 more, until 12:00 UTC"})
-    assert "grant 1: coder may modify tests/*" in rails("grants", code=0).stdout
-    assert rails("grants", "revoke", "all", code=0).stdout.startswith("Revoked")
-    assert board.revoked() == ("1",)
-
-
 @pytest.mark.parametrize("words", [["serve"], ["review", "last", "--web"]], ids=["serve", "review"])
 def test_the_page_is_served_on_loopback_and_only_with_its_key(rails, project, environment, words):
     rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)

@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {
     ".": 1_057,
     "agents": 9_669,
-    "approval": 30_065,
+    "approval": 29_400,
     "batch": 15_542,
     "commands": 45_425,
     "config": 5_781,
-    "core": 24_725,
+    "core": 24_709,
     "data_formats": 14_634,
     "edits": 41_665,
     "gate": 74_587,

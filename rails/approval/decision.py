@@ -230,14 +230,6 @@ def request_for_result(request: ApprovalRequest, text: str) -> ApprovalRequest:
     return replace(asked, risks=(has_run, *(risk.text for risk in named)), named=named, notes=(), returned=True)
 
 
-def sign(request: ApprovalRequest, decision: Decision) -> Approved[ChangeSet] | Approved[ToolRequest]:
-    """Turn a yes into a permission; see :func:`sign_changes` and :func:`sign_tool`.
-
-    Where the human edited the proposal, ``request`` has to be ``decision.edited``.
-    """
-    return sign_changes(request, decision) if request.kind == "changes" else sign_tool(request, decision)
-
-
 def sign_changes(request: ApprovalRequest, decision: Decision) -> Approved[ChangeSet]:
     """Permit the change set of ``request``.
 

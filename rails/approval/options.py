@@ -26,11 +26,12 @@ def _place(place: CandidatePlace, number: int) -> AskedOption:
     return AskedOption(place.handle, meaning, place.changes.diff())
 
 
-def user_question(about: str, lines: Sequence[str], options: tuple[AskedOption, ...]) -> ApprovalOpened:
-    """Return a question between turns."""
-    return _question(
-        "user", f"user-{about}", "This is asked between turns: your answer writes nothing.", lines, options
-    )
+def user_question(
+    about: str, lines: Sequence[str], options: tuple[AskedOption, ...], request_id: str = "", agent: str = ""
+) -> ApprovalOpened:
+    """Return a question between turns, or one that an ``agent`` asks with the request of that id."""
+    why = "This is asked between turns: your answer writes nothing."
+    return _question("user", request_id or f"user-{about}", why, lines, options, agent=agent)
 
 
 def _question(

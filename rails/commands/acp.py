@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rails.commands import common
 from rails.commands.options import add_approval, add_correction, add_dialects, add_models, add_protocol
 from rails.config.run_defaults import run_defaults
 from rails.core.app_dirs import config_folder
@@ -83,7 +82,6 @@ class _Sessions:
         from rails.commands import job, models
         from rails.gate.gate import Gate
         from rails.log.writer import SessionLog
-        from rails.session.ask_user import Unattended
         from rails.session.job import SessionJob, log_session_start
         from rails.session.run import Session
 
@@ -108,7 +106,6 @@ class _Sessions:
         if log is None:
             log = SessionLog.create(state_of(project), session_id=talk.session_id)
             log_session_start(of, log, players.for_role(agent).name)
-        talk.grants = common.grants_of(project)
         approver = PolicyApprover(load_policy(project), talk, talk.grants, decides=approve == "policy")
         session = Session(
             of,
@@ -121,7 +118,7 @@ class _Sessions:
             on_text=lambda _: talk.check(),
             check=talk.check,
             gate=Gate(project),
-            human=Unattended(),
+            human=talk,
             stronger_for=players.stronger_for,
             overseer=players.overseer(),
         )

@@ -21,7 +21,7 @@ from rails.core.text import counted, one_line, sha256
 
 if TYPE_CHECKING:
     from rails.batch.engine import JobEngine
-    from rails.batch.job_spec import JobSpec
+    from rails.batch.job_spec import JobResult, JobSpec
     from rails.batch.run_set import SetProgress
     from rails.batch.store import JobStore
     from rails.batch.tasks import Variants
@@ -139,15 +139,20 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     return EXIT_FINDINGS if progress.stopped or errors or progress.elsewhere else EXIT_OK
 
 
+def _rows(place: str) -> list[JobResult]:
+    """Return the results in a store. Raises UsageError where there are none."""
+    from rails.batch.store import JobStore
+
+    if rows := JobStore(place).rows():
+        return rows
+    raise UsageError(f"There is no result in {one_line(place)}. Run some first: ai-rails batch run.")
+
+
 def _export(options: argparse.Namespace) -> int:
     """Print training data, a line of JSON each."""
     from rails.batch.export import training_lines
-    from rails.batch.store import JobStore
 
-    rows = JobStore(options.place).rows()
-    if not rows:
-        raise UsageError(f"There is no result in {one_line(options.place)}. Run some first: ai-rails batch run.")
-    for line in training_lines(rows, options.format):
+    for line in training_lines(_rows(options.place), options.format):
         print(json.dumps(line))
     return EXIT_OK
 
@@ -155,16 +160,12 @@ def _export(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     """Show the report and return the exit code."""
     from rails.batch.report import batch_report, report_tables
-    from rails.batch.store import JobStore
     from rails.commands.review import show_report
     from rails.config.prices import PRICES_NAME, load_price_file
     from rails.core.app_dirs import config_folder
     from rails.review.reports.grouped import ReviewReport
 
-    store = JobStore(options.place)
-    rows = store.rows()
-    if not rows:
-        raise UsageError(f"There is no result in {one_line(options.place)}. Run some first: ai-rails batch run.")
+    rows = _rows(options.place)
     found = batch_report(rows)
     currency = load_price_file(config_folder() / PRICES_NAME).currency
     about = f"{counted(len(rows), 'job')} of {one_line(options.place)}"

@@ -246,8 +246,7 @@ class Talk:
 # -- the commands ----------------------------------------------------------------------------------
 
 
-def _help(talk: Talk, session: Session | None) -> None:
-    del talk, session
+def _help(_talk: Talk, _session: Session | None) -> None:
     for name, what in COMMANDS.items():
         print(f"  {name:<9} {what}")
     print("  @path completes a file's name; Esc then Enter begins a new line; Ctrl-C stops an answer, not the session.")
@@ -296,8 +295,7 @@ def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
             log.append(undo_event(one, redo=redo))
 
 
-def _plan(talk: Talk, session: Session | None) -> None:
-    del session
+def _plan(talk: Talk, _session: Session | None) -> None:
     talk.planning = True
     print("Nothing is changed from now on. Type go to have the plan carried out.")
 
@@ -345,8 +343,7 @@ def _context_left(loop: AgentLoop) -> str:
     return f"{max(0, 100 - 100 * used // window.tokens)} % of context left"
 
 
-def _gate(talk: Talk, session: Session | None) -> None:
-    del session
+def _gate(talk: Talk, _session: Session | None) -> None:
     _verb(["gate", "--diff", "HEAD", "--project", str(talk.project)])
 
 
@@ -354,14 +351,12 @@ def _review(talk: Talk, session: Session) -> None:
     _verb(["review", session.log.session_id, "--project", str(talk.project)])
 
 
-def _cost(talk: Talk, session: Session) -> None:
-    del talk
+def _cost(_talk: Talk, session: Session) -> None:
     for line in session.state.summary():
         print(f"  {line}")
 
 
-def _compact(talk: Talk, session: Session) -> None:
-    del talk
+def _compact(_talk: Talk, session: Session) -> None:
     if said := session.state.loop.compact():
         print(said)
 

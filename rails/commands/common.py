@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rails.agents.template import Agents
     from rails.approval.decision import ApprovalRequest, Approver
     from rails.approval.pending import PendingAnswers
-    from rails.approval.policy.grants import Grants
     from rails.approval.policy.policy import PolicyApprover
     from rails.approval.queue import ApprovalQueue
     from rails.commands.live import ProgressScreen
@@ -86,8 +85,8 @@ def approver_of(
     web, minutes = getattr(options, "web", False), getattr(options, "answer_within", None)
     keyboard, by_policy, closed = _keyboard(), options.approve == "policy", getattr(options, "closed", str)
     if not (keyboard or web):
-        return PolicyApprover(load_policy(project), None, grants_of(project), decides=by_policy, closed=closed)
-    queue = queue_of(project, registry, gate, page_waits=web, minutes=minutes)
+        return PolicyApprover(load_policy(project), decides=by_policy, closed=closed)
+    queue = queue_of(registry, gate, page_waits=web, minutes=minutes)
     if keyboard:
         from rails.approval.terminal.approver import Choices, TerminalApprover
         from rails.review.reports.dry_run import rule_in_words
@@ -120,46 +119,44 @@ def show_question(screen: ProgressScreen, request: ApprovalRequest) -> None:
         screen.line(line)
 
 
-def queue_of(
-    project: Path, registry: Registry, gate: Gate, *, page_waits: bool, minutes: float | None
-) -> ApprovalQueue:
-    """Return a queue of questions that the page of any process may answer, with grants of this process."""
+def queue_of(registry: Registry, gate: Gate, *, page_waits: bool, minutes: float | None) -> ApprovalQueue:
+    """Return a queue of questions that the page of any process may answer."""
+    from rails.approval.policy.grants import Grants
     from rails.approval.queue import ApprovalQueue
 
     return ApprovalQueue(
         judge=gate.judge,
-        grants=grants_of(project),
+        grants=Grants(),
         from_project=untrusted(registry),
         page_waits=page_waits,
         patience_s=None if minutes is None else minutes * 60,
     )
 
 
-def grants_of(project: Path) -> Grants:
-    """Return the grants of this process, which others see; they end with it."""
-    import atexit
-
-    from rails.approval.policy.grants import Grants, GrantsFile
-
-    grants = Grants(board=GrantsFile(grants_folder(project)))
-    atexit.register(grants.close)
-    return grants
-
-
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
     """Validate parameters that a human edited (JSON text) as an agent's are; return what is wrong with them."""
     from rails.core.tool_request import RawRequest, ToolRequest
-    from rails.data_formats.json_document import JsonError, parse_document
     from rails.tools.validate import validate
+
+    try:
+        value = parameters_of(text)
+    except UsageError as error:
+        return str(error)
+    found = validate(RawRequest(request.id, request.tool_name, value, request.explanation), registry, request.agent)
+    return found if isinstance(found, ToolRequest) else " ".join(map(str, found))
+
+
+def parameters_of(text: str) -> Mapping[str, Json]:
+    """Read a tool's parameters from JSON that a person typed. Raises UsageError."""
+    from rails.data_formats.json_document import JsonError, parse_document
 
     try:
         value = parse_document(text).value
     except JsonError as error:
-        return f"Line {error.line} of the parameters is not JSON: {error.message}. {error.fix}"
+        raise UsageError(f"Line {error.line} of the parameters is not JSON: {error.message}. {error.fix}") from None
     if not isinstance(value, dict):
-        return "The parameters have to be a JSON object."
-    found = validate(RawRequest(request.id, request.tool_name, value, request.explanation), registry, request.agent)
-    return found if isinstance(found, ToolRequest) else " ".join(map(str, found))
+        raise UsageError('The parameters have to be a JSON object, for example \'{"file_path": "README.md"}\'.')
+    return value
 
 
 def notes_of(loaded: Agents, registry: Registry) -> list[str]:
@@ -167,11 +164,6 @@ def notes_of(loaded: Agents, registry: Registry) -> list[str]:
     notes = [one_line(words, 600) for words in (*loaded.notes, *registry.notes)]
     more = len(notes) - _MOST_NOTES
     return [*notes[:_MOST_NOTES], *([f"and {more} more: ai-rails doctor lists them"] if more > 0 else [])]
-
-
-def grants_folder(project: Path) -> Path:
-    """Return where the grants of running processes are posted."""
-    return state_of(project) / "grants"
 
 
 def answers_of(state: Path, session_id: str) -> PendingAnswers:

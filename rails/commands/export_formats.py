@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from rails.commands.session_markdown import session_as_markdown
+from rails.commands.session_text import session_as_markdown
 from rails.core.conversation import answer_to_json
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse

@@ -15,6 +15,7 @@ from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
+from rails.commands.log import chosen_session
 from rails.config.run_defaults import RunDefaults, keep_days, run_defaults
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
@@ -306,21 +307,13 @@ def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], 
 def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
     """Open a session's log again ("": the last one's) and say where it stands. Raises UsageError."""
     state = state_of(project)
-    known = [one for one in sessions(state) if one.size]  # in an empty log nothing was begun
-    if not known:
-        raise UsageError(f"There is no session in {project}. Start one with ai-rails run.")
-    session_id = name or known[-1].session_id
-    if session_id not in {session.session_id for session in known}:
-        last = known[-1].session_id
-        advice = f" Advice goes behind the session: ai-rails run --resume {last} {one_line(repr(name))}."
-        hint = advice if " " in name else ""
-        raise UsageError(f"There is no session {one_line(name)!r}. The last one is {last}.{hint}")
+    session_id = chosen_session(state, name or "last").session_id
     log = SessionLog.reopen(state, session_id)
     try:
         standing = where(project, log)
     except UsageError as error:  # its start was torn
         log.close()
-        before = [one.session_id for one in known if one.session_id < session_id]
+        before = [one.session_id for one in sessions(state) if one.size and one.session_id < session_id]
         hint = f" The session before it: ai-rails run --resume {before[-1]}" if before else ""
         raise UsageError(f"{error}{hint}") from error
     if standing.ended and standing.stopped == "gave_up":

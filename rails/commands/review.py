@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project, port_number
-from rails.commands.session_text import render_session
+from rails.commands.session_text import render_session, session_as_markdown
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
 from rails.core.text import one_line, printable
@@ -124,8 +124,6 @@ def _one(options: argparse.Namespace, state: Path) -> int:
     if options.json:
         common.print_json(session_as_json(view))
     elif options.markdown:
-        from rails.commands.session_markdown import session_as_markdown
-
         print(session_as_markdown(view), end="")
     else:
         width = min(100, common.width_of(sys.stdout))

@@ -1,4 +1,4 @@
-"""A session as text: what it was, turn by turn, and what it came to."""
+"""A session as text or Markdown: what it was, turn by turn, and what it came to."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from rails.core.outcomes import is_good
 from rails.core.text import one_line
 from rails.projections.common import SessionView
 from rails.render.blocks import Block, Notes
+from rails.render.markdown import block_lines, inline, section_lines
 from rails.render.text import DIFF_LINES, TextRenderer
-from rails.review.reports.session import session_facts, session_figures, session_history, session_warnings
+from rails.review.reports.session import ending_badge, session_facts, session_figures, session_history, session_warnings
 from rails.review.reports.turn import turn_section
 
 
@@ -38,3 +39,14 @@ def _result(view: SessionView) -> Iterator[Block]:
     resume = f"; where nothing runs it any more: ai-rails run --resume {view.session_id}" if view.models else ""
     words = f"{view.outcome}: {view.message}" if view.outcome else f"interrupted{resume}"
     yield Notes("outcome", "Outcome", (words,), "good" if is_good(view.outcome) else "open")
+
+
+def session_as_markdown(view: SessionView) -> str:
+    """Return a session as Markdown, for a pull request or an issue."""
+    ended = ending_badge(view.outcome)
+    lines = ["# AI-Rails session", "", f"{ended.words}{f': {inline(view.message)}' if view.message else ''}", ""]
+    parts: list[Block] = [session_facts(view), *session_figures(view), *session_warnings(view)]
+    lines += [line for part in parts for line in block_lines(part)]
+    for turn in view.turns:
+        lines += ["", *section_lines(turn_section(turn))]
+    return "\n".join(lines) + "\n"

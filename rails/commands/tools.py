@@ -19,7 +19,6 @@ from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import json_object, to_json
 from rails.core.text import counted, one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.data_formats.json_document import JsonError, parse_document
 from rails.session.project import definition_folders, registry_of, trust_of
 from rails.tools.describe import accept_definition, describe, pending_definitions, starter
 from rails.tools.health import Reached, check_health
@@ -150,7 +149,7 @@ def _test(options: Namespace, project: Path) -> int:
     definition = _named(options, registry)
     if isinstance(definition.transport, Builtin) and definition.effect == "edit":
         raise UsageError(f"{definition.tool_name} changes files; try it with ai-rails apply --dry-run.")
-    tries = [_parameters(options.parameters)] if options.parameters else definition.examples
+    tries = [common.parameters_of(options.parameters)] if options.parameters else definition.examples
     if not tries:
         raise UsageError(
             f'{definition.source} has no examples to try. Add an "examples" list, or give the parameters: '
@@ -173,17 +172,6 @@ def _test(options: Namespace, project: Path) -> int:
         print(f"example {number}: {'ok' if result.ok else 'failed'}\n{printable(result.text)}")
         code = code if result.ok else EXIT_FINDINGS
     return code
-
-
-def _parameters(text: str) -> Mapping[str, Json]:
-    """Read parameters from the command line. Raises UsageError."""
-    try:
-        value = parse_document(text).value
-    except JsonError as error:
-        raise UsageError(f"The parameters are not JSON: {error.message}. {error.fix}") from None
-    if not isinstance(value, dict):
-        raise UsageError('The parameters have to be a JSON object, for example \'{"file_path": "README.md"}\'.')
-    return value
 
 
 def _import(options: Namespace, project: Path) -> int:

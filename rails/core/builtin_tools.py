@@ -50,11 +50,12 @@ TRACK_TASK: Final = BuiltinTool("track_task", "edit")
 FETCH_WEBPAGE: Final = BuiltinTool("fetch_webpage", "run", "Fetching", on_files=False)
 RUN_COMMAND: Final = BuiltinTool("run_command", "run", "Running", on_files=False)
 RUN_TESTS: Final = BuiltinTool("run_tests", "run", "Running", on_files=False)
+ASK_USER: Final = BuiltinTool("ask_user", "read")
 
 _ALL: Final = (
     *(READ_FILE, OUTLINE, LIST_FILES, SEARCH_FILES, N8N_NODE_INFO),
     *(EDIT_WORKFLOW, WRITE_FILE, EDIT_FILE, MULTI_EDIT, FILE_EDITOR, INSERT_LINES, DELETE_FILE, MOVE_FILE, TRACK_TASK),
-    *(RUN_COMMAND, RUN_TESTS, FETCH_WEBPAGE),
+    *(RUN_COMMAND, RUN_TESTS, FETCH_WEBPAGE, ASK_USER),
 )
 #: The built-in tools by name.
 BUILTIN_TOOLS: Final[Mapping[str, BuiltinTool]] = {tool.name: tool for tool in _ALL}

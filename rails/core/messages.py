@@ -64,11 +64,10 @@ _CATALOGUE: Final[Mapping[MessageKey, Mapping[MessageLanguage, str]]] = {
 }
 
 
-def language(environment: Mapping[str, str] | None = None) -> MessageLanguage:
+def language() -> MessageLanguage:
     """Return the language that the environment asks for."""
-    env = os.environ if environment is None else environment
     for name in ("AI_RAILS_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
-        if value := env.get(name):
+        if value := os.environ.get(name):
             return "ja" if value.lower().startswith("ja") else "en"
     return "en"
 

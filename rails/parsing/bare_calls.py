@@ -22,7 +22,7 @@ _OPENING: Final = lazy(
     r"^[ \t]*(?=[\[{][\s\[{]*[\"'](?:name|type|function|tool_calls|id|arguments|parameters)[\"'])", re.M
 )
 _LINE_END: Final = lazy(r"[ \t;,]*(?:\r?\n|\Z)")
-_PARAGRAPH_END: Final = lazy(r"\n[ \t]*\r?\n|(?:(?<!\s)\s+)?\Z")
+_PARAGRAPH_END: Final = lazy(r"\n[ \t]*\r?\n|\s*\Z")
 _FORMS: Final = frozenset({"name", "openai", "anthropic"})
 _TRIES: Final = 20
 

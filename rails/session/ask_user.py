@@ -1,8 +1,8 @@
-"""What a person is asked between turns: a stronger model, a hand-off, an alert of the overseer.
+"""What a person is asked beside changes: a stronger model, a hand-off, an alert of the overseer, an agent's question.
 
 These questions change no file; what an agent proposes has its own question (``rails.approval``). The rules are the
 same: a typed letter and Enter; end of input, a time-out and silence are the careful answer that the question names,
-and nobody there means that answer too.
+and nobody there means that answer too. A question of an agent has no careful answer: it stays open.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from rails.approval.options import user_question
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.console import Console, NoAnswer, Pasted
 from rails.core.dataclass import dataclass, field
-from rails.core.events.approval import AskedOption
+from rails.core.events.approval import ApprovalOpened, AskedOption
 from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
 from rails.core.text import one_line, printable
+from rails.core.tool_request import ToolResult
 
-About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "block"]
+About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "block", "question"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class UserQuestion:
 
     ``otherwise`` is the word that stands when nobody answers. ``edits`` is the file that the word "edit" opens;
     the question is put again after that. ``check`` says what is wrong with it now, and then nothing else goes.
-    ``sentence`` is an answer that has to be typed in full.
+    ``sentence`` is an answer that has to be typed in full. With ``free``, any other words are an answer: "feedback".
     """
 
     about: About
@@ -42,6 +43,7 @@ class UserQuestion:
     edits: Path | None = None
     check: Callable[[], str] = field(default=lambda: "")
     sentence: str = ""
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,16 @@ def ask(human: Person, publish: Callable[[Event], object], question: UserQuestio
     said = human.answer(question)
     publish(HumanSteered(question.about, said.answer, said.by, seconds=round(said.seconds, 3), text=said.text))
     return said
+
+
+def as_logged(question: UserQuestion, request_id: str = "", agent: str = "") -> ApprovalOpened:
+    """Return the event of a question; that of an agent has the id of its request."""
+    return user_question(question.about, question.lines, tuple(_options(question)), request_id, agent)
+
+
+def answered(words: str, by: str) -> ToolResult:
+    """Return the result of the tool that asks, for the agent."""
+    return ToolResult(True, f"The user answers: {words}", facts={"by": by})
 
 
 class Unattended:
@@ -121,6 +133,8 @@ class AtTerminal:
                 return typed, ""
             letter, _, text = typed.partition(" ")
             word = question.choices.get(letter.lower(), ("", ""))[0]
+            if question.free and typed.strip() and (text or not word):
+                return "feedback", typed.strip()
             if not word:
                 self._print(f"  Type one of {', '.join(question.choices)} and Enter.")
             elif word == "feedback" and not text.strip():
@@ -155,7 +169,7 @@ class AtBoth:
         """Return the answer that came first; the careful one where nobody answers."""
         started, here = time.monotonic(), self._here
         found = self._queue.pick(
-            user_question(question.about, question.lines, tuple(_options(question))),
+            as_logged(question),
             (lambda: here.answer(question)) if here else None,
             lambda given: _wrong(question, given),
         )
@@ -172,6 +186,8 @@ def _options(question: UserQuestion) -> Iterator[AskedOption]:
     for word, meaning in question.choices.values():
         if word != "edit":
             yield AskedOption(word, meaning, words="must" if word == "feedback" else "")
+    if question.free:
+        yield AskedOption("feedback", "Answer in your own words", words="must")
     if question.sentence:
         yield AskedOption(question.sentence, "switch it on: type this sentence", typed=True)
 

@@ -10,17 +10,16 @@ from msgspec.structs import replace
 
 from rails.config.prices import Price, price_of
 from rails.core import dataclass as values
-from rails.core.conversation import EachOnce, Message, ModelAnswer, TextDelta, TextPart, Usage
-from rails.core.errors import ModelError, TimeUpError
+from rails.core.conversation import EachOnce, Message, TextPart, Usage
+from rails.core.errors import ModelError
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
-from rails.models.in_time import in_time
 from rails.models.model import Model
 from rails.session import context_window as window
 from rails.session import escalation
 from rails.session.context_window import Measured
 from rails.session.escalation import Tried
-from rails.session.turn_context import TurnContext
+from rails.session.turn_context import TurnContext, whole_answer
 
 _ASK: Final = (
     "--- SUMMARY WANTED ---\nThis conversation is about to be cut to fit your context window. Write the page that you "
@@ -111,17 +110,11 @@ class ModelWindow:
         fitting = (one for one in asked if self.tokens and self.measured.tokens(self.thought(context, one)) <= room)
         if (messages := next(fitting, None)) is None:
             return "", Usage()
-        stream = context.model.stream(system=context.system, messages=messages, tools=context.tools)
         try:
-            for delta in in_time(stream, context.model.silence_s, context.time_left):
-                if isinstance(delta, ModelAnswer):
-                    return (delta.message.text.strip() if delta.stop_reason == "end_turn" else ""), delta.usage
-                assert isinstance(delta, TextDelta)
-        except TimeUpError:
-            raise
-        except ModelError:
-            pass  # the log has the facts
-        return "", Usage()
+            said = whole_answer(context.model, context.system, messages, context.tools, context.time_left)
+        except ModelError:  # the log has the facts
+            return "", Usage()
+        return (said.message.text.strip() if said.stop_reason == "end_turn" else ""), said.usage
 
 
 def _page(messages: Sequence[Message], kept_from: int, tried: Tried, summary: str, chars: int) -> str:

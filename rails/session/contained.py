@@ -274,11 +274,5 @@ def ran_contained(ids: tuple[str, ...], argv: Sequence[str], result: Result) -> 
     )
 
 
-def changed_words(changes: ChangeSet) -> str:
-    """Return what a command changed, in a line."""
-    names = [str(change.path) for change in changes.changes]
-    return f"It changed {', '.join(names[:8])}" + (f" and {len(names) - 8} more" if len(names) > 8 else "") + "."
-
-
 def _list(value: Json | None) -> list[Json]:
     return value if isinstance(value, list) else []

@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import accumulate
 from typing import Final
 
@@ -152,21 +151,10 @@ def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
         case TextPart(text):
             return replace(part, text=head_and_tail(text, chars)[0])
         case NativeCall(arguments=arguments) if len(arguments) > chars:
-            return replace(part, arguments=_cut_arguments(arguments, chars))
+            return replace(part, arguments=json.dumps({"left_out": f"{len(arguments)} characters"}))
         case Opaque(data=data) if len(data) > chars:
             return None
     return part
-
-
-def _cut_arguments(arguments: str, chars: int) -> str:
-    """Return a call's arguments, still an object, with its texts cut in the middle if that is enough."""
-    with suppress(ValueError, RecursionError, AttributeError):
-        given = json.loads(arguments).items()
-        each = chars // len(given)
-        kept = {name: head_and_tail(one, each)[0] if isinstance(one, str) else one for name, one in given}
-        if len(short := json.dumps(kept)) <= 2 * chars:
-            return short
-    return json.dumps({"left_out": f"{len(arguments)} characters"})
 
 
 def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, int]]]:

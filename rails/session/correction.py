@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
@@ -19,10 +20,9 @@ from rails.core.errors import ModelError, Refusal
 from rails.core.json_text import json_leaves
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.models.in_time import in_time
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import CallStarted
-from rails.session.turn_context import TurnContext
+from rails.session.turn_context import TurnContext, whole_answer
 from rails.tools import validate
 
 _SYSTEM: Final = "You correct a JSON tool request that has errors. You change nothing but what the errors name."
@@ -46,7 +46,7 @@ RULES:
 Please provide ONLY the corrected JSON code block.
 """
 #: Blanks, quotation marks, and the escapes of both.
-_QUOTING: Final = re.compile(r"""(?:\\++[ntr]?|[\s"'“”‘’`])+""")
+_QUOTING: Final = re.compile(r"""(?:\\+[ntr]|[\s\\"'“”‘’`])+""")
 _PATHS: Final = ("file_path", "path", "new_path")
 
 
@@ -72,19 +72,20 @@ def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[
     except ModelError as error:
         return Corrected(None, f"the model could not be asked: {error}")
     text = answer.message.text
+    failed = partial(Corrected, None, answer=text, usage=answer.usage)
     reader = AnswerParser(context.registry.shapes(), id_prefix=f"{request_id}.c")
     reader.feed(text)
     found = reader.flush(answer.stop_reason)
     if len(found.requests) != 1 or found.refusals:
-        return Corrected(None, "the answer was not one correct block", answer=text, usage=answer.usage)
+        return failed("the answer was not one correct block")
     raw = replace(found.requests[0], id=request_id, start=errors[0].start, end=errors[0].end, raw=block)
     if why := _strayed(raw, tool, path, errors):
-        return Corrected(None, why, answer=text, usage=answer.usage)
+        return failed(why)
     checked = validate.validate(raw, context.registry, context.agent.name)
     if not isinstance(checked, ToolRequest):
-        return Corrected(None, f"still not valid: {checked[0].message}", answer=text, usage=answer.usage)
+        return failed(f"still not valid: {checked[0].message}")
     if invented := _invented(raw.parameters, block):
-        return Corrected(None, invented, answer=text, usage=answer.usage)
+        return failed(invented)
     drift = (f"tool = {raw.tool_name!r}",) if tool and raw.tool_name != tool else ()
     coerced = (*checked.coerced, "corrected by the model", *drift)
     return Corrected(replace(checked, coerced=coerced), drift=drift, answer=text, usage=answer.usage)
@@ -95,11 +96,8 @@ def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str)
     schema = f"Parameters of {tool}: {definition.spec().schema}\n" if definition else ""
     listed = "\n".join(f"- {error}" for error in errors)
     question = _QUESTION.format(block=block, errors=listed, schema=schema)
-    stream = context.model.at(0.1).stream(system=_SYSTEM, messages=[Message("user", (TextPart(question),))], tools=())
-    for delta in in_time(stream, context.model.silence_s, context.time_left):
-        if isinstance(delta, ModelAnswer):
-            return delta
-    raise ModelError("the stream ended without an answer")
+    asked = [Message("user", (TextPart(question),))]
+    return whole_answer(context.model.at(0.1), _SYSTEM, asked, (), context.time_left)
 
 
 def _identity(context: TurnContext, block: str) -> tuple[str, str]:

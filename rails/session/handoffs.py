@@ -59,20 +59,26 @@ class Handoffs:
 
     def read(self, name: str) -> str:
         """Return what a file says now. Raises UsageError when it is not there, too large, or not text."""
-        file = self.folder / name
-        try:
-            data = b"" if file.is_symlink() else read_ordinary(file, limits.FILE_BYTES)
-            if file.is_symlink() or len(data) > limits.FILE_BYTES:
-                raise UsageError(f"{file} is a link or too large to be handed on. Nothing was handed on.")
-            return data.decode("utf-8")
-        except OSError as error:
-            raise UsageError(f"{file} cannot be read: {error.strerror}. Nothing was handed on.") from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{file} is not UTF-8. Save it as UTF-8; nothing was handed on.") from error
+        if (file := self.folder / name).is_symlink():
+            raise UsageError(f"{file} is a link. Nothing was handed on.")
+        return read_text(file, limits.FILE_BYTES, "Nothing was handed on.")
 
     def has(self, name: str) -> bool:
         """Say whether the file is there."""
         return (self.folder / name).is_file()
+
+
+def read_text(file: Path, most: int, not_done: str) -> str:
+    """Return an ordinary file of at most ``most`` bytes as text. Raises UsageError, whose end says what is not done."""
+    try:
+        data = read_ordinary(file, most)
+        if len(data) > most:
+            raise UsageError(f"{file} has more than {most} bytes; it is read whole. Shorten it. {not_done}")
+        return data.decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}. {not_done}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8. Save it as UTF-8. {not_done}") from error
 
 
 def given_name(planned: bool) -> str:

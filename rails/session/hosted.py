@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -113,13 +113,13 @@ class HostedSession:
 
     def engage(self, prompt: str) -> None:
         """Take note of what a person has asked the host to do."""
-        self._note(lambda log: log.engaged(prompt))
+        self._opened().engaged(prompt)
 
     def propose(self, call: HostCall, changes: ChangeSet) -> Judged:
         """Judge what a call would write. What is written is looked at later, by :meth:`look`."""
         self._turn(call)
         ids = (call.id,)
-        self._note(lambda log: log.planned(ids, changes))
+        self._opened().planned(ids, changes)
         verdict = self._judged(ids, changes)
         denied = self._denied(call.id, verdict) if may_have_policy(self.project) else ""
         if verdict.status == "pass" and not denied:
@@ -128,7 +128,7 @@ class HostedSession:
             passed = (*verdict.proposal.changes, *(() if fixed else changes.changes))
             noted = {found.path for found in verdict.findings}  # what is unused now is judged again at the end
             self._passed([change for change in passed if str(change.path) not in noted])
-        self._note(lambda _: self._save())
+        self._save()
         return Judged(verdict, denied)
 
     def denied(self, call_id: str, named: ChangeSet) -> str:
@@ -152,8 +152,8 @@ class HostedSession:
         if sha256(text.encode()) == self._state.told:
             return False
         self._state.told = sha256(text.encode())
-        self._note(lambda _: self._save())
-        self._note(lambda log: log.told(text, codes))
+        self._save()
+        self._opened().told(text, codes)
         return True
 
     def is_first(self, text: str) -> bool:
@@ -165,7 +165,7 @@ class HostedSession:
 
     def failed(self, error: str) -> None:
         """Take note of a fault of ours; what was not judged is judged by the next :meth:`look`."""
-        self._note(lambda log: log.failed(f"Not judged: {one_line(error, 300)}", error))
+        self._opened().failed(f"Not judged: {one_line(error, 300)}", error)
 
     def look(self, call: HostCall | None = None) -> FoundOnDisk:
         """Record what was written since the last look, and judge what differs from the start of the session.
@@ -205,7 +205,7 @@ class HostedSession:
 
     def end(self, why: str) -> None:
         """End the session: its contents are forgotten, its log stays."""
-        self._note(lambda log: log.ended(why))
+        self._opened().ended(why)
 
     def close(self) -> None:
         """Close the log, so that another process may write it; what comes next opens it again."""
@@ -214,10 +214,6 @@ class HostedSession:
             log.close()
 
     # -- the log ---------------------------------------------------------------------------------
-
-    def _note(self, write: Callable[[HostedLog], object]) -> None:
-        """Write something into the log."""
-        write(self._opened())
 
     def _opened(self) -> HostedLog:
         from rails.session.hosted_log import HostedLog
@@ -234,8 +230,7 @@ class HostedSession:
     def _turn(self, call: HostCall) -> None:
         """Begin a turn: a call of the host's model is one."""
         self._state.turns += 1
-        number = self._state.turns
-        self._note(lambda log: log.turn(number, call.id, call.tool, call.input))
+        self._opened().turn(self._state.turns, call.id, call.tool, call.input)
 
     def _judged(
         self,
@@ -249,7 +244,7 @@ class HostedSession:
         started = time.monotonic()
         verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix, final=final)
         spent = round((time.monotonic() - started) * 1000, 3)
-        self._note(lambda log: log.judged(ids, spent, verdict))
+        self._opened().judged(ids, spent, verdict)
         return verdict
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:

@@ -24,9 +24,8 @@ from rails.core.events.session import OverseerAlert
 from rails.core.events.turn import FeedbackSent, LlmCall
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json
-from rails.models.in_time import in_time
 from rails.models.model import Model
-from rails.session.turn_context import TurnContext
+from rails.session.turn_context import TurnContext, whole_answer
 
 #: Seconds for one verdict, characters of one record and of all that it is shown, and how many records that are.
 _SECONDS: Final = 120
@@ -91,11 +90,9 @@ def _ask(model: Model, context: TurnContext, records: Sequence[Record]) -> Model
     shown = json.dumps(["task", head_and_tail(context.task, _RECORD)[0]]) + f"\n{_shown(records)}"
     question = f"The agent is {context.agent.name}.\n\n{as_data(context.mask(shown))}"
     messages = [Message("user", (TextPart(question),))]
-    stream = model.at(0.1).stream(system=_SYSTEM, messages=messages, tools=())
-    for delta in in_time(stream, model.silence_s, lambda: min(context.time_left(), until - time.monotonic())):
-        if isinstance(delta, ModelAnswer):
-            return delta
-    raise ModelError("the stream ended without an answer.")
+    return whole_answer(
+        model.at(0.1), _SYSTEM, messages, (), lambda: min(context.time_left(), until - time.monotonic())
+    )
 
 
 def _shown(records: Sequence[Record]) -> str:

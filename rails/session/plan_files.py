@@ -20,8 +20,8 @@ from rails.core import limits, paths
 from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal, UsageError, WorkspaceError
-from rails.core.plain_file import read_ordinary
 from rails.core.text import one_line
+from rails.session.handoffs import read_text
 from rails.session.job import facts_of
 
 PlanKind = Literal["new", "feature", "takeover"]
@@ -144,14 +144,7 @@ def _chosen(folder: Path) -> Path:
 
 
 def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
-    try:
-        if len(data := read_ordinary(file, limits.DEFINITION_BYTES)) > limits.DEFINITION_BYTES:
-            raise UsageError(f"{file} has more than {limits.DEFINITION_BYTES} bytes; a plan is read whole. Shorten it.")
-        return PlanFile(file, data.decode("utf-8"), kind)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not UTF-8. Save it as UTF-8.") from error
+    return PlanFile(file, read_text(file, limits.DEFINITION_BYTES, "Nothing was started."), kind)
 
 
 def _write(file: Path, text: str, inside: Path) -> Path:

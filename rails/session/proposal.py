@@ -38,7 +38,6 @@ from rails.edits.plan_result import Plan
 from rails.log.masking import MARK
 from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
-from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
 from rails.session.text_answers import IN_TEXT, without_unseen
 from rails.session.turn_context import TurnContext, ms_since
@@ -101,7 +100,7 @@ def propose_what_ran(
     if outcome.kind != "gate":
         context.contained.settle()
     kept = f"\n{feedback.KEPT_IN_SANDBOX}" if outcome.kind == "gate" else ""
-    text = f"{ran.text}\n{changed_words(changes)} {outcome.text}{kept}"
+    text = f"{ran.text}\nIt {one_line(changes_in_words(changes.files()), 400)}. {outcome.text}{kept}"
     return RequestResult(ran.ids, outcome.kind if ran.ok else ran.kind, text)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from rails.core import limits
 from rails.core.builtin_tools import status_verb
 from rails.core.conversation import ModelAnswer
-from rails.core.dataclass import dataclass, replace
+from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.events.turn import (
     BlockIgnored,
@@ -24,7 +24,6 @@ from rails.core.events.turn import (
     ToolRequestValidationFailed,
     ToolStatus,
 )
-from rails.core.text import one_line
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.parsing.classify import NORMAL_STOPS
 from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
@@ -155,13 +154,7 @@ def _judge(context: TurnContext, item: RawRequest | Refusal) -> ToolRequest | Se
         names = ", ".join(dict.fromkeys(repair.name for repair in item.repairs))
         message = f"The JSON is not valid ({names}), and nothing is repaired here."
         return (Refusal("syntax", message, "Send it again as strict JSON.", item.start, item.end),)
-    judged = validate.validate(item, context.registry, context.agent.name)
-    if isinstance(judged, ToolRequest) or judged[0].code != "unknown_tool":
-        return judged
-    if item.tool_name not in context.task:
-        return judged
-    hint = f"{one_line(item.tool_name, 80)} is part of the task: write it into its file with one of your tools."
-    return (replace(judged[0], hint=f"{hint} {judged[0].hint}"), *judged[1:])
+    return validate.validate(item, context.registry, context.agent.name)
 
 
 def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 from rails.approval.decision import sign_tool
+from rails.core.builtin_tools import ASK_USER
 from rails.core.dataclass import replace
-from rails.core.errors import TimeUpError
+from rails.core.errors import TimeUpError, UnansweredError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
+from rails.core.text import one_line, printable
 from rails.core.tool_request import ToolRequest, ToolResult
 from rails.session import feedback
 from rails.session.ask_approval import (
@@ -49,7 +53,8 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     kept, contain, left = kept_back(context, request), context.contained.contain, context.time_left()
     if left <= 0:
         raise TimeUpError(f"The time of the session was used up; {request.tool_name} was not run.")
-    definition, runners = replace(definition, timeout_s=min(definition.timeout_s, left)), context.registry.runners
+    definition = replace(definition, timeout_s=min(definition.timeout_s, left))
+    runners = {**context.registry.runners, ASK_USER.name: lambda *_: _asked(context, request)}
     run = partial(dispatch.run_request, request, definition, context.project, runners, kept, contain=contain)
     result = attempted(context.publish, (request.id,), f"{request.tool_name} ran", run)
     if isinstance(result, RequestResult):
@@ -79,3 +84,27 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     whole = logged.text if isinstance(logged, ToolExecutionResult) else ""
     told = replace(feedback.result(ids, tool, result, whole), shows_secrets=shows)
     return propose_what_ran(context, request, told, result.changes) if result.changes else told
+
+
+def _asked(context: TurnContext, request: ToolRequest) -> ToolResult:
+    """Put the question of an agent to the person, and return what they answer.
+
+    Where nobody answers, the default that the agent named counts. Raises UnansweredError where it named none; the
+    question then stands open in the log, and is answered from there or asked again when the session goes on.
+    """
+    from rails.session.ask_user import Unattended, UserQuestion, answered, as_logged  # most turns ask nothing
+
+    given, agent = request.parameters, context.agent.name
+    asked, options = str(given["question"]), cast("Sequence[str]", given.get("options", ()))
+    lines = (f"── {agent} asks ".ljust(78, "─"), *(f"  {line}" for line in printable(asked).splitlines()))
+    choices = {str(number): (option, one_line(option, 300)) for number, option in enumerate(options, 1)}
+    question = UserQuestion("question", lines, choices, "", free=True)
+    reply = (context.contained.human or Unattended()).answer(question)
+    if reply.answer:
+        said = reply.text or reply.answer
+        return answered(choices.get(said, (said, ""))[0], reply.by)
+    if (default := given.get("default")) and not reply.by.startswith("human"):
+        return ToolResult(True, f"Nobody was there to answer. What you named for that counts: {default}")
+    context.publish(as_logged(question, request.id, agent))
+    first = one_line(asked.partition("\n")[0], 300)
+    raise UnansweredError(f"{agent} asks: {first} Answer with: ai-rails answer {context.session_id} WORDS.")

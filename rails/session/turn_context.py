@@ -14,9 +14,9 @@ from rails.agents.template import Agent
 from rails.approval.decision import Approver
 from rails.core import limits, paths
 from rails.core.builtin_tools import BUILTIN_TOOLS
-from rails.core.conversation import ToolSpec
+from rails.core.conversation import Message, ModelAnswer, ToolSpec
 from rails.core.dataclass import dataclass, field, replace
-from rails.core.errors import WorkspaceError
+from rails.core.errors import ModelError, WorkspaceError
 from rails.core.events.base import Event
 from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
@@ -147,6 +147,23 @@ class TurnContext:
         if not known or not (tool and tool.by_place) or "base_hash" in request.parameters:
             return request
         return replace(request, parameters={**request.parameters, "base_hash": known})
+
+
+def whole_answer(
+    model: Model,
+    system: str,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec],
+    time_left: Callable[[], float],
+) -> ModelAnswer:
+    """Return what a model answers to a question besides its work. Raises ModelError and TimeUpError."""
+    from rails.models.in_time import in_time  # an answer that is applied asks no model
+
+    stream = model.stream(system=system, messages=messages, tools=tools)
+    for delta in in_time(stream, model.silence_s, time_left):
+        if isinstance(delta, ModelAnswer):
+            return delta
+    raise ModelError("the stream ended without an answer.")
 
 
 def ms_since(started: float) -> float:

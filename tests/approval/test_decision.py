@@ -11,7 +11,6 @@ from rails.approval.decision import (
     request_for_changes,
     request_for_result,
     request_for_tool,
-    sign,
     sign_changes,
     sign_tool,
     still_valid,
@@ -42,8 +41,7 @@ def test_an_approved_change_set_carries_the_digest_that_the_executor_computes(ma
 
 def test_an_approved_tool_run_carries_the_digest_of_the_request(make):
     request = make.ask_tool(code="print(1)")
-    approved = sign(request, YES)
-    assert approved == sign_tool(request, YES)
+    approved = sign_tool(request, YES)
     assert approved.value is request.tool_request
     assert approved.digest == request.digest
     assert still_valid(approved, request)
@@ -52,14 +50,14 @@ def test_an_approved_tool_run_carries_the_digest_of_the_request(make):
 @pytest.mark.parametrize("answer", ["deny", "abort", "", "Approve", "yes", True, None, object()])
 def test_nothing_but_an_approval_can_be_signed(make, answer):
     with pytest.raises(ValueError, match="Only an approval"):
-        sign(make.ask(), Decision(answer, "", "human"))
+        sign_changes(make.ask(), Decision(answer, "", "human"))
 
 
 def test_an_answer_to_another_request_cannot_be_signed(make):
     first, second = make.ask(), make.ask(make.change(after=b"a = 3\n"))
     with pytest.raises(StaleError, match="another request"):
-        sign(second, Decision("approve", "", "human", of=first.digest))
-    assert sign(first, Decision("approve", "", "human", of=first.digest))
+        sign_changes(second, Decision("approve", "", "human", of=first.digest))
+    assert sign_changes(first, Decision("approve", "", "human", of=first.digest))
 
 
 def test_every_approver_says_what_it_answered(make):
@@ -75,7 +73,7 @@ def test_every_approver_says_what_it_answered(make):
 )
 def test_what_is_not_a_decision_is_not_a_yes(make, thing):
     with pytest.raises(ValueError, match="Only an approval"):
-        sign(make.ask(), thing)
+        sign_changes(make.ask(), thing)
 
 
 def test_a_question_about_files_cannot_be_signed_as_a_tool_run(make):
@@ -107,7 +105,7 @@ def variations(make):
 
 def test_everything_that_could_be_swapped_changes_the_digest(make):
     original = make.ask()
-    approved = sign(original, YES)
+    approved = sign_changes(original, YES)
     seen = {original.digest}
     for name, other in variations(make):
         assert other.digest not in seen, name
@@ -140,8 +138,8 @@ def test_a_request_whose_content_was_swapped_after_it_was_made_cannot_be_signed(
     request = make.ask()
     swapped = replace(request, changes=ChangeSet((make.change(after=b"import os; os.remove('/')\n"),)))
     with pytest.raises(StaleError, match="not what was shown"):
-        sign(swapped, YES)
-    assert not still_valid(sign(request, YES), swapped)
+        sign_changes(swapped, YES)
+    assert not still_valid(sign_changes(request, YES), swapped)
 
 
 def test_a_permission_whose_value_was_swapped_is_not_valid(make):
@@ -155,8 +153,8 @@ def test_a_permission_whose_value_was_swapped_is_not_valid(make):
 
 def test_a_permission_for_a_tool_run_is_not_one_for_files(make):
     tool, files = make.ask_tool(), make.ask()
-    assert not still_valid(sign(tool, YES), files)
-    assert not still_valid(sign(files, YES), tool)
+    assert not still_valid(sign_tool(tool, YES), files)
+    assert not still_valid(sign_changes(files, YES), tool)
 
 
 def forged(request, **more):
@@ -186,9 +184,9 @@ def test_each_part_of_a_permission_is_compared_by_itself(make):
 def test_what_is_signed_is_the_proposal_that_the_human_edited(make):
     first, edited = make.ask(), make.ask(make.change(after=b"a = 3\n"))
     decision = replace(YES, edited=edited, of=edited.digest)
-    assert sign(edited, decision).value is edited.changes
+    assert sign_changes(edited, decision).value is edited.changes
     with pytest.raises(StaleError, match="edited proposal, not this one"):
-        sign(first, decision)
+        sign_changes(first, decision)
 
 
 def test_a_tool_run_without_a_tool_request_is_not_signed(make):

@@ -1,11 +1,9 @@
 """A grant is a rule that can be read, ends by itself, and never covers what is dangerous."""
 
-import os
-
 import pytest
 
 from rails.approval.decision import Decision
-from rails.approval.policy.grants import Grants, GrantsFile, as_toml, ask_to_revoke, posted_grants, propose, sentence
+from rails.approval.policy.grants import Grants, as_toml, propose, sentence
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.approval.policy.rules import Conditions, Policy, PolicyRule
 
@@ -126,105 +124,6 @@ def test_what_was_given_and_revoked_is_told_once(make, clock):
     assert grants.changes() == ()
 
 
-def test_another_process_sees_a_grant_and_can_revoke_it_and_can_do_nothing_else(make, clock, tmp_path):
-    folder = tmp_path / ".rails" / "grants"
-    grants = Grants(clock, GrantsFile(folder))
-    assert list(posted_grants(folder)) == []
-    grants.add(propose(in_tests(make)))
-    grants.add(propose(make.ask(make.change("src/a.py"))))
-    seen = list(posted_grants(folder))
-    assert [(one.process, one.number) for one in seen] == [(os.getpid(), 1), (os.getpid(), 2)]
-    assert "coder may create or modify tests/*" in seen[0].words
-    assert "20 more" in seen[0].words
-    assert grants.take(in_tests(make))
-    assert "19 more" in next(posted_grants(folder)).words
-    ask_to_revoke(folder, seen[:1])
-    assert not grants.take(in_tests(make))
-    assert [one.number for one in posted_grants(folder)] == [2]
-    # what somebody writes onto the board gives nothing
-    board = next(folder.glob("*.json"))
-    board.write_text(board.read_text().replace('"number": 2', '"number": 9').replace("src/*", "**"))
-    assert not grants.take(in_tests(make))
-    assert grants.take(make.ask(make.change("src/b.py")))
-    grants.revoke(2)
-    assert list(folder.glob("*.json")) == [], "nothing is left of a board on which nothing stands"
-    grants.close()
-
-
-def test_a_board_of_a_process_that_is_gone_is_not_shown(tmp_path):
-    import subprocess
-    import sys
-
-    done = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
-    )
-    (tmp_path / f"{done.stdout.strip()}.json").write_text('[{"number": 1, "words": "grant 1"}]')
-    (tmp_path / "1x.json").write_text("[]")
-    for text in ("not json", "5", "[5]", "[{}]", '[{"number": 1}]', '[{"number": "x", "words": "w"}]'):
-        (tmp_path / f"{os.getpid()}.json").write_text(text)
-        assert list(posted_grants(tmp_path)) == [], text
-    for blanks, shown in ((100_000, 1), (100_001, 0)):
-        (tmp_path / f"{os.getpid()}.json").write_text('[{"number": 1, "words": "w"}'.ljust(blanks - 1) + "]")
-        assert len(list(posted_grants(tmp_path))) == shown, "no more is read than this"
-
-
-def test_every_board_and_every_grant_on_it_is_shown_and_what_is_used_up_or_over_is_not(make, clock, tmp_path):
-    grants = Grants(clock, GrantsFile(tmp_path))
-    grants.add(propose(in_tests(make)), uses=1)
-    grants.add(propose(make.ask(make.change("src/a.py"))), minutes=1)
-    (tmp_path / f"{os.getppid()}.json").write_text('[{"number": 7, "words": "w"}, {"number": 8, "words": 5}]')
-    (tmp_path / "notes.json").write_text('[{"number": 9, "words": "w"}]')
-    found = {(one.process == os.getpid(), one.number, one.words[:7]) for one in posted_grants(tmp_path)}
-    assert found == {(True, 1, "grant 1"), (True, 2, "grant 2"), (False, 7, "w"), (False, 8, "5")}
-    assert grants.take(in_tests(make))
-    assert [one.number for one in posted_grants(tmp_path) if one.process == os.getpid()] == [2]
-    assert [grant.number for grant in grants.active()] == [2]
-    clock.now += 60
-    assert grants.active() == ()
-    grants.add(propose(in_tests(make)))
-    assert [one.number for one in posted_grants(tmp_path) if one.process == os.getpid()] == [3]
-
-
-def test_the_bound_on_boards_is_one_hundred(tmp_path, monkeypatch):
-    monkeypatch.setattr("rails.approval.policy.grants._runs", lambda process: True)
-    for number in range(1, 102):
-        (tmp_path / f"{number}.json").write_text('[{"number": 1, "words": "w"}]')
-    shown = [one.process for one in posted_grants(tmp_path)]
-    assert shown == sorted(range(1, 102), key=str)[:100], "and always the same ones, in one order"
-
-
-def test_the_board_of_a_process_of_somebody_else_is_shown(tmp_path, monkeypatch):
-    def not_ours(process, signal):
-        raise PermissionError
-
-    (tmp_path / "4711.json").write_text('[{"number": 1, "words": "w"}]')
-    monkeypatch.setattr(os, "kill", not_ours)
-    assert [(one.process, one.number) for one in posted_grants(tmp_path)] == [(4711, 1)]
-
-
-def test_what_a_board_asks_is_read_from_this_process_on_only_and_revokes_by_number_or_all(make, clock, tmp_path):
-    (tmp_path / f"{os.getpid()}.revoke").write_text("1\n2\n")
-    grants = Grants(clock, GrantsFile(tmp_path))
-    for name in ("tests/a.py", "src/a.py", "docs/a.py", "lib/a.py"):
-        grants.add(propose(make.ask(make.change(name))))
-    assert [grant.number for grant in grants.active()] == [1, 2, 3, 4], "what an earlier process was asked is forgotten"
-    ask_to_revoke(tmp_path, [one for one in posted_grants(tmp_path) if one.number in (2, 3)])
-    assert [grant.number for grant in grants.active()] == [1, 4]
-    (tmp_path / f"{os.getpid()}.revoke").write_text("x -1 99 all")
-    assert grants.active() == ()
-    told = [(change.what, change.grant.number) for change in grants.changes()]
-    assert told == [("given", n) for n in (1, 2, 3, 4)] + [("revoked", n) for n in (2, 3, 1, 4)]
-
-
-def test_a_wish_to_revoke_holds_although_another_grant_is_given_meanwhile(make, clock, tmp_path):
-    grants = Grants(clock, GrantsFile(tmp_path))
-    grants.add(propose(in_tests(make)))
-    ask_to_revoke(tmp_path, posted_grants(tmp_path))
-    grants.add(propose(make.ask(make.change("src/a.py"))))
-    assert [grant.number for grant in grants.active()] == [2]
-    assert not grants.take(in_tests(make))
-
-
 def test_a_grant_is_told_in_words_with_what_is_left_of_it(make, clock):
     grant = Grants(clock).add(propose(in_tests(make)), uses=3, minutes=2)
     assert (grant.number, grant.uses, grant.ends) == (1, 3, clock.now + 120)
@@ -252,20 +151,6 @@ def test_a_rule_of_the_user_and_a_grant_may_cover_a_change_set_together_and_each
     assert decision.reason.count("grant ") == 2
     assert [change.what for change in PolicyApprover(Policy(), None, two).changes()] == ["given", "given"]
     assert PolicyApprover(Policy(), None).changes() == ()
-
-
-@pytest.mark.parametrize("link", [".rails/grants", ".rails"])
-def test_a_board_that_leads_elsewhere_is_not_written(make, clock, tmp_path, link):
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / link).parent.mkdir(exist_ok=True)
-    (tmp_path / link).symlink_to(tmp_path / "elsewhere")
-    grants = Grants(clock, GrantsFile(tmp_path / ".rails" / "grants"))
-    grants.add(propose(in_tests(make)))
-    assert list((tmp_path / "elsewhere").iterdir()) == []
-    place = tmp_path / ".rails" / "grants"
-    place.mkdir(exist_ok=True)
-    (place / f"{os.getpid()}.revoke").write_text("all")
-    assert grants.take(in_tests(make)), "nor is it read"
 
 
 @pytest.mark.parametrize("decision", ["deny", "ask"])

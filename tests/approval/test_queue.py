@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.approval.answer import PageAnswer, read_answer
-from rails.approval.decision import NO_HUMAN, Decision, sign, still_valid
+from rails.approval.decision import NO_HUMAN, Decision, sign_changes, still_valid
 from rails.approval.options import user_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
@@ -84,7 +84,7 @@ def test_an_approval_in_the_page_is_signed_like_any_other(make):
     desk, request = Desk().answers(("approve", {})), make.ask()
     decision = desk.queue.decide(request)
     assert (decision.answer, decision.by, decision.scope) == ("approve", IN_PAGE, "once")
-    assert still_valid(sign(request, decision), request)
+    assert still_valid(sign_changes(request, decision), request)
 
 
 def test_a_denial_brings_its_reason_and_a_stop_stops(make):
@@ -144,7 +144,7 @@ def test_an_edit_is_judged_and_asked_about_anew_and_approved_as_such(make):
     decision = desk.queue.decide(request)
     assert decision.edited.changes.changes[0].after == b"a = 3\n"
     assert decision.edited.digest != request.digest
-    assert still_valid(sign(decision.edited, decision), decision.edited)
+    assert still_valid(sign_changes(decision.edited, decision), decision.edited)
     assert [record.details["replaces"] for record in desk.records] == [0, 1]
 
 
@@ -277,10 +277,10 @@ def test_what_the_page_edited_is_what_the_terminal_approves_and_signs(make):
     decision = desk.queue.decide(request)
     assert (decision.answer, decision.by) == ("approve", "human")
     assert decision.edited.changes.changes[0].after == b"a = 3\n"
-    assert sign(decision.edited, decision).value.changes[0].after == b"a = 3\n"
+    assert sign_changes(decision.edited, decision).value.changes[0].after == b"a = 3\n"
     assert here.asked == [request.digest, decision.edited.digest]
     with pytest.raises(Exception, match="edited proposal"):
-        sign(request, decision)
+        sign_changes(request, decision)
 
 
 def test_the_agents_own_version_that_the_page_took_back_is_no_edit_for_the_terminal(make):
@@ -289,7 +289,7 @@ def test_the_agents_own_version_that_the_page_took_back_is_no_edit_for_the_termi
     desk.on_open = once(desk.on_open, 2)
     decision = desk.queue.decide(request)
     assert (decision.by, decision.edited) == ("human", None)
-    assert sign(request, decision).value is request.changes
+    assert sign_changes(request, decision).value is request.changes
 
 
 def test_what_the_terminal_edited_itself_is_kept_as_its_own(make):

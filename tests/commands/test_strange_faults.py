@@ -132,7 +132,7 @@ RENDERERS = [
     ("rails.commands.review.render_session", "review last"),
     ("rails.review.html.turn_sections", "review last --html out.html"),
     ("rails.review.html.html_parts", "review last --html out.html"),
-    ("rails.commands.session_markdown.session_as_markdown", "review last --markdown"),
+    ("rails.commands.review.session_as_markdown", "review last --markdown"),
     ("rails.commands.review.session_as_json", "review last --json"),
     ("rails.review.session_list.count_sessions", "review --by rule"),
     ("rails.render.markdown.block_lines", "review --by decision --markdown"),

@@ -15,7 +15,6 @@ tools list extra | tools list does not take 'extra'. Nothing was done.
 tools show read_file extra | tools show does not take 'extra'
 tools check folder extra | tools check does not take 'extra'
 agents coder extra | agents coder does not take 'extra'
-grants list 1 | grants list does not take '1'
 n8n rules extra | n8n rules does not take 'extra'
 reveiw | did you mean review?
 --verison | did you mean --version?
@@ -61,8 +60,8 @@ run x --escalate up | choose from
 run x --handoff maybe | choose from
 run x --modle y | did you mean --model?
 run x y z | unknown argument y z
-run --resume | There is no session in
-run --resume nope | There is no session in
+run --resume | There is no session here
+run --resume nope | There is no session here
 apply missing.md | missing.md is not a file. Name a saved answer
 apply folder | folder is not a file
 apply ok.py --agent nobody | There is no agent 'nobody'
@@ -129,7 +128,7 @@ tools new ../x | does not match ^[A-Za-z]
 tools trust nope | There is no tool 'nope'
 tools test | A name is needed
 tools test nope | There is no tool 'nope'
-tools test read_file { | The parameters are not JSON
+tools test read_file { | Line 1 of the parameters is not JSON
 tools test read_file [] | have to be a JSON object
 tools test edit_file {} | try it with ai-rails apply --dry-run
 tools import missing.json | missing.json is not a file
@@ -139,9 +138,6 @@ n8n nonsense | choose from
 n8n draw missing.json | missing.json cannot be read
 n8n draw bad.json | is not an n8n workflow in JSON
 n8n diff missing.json | Write: ai-rails n8n diff OLD.json NEW.json
-grants nope | choose from
-grants revoke | Which grant? For example
-grants revoke x | No run in this project has a grant 'x'
 policy nope | unknown argument nope
 config nope | choose from
 agents nope | There is no agent 'nope'. Known agents
@@ -196,7 +192,7 @@ run x --model openai:m --base-url http:// | takes an address with http:// or htt
 run x --model openai:m --base-url "http://a b" | takes an address with http:// or https://
 run x --model openai:m --base-url "" | takes an address with http:// or https://
 run x --answer-within soon | a number above 0 is wanted, not 'soon'
-run --resume ../x | There is no session in
+run --resume ../x | There is no session here
 run --resume --attempts 2 | nothing to go on with. Nothing was started
 run x --backup --model recorded:rec.jsonl | is not in a git repository
 chat x --model nonsense | Unknown model 'nonsense'
@@ -239,7 +235,6 @@ prompt --tools --agent nobody | There is no agent 'nobody'. Known agents
 n8n catalogue build missing | missing does not exist. Nothing was built
 n8n catalogue nope | Write: ai-rails n8n catalogue [info]
 n8n diff ok.py ok.py | is not an n8n workflow in JSON
-grants revoke 1 2 | unknown argument 2
 config schema | Which schema? There are rails, config
 doctor --install nope | choose from
 hook test nope | choose from

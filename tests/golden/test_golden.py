@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("shared_workers")
 CASES = HERE.parent / "cases"
 SCENARIOS = HERE.parent / "scenarios"
 VERBS = (
-    *("acp", "agents", "apply", "demo", "doctor", "feature", "gate", "grants", "log", "n8n", "new", "policy", "redo"),
+    *("acp", "agents", "answer", "apply", "demo", "doctor", "feature", "gate", "log", "n8n", "new", "policy", "redo"),
     *("batch", "chat", "completion", "config", "hook", "mcp", "prompt", "sandbox"),
     *("review", "run", "serve", "takeover", "tools", "undo", "parse", "why"),
 )

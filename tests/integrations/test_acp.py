@@ -192,6 +192,30 @@ def test_a_further_prompt_goes_on_in_the_same_session(project):
     assert "One." in json.dumps(editor.requests[1].body)
 
 
+def test_an_agent_s_question_ends_the_prompt_and_the_next_one_answers_it(project):
+    given = {"question": "Which port?", "options": ["80", "8080"], "default": "80"}
+    asks = call("ask_user", json.dumps(given))
+    editor, ends = edited(project, [asks, says("8080 it is.")], prompts=("set the port", "2"))
+    assert ends == ["end_turn", "end_turn"]
+    assert "coder asks" in editor.said
+    assert "Which port?\n[1] 80\n[2] 8080" in editor.said
+    assert "The user answers: 8080" in json.dumps(editor.requests[1].body)
+
+
+def test_a_question_that_is_open_when_the_editor_ends_is_answered_once_the_session_is_loaded_again(project):
+    editor, _ = edited(project, [call("ask_user", json.dumps({"question": "Which port?"}))])
+    time.sleep(0.5)
+
+    async def main():
+        async with started(Editor(), model.url) as agent:
+            await agent.load_session(cwd=str(project), session_id=editor.session.session_id, mcp_servers=[])
+            return await said(agent, editor.session.session_id, "8080")
+
+    with StubServer([says("Good.")]) as model:
+        assert asyncio.run(asyncio.wait_for(main(), 110)) == "end_turn"
+        assert "The user answers: 8080" in json.dumps(model.requests[0].body)
+
+
 def test_the_agents_are_the_modes(project):
     editor, _ = edited(project, [says("Nothing to do.")], mode="refactor")
     known = [one.id for one in editor.session.modes.available_modes]

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rails.approval.decision import Decision, RuleBook, request_for_changes, sign, sign_tool
+from rails.approval.decision import Decision, RuleBook, request_for_changes, sign_changes, sign_tool
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
@@ -206,7 +206,7 @@ def test_what_the_human_edited_is_what_is_signed_and_accounted_for():
     )
     context = asked_by(human := Human())
     human.decide = lambda _: Decision("approve", "", "human", edited=edited, of=edited.digest)
-    given = ask_approval.ask_permit(context, ("t1.r1",), asked, sign)
+    given = ask_approval.ask_permit(context, ("t1.r1",), asked, sign_changes)
     assert given.asked is edited
     assert given.approved.value is edited.changes
     assert "a.py" in given.account
@@ -218,9 +218,8 @@ def test_a_permit_for_something_else_is_stale_whoever_signed_it(kind):
     asked = changes_question() if kind == "changes" else question(context)
     other = replace(asked.changes.changes[0], after=b"evil\n") if kind == "changes" else run_of(9).parameters
     value = ChangeSet((other,)) if kind == "changes" else replace(asked.tool_request, parameters=other)
-    told = ask_approval.ask_permit(
-        context, ("t1.r1",), asked, lambda final, decision: replace(sign(final, decision), value=value)
-    )
+    sign = sign_changes if kind == "changes" else sign_tool
+    told = ask_approval.ask_permit(context, ("t1.r1",), asked, lambda *given: replace(sign(*given), value=value))
     words = {"changes": "would be written; nothing was written.", "tool": "would be run; it was not run."}
     assert told == ask_approval.feedback.stale(("t1.r1",), f"What was approved is not what {words[kind]}")
 

@@ -47,8 +47,9 @@ def test_c8_10_the_same_failure_word_for_word_ends_early():
         ({"LANG": "C", "AI_RAILS_LANG": "ja"}, "ja"),
     ],
 )
-def test_c8_05_the_language_comes_from_the_environment(environment, expected):
-    assert language(environment) == expected
+def test_c8_05_the_language_comes_from_the_environment(environment, expected, monkeypatch):
+    monkeypatch.setattr("os.environ", environment)
+    assert language() == expected
 
 
 def test_c8_05_the_japanese_sentences_are_the_known_ones():

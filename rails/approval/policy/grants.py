@@ -7,106 +7,16 @@ protected paths can't be granted. After a restart everything is asked about agai
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.rules import Circumstances, Policy, PolicyRule, items_of
-from rails.core import atomic_file
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.dataclass import dataclass, replace
-from rails.core.lazy_pattern import lazy
-
-_MOST_BYTES: Final = 100_000
-_BOARDS: Final = 100
-_LIVE: Final = lazy(r"[1-9][0-9]{0,8}\.json")
-EVERY: Final = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class PostedGrant:
-    """A grant as another process sees it: whose it is, its number, and what it says in words."""
-
-    process: int
-    number: int
-    words: str
-
-
-class GrantsFile:
-    """The board in ``folder``, from the side of this process."""
-
-    def __init__(self, folder: Path) -> None:
-        self._own = folder / f"{os.getpid()}.json"
-        self._revoked = folder / f"{os.getpid()}.revoke"
-        self._up = False
-
-    def post(self, grants: Mapping[int, str]) -> None:
-        """Show ``grants`` (number and words), or take the board down when there are none.
-
-        A board that cannot be written is no reason to stop: the grants can still be revoked at the prompt.
-        """
-        with contextlib.suppress(OSError):
-            if not grants:
-                self._own.unlink()
-                return
-            if any(folder.is_symlink() for folder in (self._own.parent, self._own.parent.parent)):
-                return  # a project could lead us anywhere with it
-            if not self._up:
-                self._revoked.unlink(missing_ok=True)  # of an earlier process with this number
-                self._up = True
-            shown = json.dumps([{"number": n, "words": words} for n, words in grants.items()])
-            atomic_file.replace_file(self._own, shown.encode(), durable=False)
-
-    def revoked(self) -> tuple[str, ...]:
-        """Return what others asked to revoke: numbers, or "all"."""
-        return tuple(_read(self._revoked).split()) if self._up else ()
-
-
-def posted_grants(folder: Path) -> Iterator[PostedGrant]:
-    """Yield the grants of every process that still runs."""
-    names = sorted(path.name for path in folder.glob("*.json"))
-    for name in [name for name in names if _LIVE.fullmatch(name)][:_BOARDS]:
-        process = int(name.removesuffix(".json"))
-        if _runs(process):
-            yield from _posted(process, _read(folder / name))
-
-
-def ask_to_revoke(folder: Path, grants: Iterable[PostedGrant]) -> None:
-    """Ask the processes of ``grants`` to revoke them; each does so before it lets anything through again."""
-    for grant in grants:
-        with (folder / f"{grant.process}.revoke").open("ab") as file:
-            file.write(b"%d\n" % grant.number)
-
-
-def _posted(process: int, text: str) -> Iterator[PostedGrant]:
-    try:
-        items = json.loads(text)
-        yield from [PostedGrant(process, int(item["number"]), str(item["words"])) for item in items]
-    except (ValueError, TypeError, KeyError):
-        return
-
-
-def _read(file: Path) -> str:
-    try:
-        with file.open("rb") as stream:
-            return stream.read(_MOST_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)  # else it runs, as somebody else
-    return True
-
 
 USES: Final = 20
 MINUTES: Final = 30
@@ -146,11 +56,10 @@ class Change:
 
 
 class Grants:
-    """The grants in force. With a ``board``, other processes can see and revoke them."""
+    """The grants in force in this process."""
 
-    def __init__(self, clock: Callable[[], float] = time.time, board: GrantsFile | None = None) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._board = board
         self._grants: dict[int, Grant] = {}
         self._given = 0
         self._changes: list[Change] = []
@@ -161,7 +70,6 @@ class Grants:
         named = replace(rule, number=self._given, name="grant", source="this session")
         grant = self._grants[self._given] = Grant(self._given, named, uses, self._clock() + minutes * 60, extent)
         self._changes.append(Change("given", grant))
-        self._post()
         return grant
 
     def widen(self, request: ApprovalRequest) -> str:
@@ -170,11 +78,7 @@ class Grants:
         return str(self.add(more[1], uses=SESSION_USES, minutes=SESSION_MINUTES, extent=more[0])) if more else ""
 
     def active(self) -> tuple[Grant, ...]:
-        """Return the grants that are still good for something, without those that were revoked from elsewhere."""
-        for word in self._board.revoked() if self._board else ():
-            numbers = list(self._grants) if word == EVERY else [int(word)] if word.isdecimal() else []
-            for number in numbers:
-                self.revoke(number)
+        """Return the grants that are still good for something."""
         now = self._clock()
         return tuple(grant for grant in self._grants.values() if grant.uses > 0 and now < grant.ends)
 
@@ -183,7 +87,6 @@ class Grants:
         grant = self._grants.pop(number, None)
         if grant is not None:
             self._changes.append(Change("revoked", grant))
-            self._post()
         return grant is not None
 
     def revoke_all(self) -> tuple[Grant, ...]:
@@ -204,19 +107,7 @@ class Grants:
         used = tuple(active[rule] for rule in judgement.rules if rule in active)
         spent = tuple(replace(grant, uses=grant.uses - 1) for grant in used)
         self._grants.update((grant.number, grant) for grant in spent)
-        self._post()
         return spent
-
-    def close(self) -> None:
-        """End every grant: the process that held them is done."""
-        self._grants.clear()
-        self._post()
-
-    def _post(self) -> None:
-        if self._board:
-            now = self._clock()
-            alive = [grant for grant in self._grants.values() if grant.uses > 0 and now < grant.ends]
-            self._board.post({grant.number: str(grant) for grant in alive})
 
 
 def wider(request: ApprovalRequest) -> tuple[str, PolicyRule] | None:

@@ -389,7 +389,7 @@ class _Question:
         scope = grants.widen(self.request) if grants else ""
         if not scope:
             return None
-        self._console.put(f"{scope}. r takes it back at the next question, ai-rails grants at any time.\n")
+        self._console.put(f"{scope}. r takes it back at the next question.\n")
         return "approve", "", scope, self.request
 
     def _revoke(self, rest: str) -> None:

@@ -53,6 +53,7 @@ from rails.core.outcomes import is_good
 from rails.core.text import one_line
 from rails.integrations.acp.updates import Update, history_of, plan_update, shown, updates_of, usage_of
 from rails.log.reader import sessions
+from rails.session.ask_user import UserQuestion, UserReply
 from rails.session.job import Ending
 from rails.session.project import state_of
 from rails.session.resume import ResumeState
@@ -61,7 +62,7 @@ from rails.session.run import Session
 T = TypeVar("T")
 _POLL_S: Final = 0.01
 _INVALID, _FAULT = -32602, -32603
-_FAILED: Final = ("model_failed", "internal_error", "unanswered", "error")
+_FAILED: Final = ("model_failed", "internal_error", "error")
 #: Sessions that one answer lists.
 _LISTED: Final = 50
 
@@ -165,6 +166,21 @@ class Conversation:
         """Return what the person says next, "" where the editor is gone."""
         if self._words.empty():
             self.tell(plan_update(session.job.tasks, done=is_good(ending.outcome)))
+        return self._said(ending)
+
+    def answer(self, question: UserQuestion) -> UserReply:
+        """Let what an agent asks end the prompt; the next prompt is the answer, "" where the editor is gone."""
+        if question.about != "question":
+            return UserReply(question.otherwise, "headless")
+        options = (f"[{number}] {meaning}" for number, (_, meaning) in question.choices.items())
+        said = self._said(Ending("asked", "\n".join((*question.lines, *options))))
+        if not said:
+            self._words.put("")  # it ends the conversation as well
+        return UserReply(said, "human in the editor")
+
+    def _said(self, ending: Ending) -> str:
+        """Return the next prompt; the one before it has ended so."""
+        if self._words.empty():
             self._over(ending)
         return self._words.get()
 

@@ -17,7 +17,7 @@ from rails.review.reports.sessions import states
 
 #: What needs a person, the most urgent first, and what they can do about it.
 _NEEDS: Final = {
-    "waiting": ("Waits for your answer", "ai-rails review SESSION --web, or ai-rails serve"),
+    "waiting": ("Waits for your answer", "ai-rails answer SESSION, or ai-rails serve"),
     "asked": ("Asks you", "ai-rails run --resume SESSION"),
     "rejected": ("The reviewer rejected it", "ai-rails review SESSION"),
     "claimed": ("Claims what the log does not show", "ai-rails review SESSION"),

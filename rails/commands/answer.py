@@ -1,0 +1,61 @@
+"""``ai-rails answer``: answer what an agent asked before its session paused."""
+
+from __future__ import annotations
+
+import argparse
+
+from rails.commands import common
+from rails.commands.log import chosen_session
+from rails.commands.options import add_description, add_project
+from rails.core.builtin_tools import ASK_USER
+from rails.core.errors import EXIT_OK, UsageError
+from rails.core.events.approval import ApprovalClosed, ApprovalOpened
+from rails.core.events.changes import ToolExecutionResult
+from rails.core.text import one_line, printable
+from rails.log.writer import SessionLog
+from rails.review.inbox import Inbox
+from rails.session.ask_user import answered
+from rails.session.project import state_of
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    add_description(parser, "Without words it shows the question.")
+    parser.add_argument("session", nargs="?", default="last", help="which session (default: the last)")
+    parser.add_argument("words", nargs="*", help="the answer, or the number of an option")
+    add_project(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show a question, or write its answer into the log of a session that has paused: it goes on with it."""
+    state = state_of(common.project_of(options))
+    session_id, inbox = chosen_session(state, options.session).session_id, Inbox(state, None)
+    question = inbox.open(session_id)
+    asked = inbox.asked(question) if question else None
+    if question is None or asked is None or not asked.options or asked.id.startswith("user-"):
+        waits = "or its run still waits: then answer there, or in ai-rails serve"
+        raise UsageError(f"No agent asks anything in session {session_id}, {waits}. Nothing was done.")
+    words = " ".join(options.words).strip()
+    if not words:
+        _show(asked, session_id)
+        return EXIT_OK
+    if words in map(str, range(1, len(asked.options))):
+        words = asked.options[int(words) - 1].word
+    closed = ApprovalClosed(f"answered: {words}", asked.id, asked.digest, question.number, "answered")
+    told = answered(words, "human")
+    done = ToolExecutionResult(
+        ids=(asked.id,), ok=True, text=told.text, tool=ASK_USER.name, facts=told.facts, duration_ms=0.0
+    )
+    with SessionLog.reopen(state, session_id) as log:
+        log.append(closed, asked.agent)
+        log.append(done, asked.agent)
+    print(f"Saved. The agent goes on with it: ai-rails run --resume {session_id}")
+    return EXIT_OK
+
+
+def _show(asked: ApprovalOpened, session_id: str) -> None:
+    for line in asked.lines:
+        print(printable(line))
+    for number, option in enumerate(asked.options[:-1], 1):
+        print(f"  [{number}] {one_line(option.meaning, 300)}")
+    print(f"  Answer with: ai-rails answer {session_id} WORDS")
