@@ -13,7 +13,12 @@ from rails.render.html_page.markup import Html, el, html_text
 from rails.review.reports.session import ending_badge
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
-_RUNGS: Final = {"squash": "a fresh start from one page", "model": "a stronger model", "human": "your turn"}
+_RUNGS: Final = {
+    "again": "the task anew",
+    "squash": "a fresh start from one page",
+    "model": "a stronger model",
+    "human": "your turn",
+}
 _HANDED: Final = {"": "", "go": "handed over", "edited": "edited, then handed over", "stop": "stopped here"}
 
 

@@ -33,7 +33,7 @@ from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import LARGER, ModelWindow
 from rails.session.context_window import Measured, reduced
 from rails.session.deeds import Deeds
-from rails.session.escalation import RUNGS, EscalationStep, Tried
+from rails.session.escalation import DRAWS, RUNGS, WARM, EscalationStep, Tried
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
@@ -121,7 +121,7 @@ class AgentLoop:
 
     def __post_init__(self) -> None:
         """Count attempts as the job or the agent's template says."""
-        self.attempts = Attempts(self.state.job.max_attempts or self.context.agent.max_attempts)
+        self.attempts = Attempts(self._most)
         self.context = replace(self.context, talks=self.state.talk is not None)
 
     def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
@@ -157,7 +157,7 @@ class AgentLoop:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
         self.pending = standing if standing.pending else None
-        if self.rung and not escalation.search_tool(self.context.tools):
+        if self.rung not in ("", "again") and not escalation.search_tool(self.context.tools):
             self.context = self.state.asked_otherwise(self.context)
         if self.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
             self.context = replace(self.context, model=stronger)
@@ -191,7 +191,8 @@ class AgentLoop:
         reply = replace(reply, parts=(*reply.parts, TextPart(words)))
         context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
         self.messages.append(reply)
-        self.attempts, self.taken, self.rung, self.pending = Attempts(self.attempts.most), 0, "", None
+        self.taken, self.rung, self.pending = 0, "", None
+        self.attempts = Attempts(self._most)
 
     def _settled(self) -> Message:
         """Take over where the log says that the conversation stands; return what its last answer is told."""
@@ -265,6 +266,13 @@ class AgentLoop:
             return None
         self.final = turn.answer.message
         return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])
+
+    @property
+    def _most(self) -> int:
+        most = self.state.job.max_attempts or self.context.agent.max_attempts
+        if "again" in self._escalations_left():
+            most = min(most, 2)
+        return 1 if self.rung == "again" else most
 
     @property
     def _session(self) -> str:
@@ -367,10 +375,14 @@ class AgentLoop:
         return False
 
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
-        rungs = RUNGS[self.state.job.escalate]
         if self.rung == "human":
             return ()
-        return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else rungs
+        rungs = RUNGS[self.state.job.escalate]
+        small = self.context.protocol in IN_TEXT and self.context.model.local
+        if not small or self.state.tried.rungs.count("again") == DRAWS:
+            rungs = rungs[1:]
+        climbed = self.rung in rungs and self.rung != "again"
+        return rungs[rungs.index(self.rung) + 1 :] if climbed else rungs
 
     def _answers(self) -> int:
         """Return how many answers the agent has had from its model in this session."""
@@ -396,19 +408,29 @@ class AgentLoop:
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         """Begin again from one page; in another protocol where the model is the same."""
+        tried = self.state.tried
+        if rung == "again":
+            self.context = replace(self.context, model=self.context.model.at(WARM))
+            first, how = tried.first_message, "answers the task anew"
+        else:
+            search = escalation.search_tool(self.context.tools)
+            first = escalation.page(tried, why, search=search)
+            how = f"goes on with {self.context.model.name}"
+            if rung == "squash":
+                how = self._asked_otherwise(search)
+        how = f"{self.context.agent.name} {how}: {why}"
         stands_for = self._answers()
-        search = escalation.search_tool(self.context.tools)
-        if rung == "squash" and not search:
-            self.context = self.state.asked_otherwise(self.context)
         self.context.given.clear()
-        first = escalation.page(self.state.tried, why, search=search)
-        begins = f"begins afresh from one page{f', and searches first with {search}' if search else ''}"
-        begins += f", asked in the protocol {self.context.protocol}"
-        how = begins if rung == "squash" else f"goes on with {self.context.model.name}"
-        words = f"{self.context.agent.name} {how}: {why}"
-        self.context.publish(Escalation(words, rung, why, first_message=first, stands_for=stands_for))
+        self.context.publish(Escalation(how, rung, why, first_message=first, stands_for=stands_for))
         self.messages, self.rung = [Message("user", (TextPart(first),), stands_for)], rung
-        self.attempts = Attempts(self.attempts.most)
+        self.attempts = Attempts(self._most)
+
+    def _asked_otherwise(self, search: str) -> str:
+        """Ask in another protocol from now on, unless a tool is left that searches; return that in words."""
+        if search:
+            return f"begins afresh from one page, and searches first with {search}"
+        self.context = self.state.asked_otherwise(self.context)
+        return f"begins afresh from one page, asked in the protocol {self.context.protocol}"
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
         """End the agent's run, and leave everything at hand for the human who takes over.

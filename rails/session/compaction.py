@@ -128,19 +128,7 @@ def _page(messages: Sequence[Message], kept_from: int, tried: Tried, summary: st
         f"What failed since the task was given, the newest last:\n{escalation.failures_text(tried)}",
     ]
     if said := [text for text in tried.said if text not in shown]:
-        parts.append("The person said since, the newest last:\n" + _newest(said, chars // 2))
+        parts.append("The person said since, the newest last:\n" + escalation.newest(said, chars // 2))
     facts = head_and_tail("\n\n".join(parts), chars)[0]
     told = head_and_tail(summary or before, max(600, chars - len(facts)))[0]
     return f"{window.original(messages)}{window.EARLIER}{facts}{_SUMMARY if told else ''}{told.rstrip()}\n"
-
-
-def _newest(texts: Sequence[str], chars: int) -> str:
-    """Return texts as a list: the newest whole as far as there is room, of the older ones those that fit."""
-    lines = list[str]()
-    for text in reversed(texts):
-        line = f"- {head_and_tail(text.strip(), chars)[0]}"
-        chars -= len(line)
-        if chars < 0 and lines:
-            break
-        lines.append(line)
-    return "\n".join(reversed(lines))

@@ -1,9 +1,9 @@
 """When attempts run out: an agent's failures on one page, for whoever continues.
 
-The steps are: the same model with its history squashed into that page, then a stronger model (a human agrees
-first), then the human, with everything at hand. Which step comes next is decided in ``rails.session.agent_loop``; here
-is what each of them reads. All of it is a projection of the session's records, so it is masked as the log is, and a
-resumed session writes the same.
+The steps are: the same task put anew to a small model, the same model with its history squashed into that page, then
+a stronger model (a human agrees first), then the human, with everything at hand. Which step comes next is decided in
+``rails.session.agent_loop``; here is what each of them reads. All of it is a projection of the session's records, so it
+is masked as the log is, and a resumed session writes the same.
 """
 
 from __future__ import annotations
@@ -26,14 +26,20 @@ from rails.core.events.turn import LlmResponse
 from rails.core.text import head_and_tail, one_line, printable
 from rails.projections.failures import failures_in
 
-#: How far escalation may go by itself: not at all, to a fresh start, or to a stronger model if a human agrees.
-Escalate = Literal["off", "squash", "model"]
-EscalationStep = Literal["squash", "model"]
+#: How far escalation may go by itself: not at all, to other answers of a small model, to a fresh start from a page,
+#: or to a stronger model if a human agrees.
+Escalate = Literal["off", "again", "squash", "model"]
+EscalationStep = Literal["again", "squash", "model"]
 RUNGS: Final[Mapping[Escalate, tuple[EscalationStep, ...]]] = {
     "off": (),
-    "squash": ("squash",),
-    "model": ("squash", "model"),
+    "again": ("again",),
+    "squash": ("again", "squash"),
+    "model": ("again", "squash", "model"),
 }
+#: How often a model of this machine that is asked in text answers the task anew, and at which temperature: what most
+#: of them name for sampling. Of small models a new answer passes the tests more often than a corrected one.
+DRAWS: Final = 5
+WARM: Final = 0.7
 
 HEADER: Final = "--- EARLIER ATTEMPTS ---"
 #: Characters of one failure, of all of them, and of the last answer, on a page of ``limits.PAGE_CHARS``.
@@ -117,15 +123,13 @@ def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
     ``advice`` is what a human says to it, ``search`` the tool that it may search with first. The page is at
     most ``limits.PAGE_CHARS`` long, whatever was tried.
     """
-    shown, left_out = _newest(tried.failures)
     parts = [
         HEADER,
         f"{tried.answers} answers to this task did not get through. The last reason: {one_line(why, 300)}. That "
         "conversation is closed; this is what it came to. What you knew of the files is gone with it: read them again.",
         f"The state now: {state(tried.written)}",
-        f"What failed, each once, the newest last:\n{as_data(shown)}",
+        f"What failed, each once, the newest last:\n{failures_text(tried)}",
     ]
-    parts += [f"… and {left_out} older ones."] if left_out else []
     last, _ = head_and_tail(tried.answer.strip(), _ANSWER_CHARS)
     parts.append(f"The last answer, which was not carried out as it stood:\n{as_data(last)}")
     if advice:
@@ -148,22 +152,27 @@ def state(written: Mapping[str, str]) -> str:
     return f"written and kept: {files}{more}. What failed was not written."
 
 
-def _newest(failures: dict[str, int]) -> tuple[str, int]:
-    """Return the newest failures that fit on the page, oldest first, and how many don't."""
-    lines: list[str] = []
-    room = _FAILURES_CHARS
-    for text, count in reversed(failures.items()):
-        line = f"- {one_line(text, _FAILURE_CHARS)}" + (f" ({count} times)" if count > 1 else "")
-        room -= len(line) + 1
-        if room < 0:
+def newest(texts: Sequence[str], chars: int) -> str:
+    """Return texts as a list, the newest last: whole as far as there is room, of the older ones those that fit."""
+    lines = list[str]()
+    for text in reversed(texts):
+        line = f"- {head_and_tail(text.strip(), chars)[0]}"
+        chars -= len(line)
+        if chars < 0 and lines:
             break
         lines.append(line)
-    return "\n".join(reversed(lines)) or "- nothing that could be named", len(failures) - len(lines)
+    return "\n".join(reversed(lines))
 
 
 def failures_text(tried: Tried) -> str:
     """Return the newest failures, set apart as data."""
-    return as_data(_newest(tried.failures)[0])
+    texts = [one_line(text, _FAILURE_CHARS) for text in _failures(tried)]
+    return as_data(newest(texts, _FAILURES_CHARS))
+
+
+def _failures(tried: Tried) -> list[str]:
+    """Return what failed, the newest last, each with how often it came."""
+    return [text if count == 1 else f"{text} ({count} times)" for text, count in tried.failures.items()]
 
 
 def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: str, stronger: str) -> str:
@@ -171,12 +180,10 @@ def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: st
 
     ``answer`` is the saved last answer, relative to the project; ``stronger`` a stronger model, or "".
     """
-    failures = "\n".join(
-        f"{number}. {printable(text)}" + (f" ({count} times)" if count > 1 else "")
-        for number, (text, count) in enumerate([*tried.failures.items()][-limits.FINDINGS_TOLD * 3 :], start=1)
-    )
-    rungs = {"squash": "a fresh start from one page", "model": "a stronger model"}
-    climbed = ", ".join(rungs[rung] for rung in tried.rungs if rung in rungs) or "nothing else"
+    shown = _failures(tried)[-limits.FINDINGS_TOLD * 3 :]
+    failures = "\n".join(f"{number}. {printable(text)}" for number, text in enumerate(shown, start=1))
+    rungs = {"again": "the task anew", "squash": "a fresh start from one page", "model": "a stronger model"}
+    climbed = ", ".join(words for rung, words in rungs.items() if rung in tried.rungs) or "nothing else"
     session, saved = shlex.quote(session), shlex.quote(answer)
     undo = f"\nTake back what was written:\n\n    ai-rails undo {session} --all\n" if tried.written else ""
     other = stronger or "PROVIDER:NAME"

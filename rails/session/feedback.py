@@ -161,9 +161,11 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
 
 def tests_failed(ids: tuple[str, ...], summary: str, output: str) -> RequestResult:
     """A change with which the project's tests fail; nothing of it is written."""
-    text = f"Human/System Feedback: The project's tests fail with your change. {say('nothing_written', 'en')} {summary}"
-    advice = "Correct your change, not the tests, and send all of it again."
-    return RequestResult(ids, "tests", f"{text}\n~~~~\n{output}\n~~~~\n{advice}")
+    text = (
+        f"Human/System Feedback: The project's tests fail with your change. {say('nothing_written', 'en')} {summary}\n"
+        f"~~~~\n{output}\n~~~~\nCorrect your change, not the tests, and send all of it again."
+    )
+    return RequestResult(ids, "tests", text)
 
 
 def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool = False) -> RequestResult:

@@ -53,11 +53,10 @@ def _wanted(context: TurnContext) -> bool:
     if context.tests != "ask":
         return context.tests == "on"
     contained = context.contained
-    if contained.tests_agreed is None:
-        contained.tests_agreed = False
-        if contained.human is not None and contained.finds_tests():
-            contained.tests_agreed = ask(contained.human, context.publish, _QUESTION).answer == "yes"
-    return contained.tests_agreed
+    human = contained.human
+    if contained.tests_agreed is None and human is not None and contained.finds_tests():
+        contained.tests_agreed = ask(human, context.publish, _QUESTION).answer == "yes"
+    return contained.tests_agreed is True
 
 
 _QUESTION: Final = UserQuestion(

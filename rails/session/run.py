@@ -204,8 +204,9 @@ class Session(OpenSession):
         sender, receiver = named(self.agents, self.job.tasks[step][0]), self.job.tasks[step + 1][0]
         files = self.state.handoffs
         if not offered or not files.has(offered):
-            if step == 0 and not files.has(handoffs.given_name(bool(self.job.handed))):
-                files.write(handoffs.given_name(bool(self.job.handed)), self._given())
+            given = handoffs.given_name(bool(self.job.handed))
+            if step == 0 and not files.has(given):
+                files.write(given, self._given())
             output = handoffs.output_name(step, sender)
             files.write(output, result if sender.schema is None else json_of(result))
             offered = files.write(
@@ -271,11 +272,15 @@ class Session(OpenSession):
         last = self.state.records[-1]
         self.publish(
             OverseerAlert(
-                *("WARNING", receiver, last.timestamp, "Quality Issue"),
+                "WARNING",
+                receiver,
+                last.timestamp,
+                "Quality Issue",
                 f"What {receiver} is handed is not a result of {sender.name}.",
                 one_line(wrong, 200),
                 f"Read {self.state.handoffs.relative(file)}.",
-                *(last.seq, ""),
+                last.seq,
+                "",
                 rule="input",
                 mode=mode,
             )

@@ -117,6 +117,7 @@ class AppliedAnswer:
 
     def to_json(self) -> dict[str, Json]:
         """Return the result as ``ai-rails apply --json`` prints it."""
+        made = sum(one.success for one in self.edits)
         verdict = verdict_to_json(self.verdict) if self.verdict else None
         if verdict:
             verdict.pop("outlines", None)
@@ -125,8 +126,8 @@ class AppliedAnswer:
             "changes": to_json(self.changes),
             "edits": {
                 "status": self.edit_status,
-                "successCount": sum(one.success for one in self.edits),
-                "failureCount": sum(not one.success for one in self.edits),
+                "successCount": made,
+                "failureCount": len(self.edits) - made,
                 "results": to_json(self.edits),
             },
             "refusals": to_json(self.refusals),

@@ -39,17 +39,19 @@ _CHARS: Final = 40_000
 class Wishes:
     """What an answer in text asks for besides its edits: paths to show and to delete, and whether it goes on."""
 
-    show: tuple[str, ...] = ()
-    delete: tuple[str, ...] = ()
-    goes_on: bool = False
+    show: tuple[str, ...]
+    delete: tuple[str, ...]
+    goes_on: bool
 
 
 def wishes_of(prose: str) -> Wishes:
     """Return what the text of an answer outside of its blocks asks for."""
-    lines = [(found[1], found[2]) for found in _WISH.finditer(prose)]
-    show = dict.fromkeys(path for verb, path in lines if verb == "SHOW")
-    delete = dict.fromkeys(path for verb, path in lines if verb == "DELETE")
-    return Wishes(tuple(islice(show, _FILES)), tuple(islice(delete, _FILES)), _MORE.search(prose) is not None)
+    return Wishes(_wished(prose, "SHOW"), _wished(prose, "DELETE"), _MORE.search(prose) is not None)
+
+
+def _wished(prose: str, verb: str) -> tuple[str, ...]:
+    paths = dict.fromkeys(path for wish, path in _WISH.findall(prose) if wish == verb)
+    return tuple(islice(paths, _FILES))
 
 
 def with_deletions(
