@@ -93,7 +93,8 @@ def all_settings(project: Path, folder: Path, environment: Mapping[str, str], ow
 
 def _of_environment(environment: Mapping[str, str], file: str, own: Collection[str]) -> Iterator[Setting]:
     for name, default in VARIABLES.items():
-        given, source = environment.get(name), file if name in own else "environment"
+        given = environment.get(name)
+        source = file if name in own else "environment"
         yield Setting(name, _ACCOUNT.sub("//", given), source) if given else Setting(name, default)
 
 

@@ -14,10 +14,10 @@ from rails.review.reports.session import ending_badge
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
 _RUNGS: Final = {
-    "again": "the task anew",
-    "squash": "a fresh start from one page",
-    "model": "a stronger model",
-    "human": "your turn",
+    "again": "Escalated: the task anew",
+    "squash": "Escalated: a fresh start from one page",
+    "model": "Escalated: a stronger model",
+    "human": "Escalated: your turn",
 }
 _HANDED: Final = {"": "", "go": "handed over", "edited": "edited, then handed over", "stop": "stopped here"}
 
@@ -68,7 +68,7 @@ def _told(step: PlanStep) -> Iterator[str]:
     elif step.state == "stopped" and step.failed > 0 and step.limit > 0:
         yield f"{step.failed} of {step.limit} attempts failed"
     if step.rung in _RUNGS:
-        yield f"Escalated: {_RUNGS[step.rung]}"
+        yield _RUNGS[step.rung]
     if step.handoff:
         to = "you" if step.receiver == "human" else one_line(step.receiver, 60)
         by = f" by {one_line(step.by, 40)}" if step.by and step.handed else ""
