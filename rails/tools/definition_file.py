@@ -20,7 +20,7 @@ from rails.data_formats.positions import JsonPlace
 from rails.json_schema import quick_check
 from rails.json_schema.allowed import did_you_mean, kind_in_words, quoted_json
 from rails.json_schema.metaschema import SchemaProblem, as_problem, check_meaning, metaschema
-from rails.tools import aliases
+from rails.tools.aliases import split_alias
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, property_at, role_slug
 from rails.tools.transports import filled_texts, placeholders, read_transport, secret_texts
 
@@ -167,10 +167,15 @@ def _aliases(_value: Mapping[str, Json], definition: Definition, _roles: Collect
             yield SchemaProblem(place, f"{quoted_json(target, 60)} is not a parameter", fix)
         elif property_at(schema, alias) is not None:
             yield SchemaProblem(place, "an alias cannot have the name of a parameter", "Remove it.")
-        elif alias.count(".") >= aliases.PARTS:
-            yield SchemaProblem(place, f"an alias has at most {aliases.PARTS} parts", "Use a shorter path.")
-        elif alias.count("[]") != target.count("[]"):
-            yield SchemaProblem(place, "an alias and its parameter need the same number of []", "Correct one of them.")
+        elif not _may_stand_for(split_alias(alias)[0], split_alias(target)[0]):
+            fix = "Write a name, list[].name for list[].parameter, or object.name for a parameter at the top."
+            yield SchemaProblem(place, f"an alias cannot stand there for {quoted_json(target, 60)}", fix)
+
+
+def _may_stand_for(holder: str, into: str) -> bool:
+    """Whether an alias in ``holder`` can stand for a parameter in ``into``."""
+    is_list, is_deep = holder.endswith("[]"), "." in f"{holder}{into}" or "[]" in holder[:-2]
+    return not is_deep and (holder == into if not holder else is_list == bool(into) and into.endswith("[]") == is_list)
 
 
 def _transport(value: Mapping[str, Any], definition: Definition, _roles: Collection[str]) -> _Problems:

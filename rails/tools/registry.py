@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
@@ -14,6 +14,7 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.text import sha256
 from rails.core.tool_request import Effect, Json, ToolResult
 from rails.data_formats.json_document import parse_document
+from rails.tools.aliases import split_alias
 
 #: Whether an agent may use a tool without asking, only after a human agreed, or not at all.
 Access = Literal["free", "ask", "none"]
@@ -291,41 +292,32 @@ def _with_aliases(definition: Definition) -> Mapping[str, Json]:
 
     A required parameter is then present under its own name or under an alias.
     """
-    shape: dict[str, Json] = json.loads(json.dumps(definition.request_schema))
+    shape: dict[str, Any] = json.loads(json.dumps(definition.request_schema))
     for alias, target in definition.aliases.items():
-        schema = property_at(definition.request_schema, target) or {}
-        _add_property(shape, alias.split("."), json.loads(json.dumps(schema)))
-        _allow_instead(shape, alias.split("."), target.split("."))
+        (holder, name), (into, real) = split_alias(alias), split_alias(target)
+        schema = json.loads(json.dumps(property_at(definition.request_schema, target)))
+        if holder == into:
+            level = shape["properties"][into[:-2]]["items"] if into else shape
+            _add(level, name, real, schema)
+        elif holder.endswith("[]"):  # its items have the aliases of the list's own
+            _add(shape, holder[:-2], into[:-2], shape["properties"][into[:-2]])
+        else:
+            inner = shape["properties"].get(holder, {"type": "object", "properties": {}})
+            inner["properties"][name] = schema
+            _add(shape, holder, real, inner)
     return shape
 
 
-def _allow_instead(shape: dict[str, Json], alias: list[str], target: list[str]) -> None:
-    """Where the two paths part, let the alias's name stand for the target's in ``required``."""
-    level: Json = shape
-    for one, other in zip(alias, target, strict=False):
-        if not isinstance(level, dict):
-            return
-        names = one.removesuffix("[]"), other.removesuffix("[]")
-        if names[0] != names[1]:
-            _either(level, *names)
-            return
-        properties = level.get("properties")
-        level = properties.get(names[0]) if isinstance(properties, dict) else None
-        if one.endswith("[]") and isinstance(level, dict):
-            level = level.get("items")
-
-
-def _either(level: dict[str, Json], alias: str, name: str) -> None:
-    required, choices = level.get("required"), level.setdefault("allOf", [])
-    if not isinstance(choices, list):
-        return
-    if isinstance(required, list) and name in required:
-        level["required"] = [other for other in required if other != name]
-        choices.append({"anyOf": [{"required": [name]}, {"required": [alias]}]})
-        return
+def _add(level: dict[str, Any], alias: str, name: str, schema: Json) -> None:
+    """Add a property that may stand for ``name`` in ``required``."""
+    level["properties"][alias] = schema
+    choices = level.setdefault("allOf", [])
+    if name in level.get("required", ()):
+        level["required"].remove(name)
+        choices.append({"anyOf": [{"required": [name]}]})
     for choice in choices:
-        options = choice.get("anyOf") if isinstance(choice, dict) else None
-        if isinstance(options, list) and {"required": [name]} in options:
+        options = choice.get("anyOf", [])
+        if {"required": [name]} in options and {"required": [alias]} not in options:
             options.append({"required": [alias]})
 
 
@@ -338,19 +330,3 @@ def property_at(schema: Mapping[str, Json], dotted: str) -> Json:
         if part.endswith("[]") and isinstance(node, dict):
             node = node.get("items")
     return node
-
-
-def _add_property(schema: dict[str, Json], parts: list[str], leaf: Json) -> None:
-    name, listed = parts[0].removesuffix("[]"), parts[0].endswith("[]")
-    properties = schema.setdefault("properties", {})
-    if not isinstance(properties, dict):
-        return
-    if len(parts) == 1:
-        properties.setdefault(name, {"type": "array", "items": leaf} if listed else leaf)
-        return
-    empty: dict[str, Json] = {"type": "array", "items": {"type": "object"}} if listed else {"type": "object"}
-    inner = properties.setdefault(name, empty)
-    if listed and isinstance(inner, dict):
-        inner = inner.setdefault("items", {"type": "object"})
-    if isinstance(inner, dict):
-        _add_property(inner, parts[1:], leaf)
