@@ -115,7 +115,7 @@ class _Answer:
     def read_blocks(self) -> None:
         """Judge every block by itself, then by what stands around it."""
         self._blocks = find_blocks(self._text, self._tools, self._dialects, self._reads)
-        doubts, pos, lead = Doubts(self._tools), 0, ""
+        doubts, pos, lead = Doubts(), 0, ""
         found: list[tuple[BlockSpan, list[RawRequest | Refusal]]] = []
         for item in self._blocks.items:
             if isinstance(item, str):
@@ -140,8 +140,6 @@ class _Answer:
                 settled = uncertain_blocks.settled_call(one, self.whole, quoted_from, at_the_end=last)
                 settled = self._placed(settled) if isinstance(settled, Refusal) else settled
                 self._take(self._unless_around(settled, item))
-        if (torn := doubts.torn()) is not None:
-            self._take(self._numbered(torn))
         self._ignored.sort(key=lambda one: one.start)
 
     def _judged(self, span: BlockSpan, lead: str) -> Sequence[BlockResult]:

@@ -15,7 +15,7 @@ from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
-from rails.core.tool_request import PATH_KEYS, Json, RawRequest
+from rails.core.tool_request import Json, RawRequest
 from rails.data_formats.strict_json import ParsedJson, balance, parse_strict
 from rails.parsing import classify
 from rails.parsing.blocks import BlockSpan
@@ -182,14 +182,6 @@ def too_long(limit: int) -> Refusal:
     )
 
 
-def torn(offset: int) -> Refusal:
-    """Return the refusal of a block that was torn by a fence line in it, so that its tool key is outside."""
-    message = "A JSON block ends at a fence line, and what follows looks like its rest, with a tool key."
-    return Refusal(
-        "unclosed_string", message, "Escape quotation marks and line ends inside strings.", offset, offset + 1
-    )
-
-
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 #: A line that begins with the end of a string in JSON.
@@ -200,77 +192,6 @@ _REST_END: Final = lazy(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
 _ENDS: Final = lazy(r"[\"'”]\s*,?\s*[}\]][\s}\],]*\Z")
 #: Quotation marks that pair up the wrong way round: a word directly behind the second of a pair.
 _ODD_QUOTES: Final = lazy(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
-#: Keys whose strings hold no text that could tear a block.
-_NAMES: Final = frozenset({*PATH_KEYS, "tool", "tool_name", "type"})
-
-
-class _TornBlocks:
-    """Follows an answer: which blocks could have been torn, and does anything say that one was?
-
-    ``since`` is the offset from which blocks are in question, ``unfinished`` the same for blocks whose last string
-    looks cut, which is enough where the answer was cut off as well. ``seen`` is whether the rest of a block followed.
-    """
-
-    __slots__ = ("_data", "_named", "_told", "_tools", "seen", "since", "unfinished")
-
-    def __init__(self, tools: ToolSchemas) -> None:
-        self._tools = tools
-        self.since = self.unfinished = self._data = _NOWHERE
-        self.seen = self._named = self._told = False
-
-    def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
-        """Take note of a JSON block and its result."""
-        data = isinstance(outcomes[0], Ignored) if outcomes else True
-        strict = isinstance(parse_strict(span.body), ParsedJson)
-        if strict or any(isinstance(one, RawRequest) for one in outcomes):
-            last = last_text(_value(span, outcomes), names=data)
-            if strict and (last is None or "\n" in last):
-                self._told = self._told or not data
-                return
-            start = span.start
-            cut = span.cut_short or len(outcomes) > 1 or used_closers(outcomes)
-            texts = _value(span, outcomes) if data else None
-            if isinstance(texts, dict):
-                cut = cut or any(isinstance(one, str) and looks_cut(one) for one in texts.values())
-            if cut or (last is not None and looks_cut(last)):
-                self.unfinished = min(self.unfinished, start)
-        else:
-            start = span.end
-            if any(isinstance(one, Refusal) and one.code == "duplicate_key" for one in outcomes):
-                self.unfinished = min(self.unfinished, start)
-        if data:
-            self._data = min(self._data, span.end)
-        elif self._data < _NOWHERE:
-            self._told = True
-        self.since = min(self.since, start)
-
-    def text(self, text: str) -> None:
-        """Look at prose, or at a fence that may have been opened by mistake."""
-        if self.since == _NOWHERE:
-            return
-        self.seen = self.seen or REST_LINE.search(text) is not None
-        self._named = self._named or classify.names_tool(text, self._tools)
-
-    def quote(self, span: BlockSpan) -> None:
-        """Look into a fence or region that holds no requests, as it may begin or end inside a torn string."""
-        if self.since == _NOWHERE:
-            return
-        inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
-        if span.closed and surplus(inside) <= 0:
-            return
-        if _REST_END.search(inside) or (span.closed and _ENDS.search(inside)):
-            self.seen = True
-        self.text(inside)
-
-    def fence(self, before: str) -> None:
-        """Look at what stood before a fence line without a language."""
-        line = before.rstrip()[-200:].rpartition("\n")[2]
-        if self.since < _NOWHERE and _ENDS.search(line) and surplus(line) > 0:
-            self.seen = True
-
-    def lost(self) -> int:
-        """Return where a block of data ended whose torn rest holds the key of a tool, or -1."""
-        return self._data if self.seen and self._named and not self._told and self._data < _NOWHERE else -1
 
 
 def _value(span: BlockSpan, outcomes: Sequence[BlockResult]) -> Json:
@@ -281,19 +202,11 @@ def _value(span: BlockSpan, outcomes: Sequence[BlockResult]) -> Json:
     return dict(last.parameters) if isinstance(last, RawRequest) else None
 
 
-def last_text(value: Json, *, names: bool) -> str | None:
-    """Return the string that stands last in ``value``; None if something else does.
-
-    A path or a tool's name counts only with ``names``: it holds no text that could tear a block.
-    """
-    key = ""
+def last_text(value: Json) -> str | None:
+    """Return the string that stands last in ``value``; None if something else does."""
     while value and isinstance(value, dict | list):
-        if isinstance(value, dict):
-            key = next(reversed(value))
-            value = value[key]
-        else:
-            value = value[-1]
-    return value if isinstance(value, str) and (names or key not in _NAMES) else None
+        value = next(reversed(value.values())) if isinstance(value, dict) else value[-1]
+    return value if isinstance(value, str) else None
 
 
 def looks_cut(text: str) -> bool:
@@ -308,70 +221,76 @@ def surplus(text: str) -> int:
     return text.count("}") + text.count("]") - text.count("{") - text.count("[")
 
 
-#: The end of prose that looks like the end of a JSON block.
-_REST: Final = lazy(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
-_TAIL: Final = 400
-
-
 class Doubts:
-    """From where on blocks may be what an earlier block, that was torn or cannot be read, quotes."""
+    """From where on blocks may be what an earlier block, that was torn or cannot be read, quotes.
 
-    def __init__(self, tools: ToolSchemas) -> None:
-        self._tools = tools
-        self._torn = _TornBlocks(tools)
-        self._from = _NOWHERE
-        self._refused = False  # the block before that place was refused
-        self._orphaned = False  # behind it there is prose with a tool key
-        self._remnant = False  # behind it there is text that looks like the rest of a JSON block
-        self._before = ""
+    Each offset counts where something says so: that of what may not end where it seemed to, where text like the rest of
+    a block follows; of what a string may have torn, where a line like the end of a string follows; of what looks
+    unfinished, where the answer was cut off.
+    """
+
+    def __init__(self) -> None:
+        self._from = self._torn = self._unfinished = _NOWHERE
+        self._remnant = self._rest = False
 
     def text(self, text: str, offset: int) -> None:
         """Take note of prose that begins at ``offset``."""
-        self._torn.text(text)
-        self._suspect(text)
-        self._before = text[-_TAIL:]
+        self._look(text)
         if self._from == _NOWHERE and (found := open_string(text, len(text))):
             self._from, self._remnant = offset + found.start(), True
-            self._suspect(text[found.end() :])
 
     def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         """Take note of a block and of what it is by itself."""
-        if not span.closed and span.start >= self._from:
-            self._remnant = True
-        refused = any(isinstance(one, Refusal) for one in outcomes)
+        self._remnant = self._remnant or (not span.closed and span.start >= self._from)
         if span.kind == "json":
             if holds_raw_lines(outcomes):
                 self._from = min(self._from, span.start)
-            self._torn.block(span, outcomes)
             if not _surely_ends(span, outcomes):
                 self._from = min(self._from, span.end)
-                self._refused = self._refused or refused
+            self._json(span, outcomes)
         elif span.kind == "quote":
-            self._torn.quote(span)
-            if span.container is None and not span.label:  # a fence line of ours may have been taken for its opening
-                self._torn.fence(self._before)
-                self._remnant = self._remnant or (span.start >= self._from and _REST.search(self._before) is not None)
-                self._suspect(span.raw)
-            if refused and not only_led(outcomes):
+            self._quote(span)
+            if any(isinstance(one, Refusal) for one in outcomes) and not only_led(outcomes):
                 self._from, self._remnant = min(self._from, span.end), True
-        self._before = ""
 
-    def _suspect(self, text: str) -> None:
-        """Look for the rest of a doubtful block in what seems to be prose or another block."""
-        if self._from < _NOWHERE:
-            self._remnant = self._remnant or REMNANT.search(text) is not None
-            self._orphaned = self._orphaned or classify.names_tool(text, self._tools)
+    def _json(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
+        """Take note of a JSON block that content of its own may have ended: where a line end is escaped, none did."""
+        strict = isinstance(parse_strict(span.body), ParsedJson)
+        if not strict and not any(isinstance(one, RawRequest) for one in outcomes):
+            self._torn = min(self._torn, span.end)
+            if any(isinstance(one, Refusal) and one.code == "duplicate_key" for one in outcomes):
+                self._unfinished = min(self._unfinished, span.end)
+            return
+        value = _value(span, outcomes)
+        last = last_text(value)
+        if strict and (last is None or "\n" in last):
+            return
+        self._torn = min(self._torn, span.start)
+        is_data = all(isinstance(one, Ignored) for one in outcomes)
+        texts = [last, *(value.values() if is_data and isinstance(value, dict) else ())]
+        cut = span.cut_short or len(outcomes) > 1 or used_closers(outcomes)
+        if cut or any(isinstance(one, str) and looks_cut(one) for one in texts):
+            self._unfinished = min(self._unfinished, span.start)
+
+    def _quote(self, span: BlockSpan) -> None:
+        """Look into what holds no requests, as it may begin or end inside a torn string."""
+        if span.container is None and not span.label:  # a fence line of ours may have been taken for its opening
+            self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(span.raw) is not None)
+        inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
+        if self._torn == _NOWHERE or (span.closed and surplus(inside) <= 0):
+            return
+        ends = _REST_END.search(inside) or (span.closed and _ENDS.search(inside)) or REST_LINE.search(inside)
+        self._rest = self._rest or bool(ends)
+
+    def _look(self, text: str) -> None:
+        """Look for the rest of a doubtful block in what seems to be prose."""
+        self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(text) is not None)
+        self._rest = self._rest or (self._torn < _NOWHERE and REST_LINE.search(text) is not None)
 
     def since(self, *, whole: bool) -> int:
         """Return the offset from which blocks are in doubt; ``whole``: the answer was not cut off."""
-        torn = self._torn.since if self._torn.seen else _NOWHERE if whole else self._torn.unfinished
+        torn = self._torn if self._rest else _NOWHERE if whole else self._unfinished
         return min(self._from if not whole or self._remnant else _NOWHERE, torn)
-
-    def torn(self) -> Refusal | None:
-        """Return the refusal of a block whose tool key stands outside of it."""
-        if self._orphaned and self._remnant and not self._refused:
-            return torn(self._from)
-        return torn(self._torn.lost()) if self._torn.lost() >= 0 else None
 
 
 def only_led(outcomes: Sequence[BlockResult]) -> bool:

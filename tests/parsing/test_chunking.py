@@ -158,13 +158,6 @@ def test_a_line_that_may_be_a_fence_is_judged_whole_wherever_it_is_cut(line):
     assert len({repr(streamed(text, size)) for size in (1, 3, 7, len(text))}) == 1
 
 
-@pytest.mark.parametrize("before", ["", "\n", "So.\r\n", "{", "x = {"])
-def test_a_string_that_is_open_at_its_lines_end_is_seen_wherever_the_text_is_cut(before):
-    text = f'{before}"e": "a\n", "tool_name": "run_code"\n'
-    assert len({repr(streamed(text, size)) for size in (1, 2, 3, 7, len(text))}) == 1
-    assert streamed(text, 3)[1][0].code == "unclosed_string"
-
-
 def streamed(text, size):
     reader = AnswerParser(SHAPES, report_unread_calls=True)
     for start in range(0, len(text), size):

@@ -35,7 +35,8 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", CONTENTS)
 def test_a_torn_block_is_refused_and_what_it_quotes_does_not_run(kind, form, after):
-    found = parse(f"Now:\n{F}json\n{FORMS[form].format(CONTENTS[kind])}\n{F}{after}", SHAPES)
+    answer = f"Now:\n{F}json\n{FORMS[form].format(CONTENTS[kind])}\n{F}{after}"
+    found = parse(answer, SHAPES, report_unread_calls=True)
     assert not [one for one in found.requests if one.tool_name in ("write_file", "delete_file")]
     assert found.refusals
 
@@ -73,9 +74,10 @@ def test_what_stands_behind_a_good_block_does_not_make_it_doubtful(content, afte
 
 
 def test_a_strict_data_block_with_its_tool_key_torn_off_is_refused():
-    found = parse(f'{F}json\n{{"content": ""}}\n{F}\nx\n", "path": "a.md", "tool": "write_file"}}\n{F}\n', SHAPES)
+    answer = f'{F}json\n{{"content": ""}}\n{F}\nx\n", "path": "a.md", "tool": "write_file"}}\n{F}\n'
+    found = parse(answer, SHAPES, report_unread_calls=True)
     assert not found.requests
-    assert [one.code for one in found.refusals] == ["unclosed_string"]
+    assert [one.code for one in found.refusals] == ["unread"]
 
 
 @pytest.mark.parametrize("key", ["arguments", "parameters", "input"])
