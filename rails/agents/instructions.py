@@ -1,29 +1,48 @@
-"""A project's own instructions to agents: its ``AGENTS.md`` or, where there is none, its ``CLAUDE.md``.
+"""A project's own instructions to agents: its ``AGENTS.md`` (or ``CLAUDE.md``), and its skills.
 
-The nearest counts, from the project folder up to the repository's. A project may come from anywhere, so the text is in
-nobody's prompt before a human has accepted it as it is; a changed one is a new question (``rails.trust.record``).
+The nearest ``AGENTS.md`` counts, from the project folder up to the repository's; ``CLAUDE.md`` where there is none. A
+skill is a folder with a ``SKILL.md`` that has a description (https://agentskills.io/specification): agents get the
+description and read the file when they need it. A project may come from anywhere, so nothing of it is in a prompt
+before a human has accepted it as it is; a changed one is a new question (``rails.trust.record``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from rails.agents.front_matter import front_matter_values, split_front_matter
 from rails.core import limits
 from rails.core.dataclass import dataclass
-from rails.core.text import head_and_tail, printable, sha256
+from rails.core.errors import DefinitionError
+from rails.core.text import head_and_tail, one_line, printable, sha256
 from rails.trust.record import TrustRecord, file_for_review
 
 _NAMES: Final = ("AGENTS.md", "CLAUDE.md")
+_SKILLS: Final = ".agents/skills/*/SKILL.md", ".claude/skills/*/SKILL.md"
+_MOST_SKILLS: Final = 50
+#: What a human is told of instructions, and of a skill.
+_ASKED: Final = (
+    "has instructions of this project for every agent. They would be in every prompt",
+    "is a skill of this project. Agents would read it for the tasks that it fits",
+)
+_FOLLOW: Final = "The user has read and accepted {}. Follow it where it does not contradict the rules above."
 
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """A project's instructions: where they are, relative to the project, their text and the digest of the file."""
+    """A project's instructions: where they are, relative to the project, their text and the digest of the file.
+
+    ``description`` is that of a skill.
+    """
 
     name: str
     text: str
     digest: str
+    description: str = ""
 
     @property
     def key(self) -> str:
@@ -32,7 +51,7 @@ class Instructions:
 
     def question(self, trust: TrustRecord) -> str:
         """Return all that a human should see before accepting."""
-        first = f"{self.name} has instructions of this project for every agent. They would be in every prompt:"
+        first = f"{self.name} {_ASKED[bool(self.description)]}:"
         return printable("\n".join((first, "", *file_for_review(trust.accepted_text(self.key), self.text))))
 
     def accept(self, trust: TrustRecord) -> None:
@@ -64,12 +83,33 @@ def _read(file: Path, root: Path) -> bytes | None:
         return None
 
 
+def find_skills(project: Path) -> Iterator[Instructions]:
+    """Yield the project's skills, by their places; a file without a description is none."""
+    project = project.resolve()
+    for pattern in _SKILLS:
+        for file in islice(sorted(project.glob(pattern)), _MOST_SKILLS):
+            data = _read(file, project) or b""
+            text = data.decode("utf-8", "replace")
+            name = file.relative_to(project).as_posix()
+            with suppress(DefinitionError, KeyError):
+                front, _ = split_front_matter(text, name)
+                description = front_matter_values(front, name)["description"]
+                yield Instructions(name, text, sha256(data), one_line(str(description), 1_024))
+
+
+def unaccepted(project: Path, trust: TrustRecord) -> list[Instructions]:
+    """Return the instructions and skills that wait for a human to accept them."""
+    found = (find_instructions(project), *find_skills(project))
+    return [one for one in found if one and one.digest not in trust.digests()]
+
+
 def instructions_text(project: Path, trust: TrustRecord) -> str:
     """Return what an agent's prompt has of the project's instructions: nothing before a human accepted them."""
+    known = trust.digests()
+    parts = []
     found = find_instructions(project)
-    if found is None or found.digest not in trust.digests():
-        return ""
-    return (
-        f"\n\n## Instructions of this project\n\nThe user has read and accepted {found.name}. Follow it where it does "
-        f"not contradict the rules above.\n\n{found.text.strip()}\n"
-    )
+    if found and found.digest in known:
+        parts += ["## Instructions of this project", _FOLLOW.format(found.name), found.text.strip()]
+    if skills := [f"- {one.name}: {one.description}" for one in find_skills(project) if one.digest in known]:
+        parts += ["## Skills", "Read the file of a skill that fits the task, and follow it.", "\n".join(skills)]
+    return "".join(f"\n\n{part}" for part in parts) + "\n" * bool(parts)

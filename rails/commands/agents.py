@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from rails.agents import acceptance
-from rails.agents.instructions import Instructions, find_instructions, instructions_text
+from rails.agents.instructions import Instructions, instructions_text, unaccepted
 from rails.agents.prompt import system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.commands import common
@@ -88,12 +88,10 @@ def _origin(agent: Agent, trust: TrustRecord) -> str:
 
 
 def _not_used(project: Path, trust: TrustRecord) -> str:
-    """Say that the project's instructions wait to be accepted, where they do."""
-    found = find_instructions(project)
-    if found is None or found.digest in trust.digests():
-        return ""
+    """Say which of the project's instructions and skills wait to be accepted."""
+    names = ", ".join(one.name for one in unaccepted(project, trust))
     why = "nobody has accepted it as it is now. Read and accept it: ai-rails agents trust"
-    return f"{found.name} is not given to any agent: {why}"
+    return f"Not given to any agent: {one_line(names, 400)}; {why}" if names else ""
 
 
 def offer_instructions(project: Path, listened: str | None) -> str:
@@ -101,20 +99,20 @@ def offer_instructions(project: Path, listened: str | None) -> str:
 
     Nobody is asked where another program listens (``listened``).
     """
-    trust, found = trust_of(project), find_instructions(project)
-    if found and not listened and sys.stdin.isatty() and _not_used(project, trust):
-        _offered(found, trust)
+    trust = trust_of(project)
+    if not listened and sys.stdin.isatty():
+        all(_offered(one, trust) for one in unaccepted(project, trust))
     return _not_used(project, trust)
 
 
 def _offered(found: Instructions, trust: TrustRecord) -> bool:
     """Show instructions whole and have the word typed; whether they are accepted now."""
-    return common.accepted(found.question(trust), "give them to every agent", lambda: found.accept(trust))
+    return common.accepted(found.question(trust), "give it to every agent", lambda: found.accept(trust))
 
 
 def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, project: Path) -> int:
-    found = find_instructions(project) if which is None and _not_used(project, trust) else None
-    if found:
+    instructions = [] if which else unaccepted(project, trust)
+    for found in instructions:
         if not _offered(found, trust):
             print(f"Not trusted: {found.name} is not given to any agent until it is.")
             return EXIT_FINDINGS
@@ -127,7 +125,7 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
             print(f"Not trusted: no agent works as {agent.name} in this project until it is.")
             return EXIT_FINDINGS
         print(f"{agent.name} is trusted as it is now.")
-    if not waiting and not found:
+    if not waiting and not instructions:
         print("Nothing waits to be trusted.")
     return EXIT_OK
 

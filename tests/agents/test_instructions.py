@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rails.agents.instructions import find_instructions, instructions_text
+from rails.agents.instructions import find_instructions, find_skills, instructions_text, unaccepted
 from rails.cli import main
 from rails.core import limits
 from rails.core.app_dirs import config_folder
@@ -98,9 +98,49 @@ def test_a_run_says_that_it_is_not_used_and_an_accepted_one_is_in_the_prompt_of_
     recording.write_text(json.dumps({"role": "assistant", "content": "Nothing to do."}) + "\n")
     words = ["run", "a task", "--model", f"recorded:{recording}", "--approve", "policy"]
     assert main(words) == 0
-    assert "AGENTS.md is not given to any agent" in capsys.readouterr().out
+    assert "Not given to any agent: AGENTS.md;" in capsys.readouterr().out
     accept(project)
     assert main(words) == 0
-    assert "AGENTS.md is not given to any agent" not in capsys.readouterr().out
+    assert "Not given to any agent" not in capsys.readouterr().out
     kept = [file.read_text() for file in (project / ".rails/sessions").rglob("log.jsonl")]
     assert any("Use tabs." in text for text in kept)
+
+
+SKILL = "---\nname: {0}\ndescription: Fills {0} forms.\n---\n\nUse scripts/{0}.py.\n"
+
+
+def skill(project, name, place=".claude/skills"):
+    folder = project / place / name
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL.format(name))
+    return folder / "SKILL.md"
+
+
+def test_a_skill_is_described_once_it_is_accepted_and_its_text_is_read_when_it_is_needed(project):
+    file = skill(project, "pdf")
+    skill(project, "tax", ".agents/skills")
+    assert accepted(project) == ""
+    waiting = unaccepted(project, trust_of(project))
+    assert [one.name for one in waiting] == [".agents/skills/tax/SKILL.md", ".claude/skills/pdf/SKILL.md"]
+    assert "Use scripts/pdf.py." in waiting[1].question(trust_of(project))
+    waiting[1].accept(trust_of(project))
+    assert accepted(project).endswith("- .claude/skills/pdf/SKILL.md: Fills pdf forms.\n")
+    assert "tax" not in accepted(project)
+    file.write_text(SKILL.format("csv"))
+    assert accepted(project) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["no front matter", "---\nname: x\n---\n", "---\n{", "---\ndescription: [x\n---\n", ""]
+)
+def test_a_file_without_a_description_is_no_skill(project, text):
+    skill(project, "odd").write_text(text)
+    assert [*find_skills(project)] == []
+
+
+def test_a_skill_that_is_a_link_out_of_the_project_is_none(project, tmp_path):
+    (tmp_path / "SKILL.md").write_text(SKILL.format("x"))
+    file = skill(project, "x")
+    file.unlink()
+    file.symlink_to(tmp_path / "SKILL.md")
+    assert [*find_skills(project)] == []

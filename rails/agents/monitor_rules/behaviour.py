@@ -21,7 +21,6 @@ _MANY: Final = 5
 _STALLED: Final = 6
 #: The longest cycle of states of one file that is recognised.
 _CYCLE: Final = 3
-_FAILURES: Final = (ToolRequestValidationFailed, ChangeRefused, OutputRefused, GateVerdict)
 
 
 def repeated_failures() -> WatchRule:
@@ -32,8 +31,6 @@ def repeated_failures() -> WatchRule:
     counts: Counter[tuple[str, str]] = Counter()
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
-        if not isinstance(event, (*_FAILURES, *AFRESH)):
-            return
         if isinstance(event, AFRESH):
             _forget(counts, record.agent_role)
             return
@@ -71,8 +68,6 @@ def repeated_requests() -> WatchRule:
     counts: Counter[tuple[str, str]] = Counter()
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
-        if not isinstance(event, (McpRequestFormulated, ToolExecutionResult, *AFRESH)):
-            return
         if isinstance(event, AFRESH):
             _forget(counts, record.agent_role)
         elif isinstance(event, ToolExecutionResult):
@@ -91,34 +86,6 @@ def repeated_requests() -> WatchRule:
                     recommendation="See whether the agent reads what comes back.",
                     prompt="You have sent the same request several times. Say what you learned from its result.",
                 )
-
-    return look
-
-
-def denied_again() -> WatchRule:
-    """What a human denied is asked for again, word for word."""
-    asked: dict[str, str] = {}
-    denied: set[tuple[str, str]] = set()
-
-    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
-        if not isinstance(event, (McpRequestFormulated, HumanDecision)):
-            return
-        if isinstance(event, HumanDecision):
-            if event.answer == "deny" and event.id in asked:
-                denied.add((record.agent_role, asked[event.id]))
-            return
-        request_id = event.request.id
-        known, asked[request_id] = asked.get(request_id), asked_of(event.request)
-        if known is None and (record.agent_role, asked[request_id]) in denied:
-            yield alert(
-                record,
-                "WARNING",
-                "Boundary Violation",
-                description="The agent repeats exactly what was denied.",
-                evidence=asked[request_id],
-                recommendation="Deny it with a reason, or stop the agent.",
-                prompt="This was denied. Do it another way, or say in words why there is none.",
-            )
 
     return look
 
@@ -155,31 +122,6 @@ def _cycles(history: Sequence[str | None]) -> bool:
         len(history) >= 2 * size and history[-size:] == history[-2 * size : -size] and len(set(history[-size:])) > 1
         for size in range(2, _CYCLE + 1)
     )
-
-
-def made_up_tools() -> WatchRule:
-    """Tools that do not exist, again and again."""
-    counts: Counter[str] = Counter()
-
-    def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
-        if not isinstance(event, ToolRequestValidationFailed):
-            return
-        for refusal in event.refusals:
-            if refusal.code != "unknown_tool":
-                continue
-            counts[record.agent_role] += 1
-            if counts[record.agent_role] == REPEATS:
-                yield alert(
-                    record,
-                    "WARNING",
-                    "Quality Issue",
-                    description=f"The agent asked {REPEATS} times for tools that do not exist.",
-                    evidence=refusal.message,
-                    recommendation="See whether the task needs a tool that is missing.",
-                    prompt="Use only the tools that are listed for you. If one is missing, say so in words.",
-                )
-
-    return look
 
 
 def invented_results(record: Record, event: Event) -> Iterator[OverseerAlert]:

@@ -1,8 +1,8 @@
 """The overseer: rules over a session's records that say when a human should look.
 
 Covered: the same failure or request again and again, a file going back and forth between states, tools outside the
-role or made up, paths outside the project and files with secrets, a denied request that comes again, commands that
-destroy or download and run, credentials, results that steer an agent or that it wrote itself, an agent that stalls.
+role, paths outside the project and files with secrets, commands that destroy or download and run, credentials, results
+that steer an agent or that it wrote itself, an agent that stalls.
 Not covered: whether the work is any good. A rule that breaks is itself an alert, so that silence always means that
 every rule has looked.
 """
@@ -22,10 +22,8 @@ from rails.core.text import one_line
 RULES: Mapping[str, Callable[[], WatchRule]] = {
     "repeated failures": behaviour.repeated_failures,
     "repeated requests": behaviour.repeated_requests,
-    "denied again": behaviour.denied_again,
     "oscillation": behaviour.oscillation,
     "out of role": safety.out_of_role,
-    "made up tools": behaviour.made_up_tools,
     "forbidden places": safety.forbidden_places,
     "dangerous commands": lambda: safety.dangerous_commands,
     "credentials": lambda: safety.credentials,
