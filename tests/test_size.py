@@ -37,7 +37,7 @@ PACKAGES = {
     "projections": 10_898,
     "render": 15_509,
     "review": 30_303,
-    "sandbox": 18_731,
+    "sandbox": 18_682,
     "session": 51_655,
     "testing": 3_800,
     "tools": 28_788,

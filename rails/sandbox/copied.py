@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -122,14 +122,6 @@ class CopyLayer(Layer):
         self._sources.clear()
         self._copied.clear()
         self._copy()
-
-    def put(self, contents: Mapping[str, bytes | None]) -> None:
-        """Write them where the project does not show through."""
-        for name, data in contents.items():
-            place = real_place(self.root, name)
-            place.unlink(missing_ok=True)
-            if data is not None:
-                place.write_bytes(data)
 
     def drop(self, paths: Collection[str] | None = None) -> None:
         """Let the project show through again."""

@@ -128,9 +128,9 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
                 left_out.append(f"{one_line(one.path)} was left out: {fault}.")
                 continue
             before, mode = self._before(path)
+            if None not in (before, one.after) and (one.mode ^ mode) & 0o111:
+                left_out.append(f"{one_line(one.path)}: that its mode is {one.mode:o} now was left out.")
             if one.after == before:
-                if (one.mode ^ mode) & 0o111:
-                    left_out.append(f"{one_line(one.path)}: that its mode is {one.mode:o} now was left out.")
                 continue
             found.append(FileChange(path, before, one.after, one.mode if before is None else mode))
             size += len(one.after or b"")
@@ -197,7 +197,20 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
 
     def put(self, contents: Mapping[str, bytes | None]) -> None:
         """Write proposed contents into the layer (``None``: no such file), as if a command had."""
-        raise NotImplementedError
+        if not self.writable:
+            raise NotImplementedError
+        for name, data in contents.items():
+            place = real_place(self.upper, name)
+            place.unlink(missing_ok=True)
+            if data is None:
+                self._hide(name, place)
+                continue
+            place.write_bytes(data)
+            with contextlib.suppress(OSError):
+                place.chmod(stat.S_IMODE((self.project / name).stat().st_mode) & 0o777)
+
+    def _hide(self, name: str, place: Path) -> None:
+        """See that the project does not show through at a place of the layer where nothing is."""
 
     def drop(self, paths: Collection[str] | None = None) -> None:
         """Let the project show through again at ``paths``; ``None``: wherever something would be proposed."""

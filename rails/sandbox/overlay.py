@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -103,17 +103,9 @@ class OverlayLayer(Layer):
                         )
                     yield LayerChange(str(Path(inside, name)))
 
-    def put(self, contents: Mapping[str, bytes | None]) -> None:
-        """Write them where the project does not show through."""
-        for name, data in contents.items():
-            place = real_place(self.upper, name)
-            place.unlink(missing_ok=True)
-            if data is not None:
-                place.write_bytes(data)
-                with contextlib.suppress(OSError):
-                    place.chmod(stat.S_IMODE((self.project / name).stat().st_mode) & 0o777)
-            elif os.path.lexists(self.project / name):
-                os.mknod(place, stat.S_IFCHR | 0o000, 0)
+    def _hide(self, name: str, place: Path) -> None:
+        if os.path.lexists(self.project / name):
+            os.mknod(place, stat.S_IFCHR | 0o000, 0)
 
     def drop(self, paths: Collection[str] | None = None) -> None:
         """Let the project show through again."""

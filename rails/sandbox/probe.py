@@ -56,13 +56,8 @@ def label(*, fresh: bool = False) -> Label:
     return found
 
 
-def at_level(level: int) -> Label:
-    """Return what the tries find at one level; its ``level`` is 0 where it cannot be had."""
-    return _at_level(level)[0]
-
-
-def _at_level(level: int) -> tuple[Label, bool]:
-    """Return the same, and whether it lasts: a fault may be over the next time."""
+def at_level(level: int) -> tuple[Label, bool]:
+    """Return what the tries find at a level (level 0 where it cannot be had), and whether that lasts: faults pass."""
     ready, why = _tool(level)
     if not ready:
         return Label(NONE, why=why), True
@@ -86,7 +81,7 @@ def _best() -> tuple[Label, bool]:
     reasons: list[str] = []
     lasting = True
     for level in (OVERLAY, COPY, PARTIAL):
-        found, lasts = _at_level(level)
+        found, lasts = at_level(level)
         lasting &= lasts
         if found.level:
             return Label(found.level, found.tool, found.open, "; ".join(dict.fromkeys(reasons))), lasting

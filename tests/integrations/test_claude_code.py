@@ -330,6 +330,26 @@ def test_a_check_that_cannot_run_is_told_once_to_the_person_and_holds_up_nothing
     assert later == [None] * 5
 
 
+def test_what_is_not_installed_is_told_once_before_or_after_a_tool_whichever_file_it_is_for(hooks_of, monkeypatch):
+    def judge(changes, **_):
+        reason = "ESLint is not installed; install it in the project"
+        return Verdict(
+            "error", changes, not_checked=tuple(NotChecked(str(c.path), "eslint", reason) for c in changes.changes)
+        )
+
+    hooks = hooks_of("claude-code")
+    monkeypatch.setattr(hooks.warm.gate, "judge", judge)
+    said = []
+    for name in ("a.ts", "b.ts", "a.ts"):
+        given = {"file_path": str(hooks.project / name), "content": f"let x = {len(said)};\n"}
+        said.append(hooks.call("PreToolUse", "Write", given))
+        (hooks.project / name).write_text(given["content"])
+        said.append(hooks.call("PostToolUse", "Write", given, tool_response=""))
+        said.append(hooks.call("Stop", stop_hook_active=False))
+    assert "ESLint is not installed" in said[0]["systemMessage"]
+    assert said[1:] == [None] * 8
+
+
 def test_strict_denies_what_could_not_be_judged(claude, monkeypatch):
     claude.head["strict"] = True
     monkeypatch.setattr(claude.warm.gate, "judge", lambda *_, **__: 1 / 0)

@@ -272,7 +272,9 @@ def test_a_project_larger_than_the_bound_is_not_copied(project, monkeypatch):
 
 @pytest.mark.parametrize("kind", [OverlayLayer, CopyLayer])
 def test_a_mode_alone_is_left_out_and_said_and_a_repository_under_another_name_is_none(project, kind):
-    (project / "run.sh").write_text("echo\n")
+    for name in ("run.sh", "both.sh", "kept.sh"):
+        (project / name).write_text("echo\n")
+    (project / "kept.sh").chmod(0o755)
     (project / "old").mkdir()
     (project / "old/HEAD").write_text("ref: refs/heads/main\n")
     with kind(project) as layer:
@@ -280,6 +282,10 @@ def test_a_mode_alone_is_left_out_and_said_and_a_repository_under_another_name_i
             {"run.sh": b"echo\n", "sub/HEAD": b"ref: refs/heads/main\n", "old/config": b"[core]\n", "sub/a": b"1"}
         )
         (layer.upper / "run.sh").chmod(0o755)
+        layer.put({"both.sh": b"2\n", "kept.sh": b"2\n"})
+        (layer.upper / "both.sh").chmod(0o755)
         changes, left_out = layer.changes()
-    assert [str(change.path) for change in changes.changes] == ["sub/a"]
-    assert sorted(words.split()[0].strip(":") for words in left_out) == ["old/config", "run.sh", "sub/HEAD"]
+    modes = {str(change.path): change.mode for change in changes.changes}
+    assert modes == {"both.sh": 0o644, "kept.sh": 0o755, "sub/a": 0o644}
+    said = sorted(words.split()[0].strip(":") for words in left_out)
+    assert said == ["both.sh", "old/config", "run.sh", "sub/HEAD"]

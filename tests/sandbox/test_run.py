@@ -296,7 +296,7 @@ def test_named_hosts_cannot_be_had_where_nothing_holds_the_network(project):
 def test_what_a_probe_finds_open_is_in_the_label(monkeypatch):
     label_of(2)
     monkeypatch.setattr(probe, "_tries", lambda _: {name: name != "UDP" for name in probe._ABOUT})
-    found = probe.at_level(2)
+    found = probe.at_level(2)[0]
     assert found.open == ("network",)
     assert not found.contained
     assert str(found).startswith("contained: files, processes")
@@ -306,7 +306,7 @@ def test_what_a_probe_finds_open_is_in_the_label(monkeypatch):
 def test_a_probe_that_did_not_answer_counts_as_one_that_got_out(monkeypatch):
     label_of(2)
     monkeypatch.setattr(probe, "_tries", lambda _: {})
-    assert probe.at_level(2).level == 0
+    assert probe.at_level(2)[0].level == 0
 
 
 def test_what_a_passing_fault_kept_from_being_tried_is_tried_again_by_the_next_process(monkeypatch, tmp_path):

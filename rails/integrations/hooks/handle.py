@@ -15,7 +15,7 @@ from rails.core import limits
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.errors import FAULT
 from rails.core.text import counted, one_line
-from rails.core.verdict import Verdict
+from rails.core.verdict import NotChecked, Verdict
 from rails.gate.verdicts import LOOSER
 from rails.integrations.hooks.contract import (
     HookAnswer,
@@ -83,7 +83,7 @@ def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSe
         return not_judged(call, proposal.why, settings)
     judged = session.propose(HostCall(call.call_id, call.tool, call.input), proposal)
     result = _judged(host, call, proposal, judged, settings)
-    if result.notice and not session.is_first(result.notice):
+    if result.notice and not _is_news(judged.verdict, session):
         return HookResult()
     if told := result.deny or result.context:
         session.told(told, codes=("gate",) if judged.verdict.status == "fail" else ())
@@ -184,7 +184,7 @@ def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
     if found.verdict is None or found.verdict.status != "error":
         return ""
     words = f"AI-Rails could not judge what was written: {_missing(found.verdict)}."
-    return words if session.is_first(words) else ""
+    return words if _is_news(found.verdict, session) else ""
 
 
 def _unknown(found: FoundOnDisk) -> str:
@@ -210,9 +210,20 @@ def _looser_pins(verdict: Verdict | None) -> str:
     return f"AI-Rails, a note: {' '.join(words)} {notes[0].remedy}" if notes else ""
 
 
+def _required(verdict: Verdict) -> list[NotChecked]:
+    return [miss for miss in verdict.not_checked if miss.required] or list(verdict.not_checked)
+
+
 def _missing(verdict: Verdict) -> str:
-    required = [miss for miss in verdict.not_checked if miss.required] or list(verdict.not_checked)
-    return "; ".join(f"{miss.path} by {miss.check} ({miss.reason})" for miss in required[:3]) or "a check failed"
+    shown = _required(verdict)[:3]
+    return "; ".join(f"{miss.path} by {miss.check} ({miss.reason})" for miss in shown) or "a check failed"
+
+
+def _is_news(verdict: Verdict, session: HostedSession) -> bool:
+    """Return whether the person was not told all of it, before or after a tool; what is not installed is told once."""
+    keys = {(miss.check, miss.reason, "" if "install" in miss.reason else miss.path) for miss in _required(verdict)}
+    news = [session.is_first(" ".join(key)) for key in sorted(keys)]
+    return any(news) or not news
 
 
 def _told_of(verdict: Verdict) -> str:

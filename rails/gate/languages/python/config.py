@@ -34,8 +34,6 @@ _BLACK_KEYS: Final = (
 Targets = tuple[tuple[str, tuple[int, int]], ...]
 RuffOption = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
-#: What ruff formats: also where nothing says who formats.
-BY_RUFF: Final = ("ruff", "undecided")
 
 
 @dataclass(frozen=True, slots=True)
