@@ -80,7 +80,6 @@ LONG = (
     "sandbox/test_layers_of_hostile_commands.py",
     "edits/test_kills.py",
     "n8n/test_robust.py",
-    "gate/test_statements.py",
     "gate/test_baseline.py",
     "parsing/test_bounds.py",
     "gate/test_warm_as_fresh.py",

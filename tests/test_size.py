@@ -25,7 +25,7 @@ PACKAGES = {
     "core": 24_709,
     "data_formats": 14_634,
     "edits": 41_665,
-    "gate": 74_587,
+    "gate": 71_836,
     "git": 4_308,
     "integrations": 21_826,
     "json_schema": 10_392,

@@ -211,19 +211,20 @@ def _looser_pins(verdict: Verdict | None) -> str:
 
 
 def _required(verdict: Verdict) -> list[NotChecked]:
-    return [miss for miss in verdict.not_checked if miss.required] or list(verdict.not_checked)
+    return [miss for miss in verdict.not_checked if miss.required]
 
 
 def _missing(verdict: Verdict) -> str:
-    shown = _required(verdict)[:3]
-    return "; ".join(f"{miss.path} by {miss.check} ({miss.reason})" for miss in shown) or "a check failed"
+    return "; ".join(f"{miss.path} by {miss.check} ({miss.reason})" for miss in _required(verdict)[:3])
 
 
 def _is_news(verdict: Verdict, session: HostedSession) -> bool:
     """Return whether the person was not told all of it, before or after a tool; what is not installed is told once."""
-    keys = {(miss.check, miss.reason, "" if "install" in miss.reason else miss.path) for miss in _required(verdict)}
-    news = [session.is_first(" ".join(key)) for key in sorted(keys)]
-    return any(news) or not news
+    keys = {
+        f"{miss.check} {miss.reason} {'' if 'install' in miss.reason else miss.path}" for miss in _required(verdict)
+    }
+    news = [session.is_first(key) for key in sorted(keys)]
+    return any(news)
 
 
 def _told_of(verdict: Verdict) -> str:

@@ -10,10 +10,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Final
 
 from rails.core.errors import CheckError
-from rails.core.text import plain_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python import own_tools, syntax
@@ -21,7 +19,6 @@ from rails.gate.languages.python.config import PythonSettings, RuffSettings
 from rails.gate.languages.python.in_workers import BROKEN_CANARY, FORMAT_CANARY, LINT_CANARY, InWorkers
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
 from rails.gate.languages.python.ruff import RuffCli
-from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
 from rails.gate.support import diagnostics, suppressions
 from rails.gate.support.advice import remedy_of
 from rails.gate.support.check import CheckContext
@@ -30,11 +27,6 @@ from rails.gate.support.language import ExcludedError, Findings, NotCheckedError
 from rails.gate.support.warm_processes import PythonPool
 from rails.processes import programs
 from rails.processes.programs import Tool, ToolRun
-
-#: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
-_SMALL: Final = 120
-#: From so many bytes on, it pays to find out where a text can be cut instead of compiling all of it.
-_LARGE: Final = 20_000
 
 
 class PythonTools:
@@ -98,15 +90,7 @@ class PythonTools:
         """
         if (misread := syntax.encoding_error(path, data)) is not None:
             return misread
-        key = ("statements", path)
-        known: Compiled | None = self.context.known.get(key)
-        by_parts = known is not None and (known.starts is not None or len(data) >= _LARGE)
-        if known is not None and by_parts and (compiled := still_compiles(known, data)) is not None:
-            self.context.known[key] = compiled
-            return None
         found = syntax.error_in(path, data)
-        if found is None:
-            self.context.known[key] = Compiled(data)
         if found is None or not self._newer(path):
             return found
         return None if self._read_by_ruff(path, data) else found
@@ -117,10 +101,6 @@ class PythonTools:
 
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Whether their syntax trees are equal, or ruff's formatter, which is fast to ask, makes the same of both."""
-        known: Compiled | None = self.context.known.get(("statements", path))
-        is_known = known is not None and plain_text(known.data) == one
-        if known is not None and is_known and same_statements(known, other.encode(), _SMALL, syntax.same_program):
-            return True
         try:
             if self.ruff_tool and self._same_layout(path, one.encode(), other.encode()):
                 return True
