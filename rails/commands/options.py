@@ -84,8 +84,9 @@ class _Parser(argparse.ArgumentParser):
 def _meant(word: str, known: Iterable[str]) -> str:
     from rails.core.similarity import most_alike
 
-    near = most_alike(word, known)
-    return f" (did you mean {near}?)" if near else ""
+    names = {name.lstrip("-"): name for name in known}
+    near = most_alike(word.lstrip("-"), names)
+    return f" (did you mean {names[near]}?)" if near else ""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

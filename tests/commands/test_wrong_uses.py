@@ -218,7 +218,7 @@ undo --file x --all | --file and --all exclude each other
 demo extra | unknown argument extra
 parse ok.py --json --jsonl | Line 1 is not
 review a b | unknown argument b
-review --md | did you mean --html?
+review --md | unknown argument --md. See ai-rails review --help.
 review --filter after:soon | after:soon is not a time. Write it as
 log delete --older-than 0 | a whole number from 1 is wanted, not '0'
 why folder:1 | folder is not a file of the project
