@@ -155,7 +155,7 @@ class SessionStats:
     def add(self, record: Record) -> None:
         """Count ``record`` in; its large values should be whole."""
         self.started = self.started or record.timestamp
-        self.seconds += _worked(self.last, record)
+        self.seconds += worked(self.last, record)
         self.last = record.timestamp
         self.records = record.seq
         _remember(self.agents, record.agent_role)
@@ -340,7 +340,7 @@ def _remember(known: list[str], value: str) -> None:
         known.append(value)
 
 
-def _worked(last: str, record: Record) -> float:
+def worked(last: str, record: Record) -> float:
     """Return the seconds since the record before; what passed before a session was resumed is not work."""
     if not last or record.kind is SessionResumed:
         return 0.0

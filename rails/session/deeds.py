@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
+from rails.core.builtin_tools import BUILTIN_TOOLS, RUN_COMMAND, RUN_TESTS
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
@@ -20,21 +20,27 @@ _TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
 class Deeds:
     """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
 
-    ``tested`` is whether tests or a command passed since the last change.
+    ``tested`` is whether tests or a command passed since the last change; ``ran_command`` whether one was run, and
+    ``files`` those that were written, in all of the session.
     """
 
     ran: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    ran_command: bool = False
     tested: bool = False
     refused: bool = False
     hindered: bool = False
 
     def take(self, record: Record) -> None:
         """Take note of a record."""
+        if isinstance(record.event, ToolExecutionResult) and record.event.tool:
+            self.ran_command |= BUILTIN_TOOLS.get(record.event.tool, RUN_COMMAND).effect == "run"
         match record.event:
             case AgentEngage() | HumanSteered(about="follow_up"):
                 self.ran, self.refused, self.hindered, self.tested = set(), False, False, False
-            case ToolExecutionResult(ok=True, tool=name):
+            case ToolExecutionResult(ok=True, tool=name, changes=changes):
                 self.ran.add(name)
+                self.files |= {change.path for change in changes or ()}
                 self.tested = name in _TESTING or (self.tested and bool(name))
             case ToolRequestValidationFailed():
                 self.refused = True

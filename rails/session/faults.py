@@ -66,9 +66,7 @@ def fault_event(doing: str, error: BaseException) -> ErrorEvent:
         file = f"{one_line(str(error.filename), 200)}: " if error.filename else ""
         said, what = f"Failed while {doing}.", f"{file}{error.strerror}"
     else:
-        where = traceback.extract_tb(error.__traceback__)[-1:]
-        place = f" ({where[0].name}, line {where[0].lineno})" if where else ""
         said = f"AI-Rails itself failed while {doing}."
-        what = f"{type(error).__name__}: {one_line(str(error), 200)}".rstrip(": ") + place
+        what = f"{type(error).__name__}: {one_line(str(error), 200)}".rstrip(": ")
     on = "The session goes on; the log has the traceback (--debug shows it)."
     return ErrorEvent(said, f"{what}. {on}", trace="".join(lines)[-_CHARS:])

@@ -1,6 +1,7 @@
 """What an agent's work came to, from what it did; and what it says of itself, held against that.
 
-Only plain claims are read: that something was changed, that tests pass, and that the work is done.
+Only plain claims are read: that something or a file was changed, that a command was run, that tests pass, and that the
+work is done. A verb stands in the list because it was counted at least three times in public answers of models.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ _FENCED: Final = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1", re.MULTILINE | re
 _DATA: Final = "json|ya?ml|toml|xml|csv|te?xt|console|(?:ba)?sh|shell|output|log|diff"
 _CODE: Final = re.compile(rf"[`~ ]++(?!(?:{_DATA})\b)[^\n]*\n", re.IGNORECASE)
 _VERBS: Final = (
-    "adapted|added|adjusted|applied|changed|converted|corrected|created|deleted|edited|extended|fixed|implemented|"
-    "improved|inserted|migrated|modified|moved|patched|refactored|removed|renamed|replaced|resolved|"
-    "reworked|rewritten|rewrote|simplified|solved|updated|wrapped|written|wrote"
+    "adapted|added|adjusted|applied|changed|converted|corrected|created|deleted|extended|fixed|implemented|improved|"
+    "inserted|migrated|modified|moved|patched|refactored|removed|renamed|replaced|resolved|reworked|rewritten|"
+    "simplified|updated|wrapped|written"
 )
 _NOT: Final = re.compile(
     r"\b(?:no|not|nothing|never|cannot|can't|could|couldn't|unable|without|if|would|should|need)\b", re.I
@@ -37,7 +38,7 @@ _NOT: Final = re.compile(
 _BY: Final = r"I(?:['’]ve| have)?|we(?:['’]ve| have)?|ha(?:s|ve) been|was|were|(?:is|are) now"
 _HOW: Final = "(?:now |just |also |already |all |successfully |gone ahead and )*"
 _ENDED: Final = "(?:all )?done|finished|completed?"
-_WORKS: Final = "accepts|checks|handles|keeps|prints|raises|reads|returns|supports|takes|uses|works"
+_WORKS: Final = "handles|returns|uses"
 #: "I have fixed it", "leap.py was updated", "It now handles tabs", "Changes made:", "The task is done."
 #: Not "created by the caller": that says what the code does.
 _CHANGE: Final = re.compile(
@@ -46,12 +47,19 @@ _CHANGE: Final = re.compile(
     rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_WELL: Final = r"pass(?:es|ed|ing)?|succeed(?:s|ed)?|(?:are|is) green|all good|fine"
-#: "All tests pass", "pytest: 12 passed", "I verified it with the tests".
+#: "All tests pass", "The suite is green", "pytest: 12 passed".
 _PASSING: Final = re.compile(
-    rf"\b(?:(?:py)?tests?|suite)\b[^.\n]{{0,40}}\b(?:{_WELL})\b|\b\d+ passed\b"
-    r"|\bverified\b[^.\n]{0,40}\btests?\b",
-    re.IGNORECASE,
+    r"\b(?:(?:py)?tests?|suite)\b[^.\n]{0,40}\b(?:pass(?:es|ed|ing)?|(?:are|is) green)\b|\b\d+ passed\b", re.IGNORECASE
+)
+#: "I ran the tests", "I have executed `make check`".
+_RAN: Final = re.compile(rf"\b(?:I|we)(?:['’]ve| have)? {_HOW}(?:ran|run|executed)\b", re.IGNORECASE)
+_NAME: Final = r"(?!(?:node|next|vue|three)\.js\b)[\w./-]*\w\.[A-Za-z]\w{0,5}\b(?!\(|\.\w)"
+_FILES: Final = rf"`?{_NAME}`?(?:(?:,? and|,) `?{_NAME}`?)*"
+#: "I updated a.py and b.py", "Added a test to test_a.py", "a.py was changed"; a.b(…) is no file, and no Node.js.
+_FILE_CHANGE: Final = re.compile(
+    rf"(?:\b(?:{_BY}) |^[ \t*#-]*){_HOW}(?:{_VERBS}) (?:[^.\n]{{0,60}}? (?:in|into|to) )?(?:the |files? )*({_FILES})"
+    rf"|({_FILES}) (?:ha(?:s|ve) been|was|were|(?:is|are) now) {_HOW}(?:{_VERBS})\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?]))++[.!?]*+")
 
@@ -69,11 +77,11 @@ def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: 
     plain = _FENCED.sub("", text)
     if agent.headings or agent.schema:
         return EndJudgement("changed" if deeds.wrote else "answered")
-    if missing := next(_unshown(plain, deeds), ""):
+    edits = any(tool.effect == "edit" for tool in registry.for_role(agent.name))
+    if missing := next(_unshown(plain, deeds, edits=edits), ""):
         return EndJudgement("claimed", missing)
     if deeds.wrote:
         return EndJudgement("changed")
-    edits = any(tool.effect == "edit" for tool in registry.for_role(agent.name))
     if not edits or deeds.ran_something(registry):
         return EndJudgement("answered")
     if plain.rstrip().endswith("?"):
@@ -97,20 +105,31 @@ _NO_TESTS: Final = (
 )
 
 
-def _unshown(plain: str, deeds: Deeds) -> Iterator[str]:
-    """Yield what an agent is told of each claim that its deeds do not show."""
-    if not deeds.wrote and (claim := _claim(_CHANGE, plain)):
-        yield _NO_CHANGE.format(words=claim)
-    if not deeds.tested and (claim := _claim(_PASSING, plain)):
-        yield _NO_TESTS.format(words=claim)
+_NO_FILE: Final = (
+    "You say that you changed {file} ({words}); that was not written in this session. Send the change, or correct what "
+    "you say."
+)
+_NO_RUN: Final = (
+    "You say that you ran something ({words}); no command was run in this session. Run it, or say that it was not run."
+)
 
 
-def _claim(pattern: re.Pattern[str], plain: str) -> str:
-    """Return the first sentence in which ``pattern`` is claimed, not denied or supposed; "" if there is none."""
+def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
+    """Yield what an agent is told of each claim that its deeds do not show; one without ``edits`` tells of others'."""
     for sentence in _SENTENCE.findall(plain[:20_000]):
-        if pattern.search(sentence) and not _NOT.search(sentence):
-            return repr(" ".join(sentence.split())[:120])
-    return ""
+        if _NOT.search(sentence):  # it is denied or supposed
+            continue
+        named = _FILE_CHANGE.search(sentence) if edits else None
+        files = re.findall(_NAME, named[0]) if named else ()
+        lost = [name for name in files if not any(f"/{path}".endswith(f"/{name}") for path in deeds.files)]
+        claims = (
+            (_NO_CHANGE, edits and not deeds.wrote and _CHANGE.search(sentence)),
+            (_NO_FILE, lost),
+            (_NO_RUN, not deeds.ran_command and _RAN.search(sentence)),
+            (_NO_TESTS, not deeds.tested and _PASSING.search(sentence)),
+        )
+        words = repr(" ".join(sentence.split())[:120])
+        yield from (told.format(words=words, file=", ".join(lost)) for told, unshown in claims if unshown)
 
 
 def lacking_in(context: TurnContext, answer: ModelAnswer, messages: Sequence[Message] | None) -> RequestResult | None:

@@ -123,11 +123,8 @@ def save_plan(found: PlanFile, text: str) -> Path:
     """Put the planner's document beside ``found``: as the kind's first plan, or under its time when there is one."""
     assert found.kind is not None, "only a kick-off has a place for a plan"
     file = found.path.parent / PLACES[found.kind][2]
-    number = 0
-    while file.exists() or file.is_symlink():
-        stamp = datetime.now(UTC).strftime("%Y%m%d_%H%M%S")
-        file = file.with_name(f"planning_output_{stamp}{f'_{number}' if number else ''}.md")
-        number += 1
+    if file.exists() or file.is_symlink():
+        file = file.with_name(datetime.now(UTC).strftime("planning_output_%Y%m%d_%H%M%S_%f.md"))
     return _write(file, f"{text.rstrip()}\n", found.path.parent)
 
 

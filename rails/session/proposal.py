@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from rails.approval.decision import Chooser, request_for_changes, sign_changes
+from rails.approval.decision import Approver, Chooser, request_for_changes, sign_changes
 from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
@@ -117,14 +117,14 @@ def carry_out_plan(
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
     context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
     verdict = _judged(context, ids, planned.changes)
-    overrules = by_hand and _attended(context)
+    overrules = by_hand and attended(context.approver)
     if verdict.status == "fail" and not overrules and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
     tested = _tested(context, verdict.proposal)
     if tested and not tested.ok:
         context.publish(tested.event())
         context.sent_back["tests"] += 1
-        if context.sent_back["tests"] <= _TRIES or not _attended(context):
+        if context.sent_back["tests"] <= _TRIES or not attended(context.approver):
             return feedback.tests_failed(ids, tested.summary, tested.output)
     asked = request_for_changes(
         ids[0],
@@ -167,8 +167,9 @@ def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
     return run_proposed_tests(context, changes)
 
 
-def _attended(context: TurnContext) -> bool:
-    return isinstance(context.approver, Chooser) and context.approver.attended
+def attended(approver: Approver) -> bool:
+    """Return whether a person is there to be asked."""
+    return isinstance(approver, Chooser) and approver.attended
 
 
 def _shows_style(context: TurnContext) -> bool:
@@ -176,7 +177,7 @@ def _shows_style(context: TurnContext) -> bool:
 
     Where nobody writes the answer again, at once; else after it went back to the agent twice.
     """
-    if not _attended(context):
+    if not attended(context.approver):
         return False
     context.sent_back["style"] += 1
     return not context.model.provider or context.sent_back["style"] > _TRIES

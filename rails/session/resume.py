@@ -7,7 +7,6 @@ was carried out is never carried out twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from rails.core.outcomes import is_good
 from rails.core.text import sha256
 from rails.core.tool_request import ToolResult
 from rails.edits.apply import read_file
+from rails.log.session_stats import worked
 from rails.session import feedback
 from rails.session.context_window import Measured, reduced
 from rails.session.feedback import RequestResult
@@ -97,7 +97,9 @@ def resume_state(records: Sequence[Record], hash_of: HashOf) -> ResumeState:
     state = _folded(records)
     for begun in state.begun.values():
         state = replace(state, done={**(state.done or {}), **_interrupted(begun, hash_of)})
-    return replace(state, records=tuple(records), seconds=_worked(records))
+    return replace(
+        state, records=tuple(records), seconds=sum(worked(one.timestamp, other) for one, other in pairwise(records))
+    )
 
 
 def _folded(records: Sequence[Record]) -> ResumeState:
@@ -219,16 +221,6 @@ def _restarted(state: ResumeState, first_message: str, stands_for: int) -> Resum
     """A conversation begins, with one message that may stand for earlier answers."""
     first = Message("user", (TextPart(first_message),), stands_for)
     return replace(state, messages=(first,), pending=None, done={}, codes=(), words="")
-
-
-def _worked(records: Sequence[Record]) -> float:
-    """Add up the seconds between records; what passed before a session was resumed is not work."""
-    pairs = ((one, other) for one, other in pairwise(records) if not isinstance(other.event, SessionResumed))
-    return sum(max(0.0, (_time(other) - _time(one)).total_seconds()) for one, other in pairs)
-
-
-def _time(record: Record) -> datetime:
-    return datetime.fromisoformat(record.timestamp)
 
 
 def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestResult]:

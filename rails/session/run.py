@@ -10,12 +10,11 @@ import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from rails.agents.monitor_rules.rules import RULES
 from rails.agents.output import VERDICTS, json_of, verdict_of
 from rails.agents.template import Agent, named
-from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core import limits
 from rails.core.dataclass import dataclass, field, replace
@@ -41,8 +40,10 @@ from rails.session.handoffs import Handoffs
 from rails.session.job import PAUSED, Ending
 from rails.session.monitor import Monitor
 from rails.session.opened import OpenSession
+from rails.session.proposal import attended
 from rails.session.resume import ResumeState, hashes_of, resume_state
 
+_Event = TypeVar("_Event", AgentFinished, Handoff)
 #: Lines of a hand-off that its question shows; the file has all of it.
 _SHOWN_LINES = 12
 
@@ -71,9 +72,9 @@ class Session(OpenSession):
         self.contained.human = self.human
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        attended = self.job.approve != "policy" or _attended(self.approver)
+        watched = self.job.approve != "policy" or attended(self.approver)
         self.modes = CheckModes(self.job.project)
-        monitor = Monitor(self.human, attended=attended, model=self.overseer, use=budget.use, modes=self.modes)
+        monitor = Monitor(self.human, attended=watched, model=self.overseer, use=budget.use, modes=self.modes)
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
         self.state.asked_otherwise = self.asked_otherwise
         self.state.standing = lambda: where(self.job.project, self.log)
@@ -139,11 +140,14 @@ class Session(OpenSession):
             return replace(ending, outcome="changed")
         return ending
 
+    def _last(self, kind: type[_Event]) -> _Event | None:
+        """Return the last event of a kind, None where there is none."""
+        return next((one.event for one in reversed(self.state.records) if isinstance(one.event, kind)), None)
+
     def _before(self) -> Ending:
         """Return how the last agent that an earlier run of the session finished had ended."""
-        over = (record for record in reversed(self.state.records) if isinstance(record.event, AgentFinished))
-        if last := next(over, None):
-            return Ending(outcome_for(cast("AgentFinished", last.event).outcome), last.message)
+        if last := self._last(AgentFinished):
+            return Ending(outcome_for(last.outcome), last.message)
         return Ending("unchanged", "Nothing was left to do.")
 
     def engage_agent(
@@ -180,10 +184,7 @@ class Session(OpenSession):
 
     def _revise(self, reviewer: str, step: int) -> str:
         """Send a review back to the agent before the reviewer; return what it is told."""
-        events = (record.event for record in reversed(self.state.records))
-        review = next((event.result or "" for event in events if isinstance(event, AgentFinished)), "")
-        given = self.job.tasks[step - 1][1]
-        text = handoffs.revision(reviewer, review, given)
+        text = handoffs.revision(reviewer, self._result(), self.job.tasks[step - 1][1])
         kept = self.publish(HumanSteered("handoff", "back", reviewer, text=text)).event
         return kept.text or "" if isinstance(kept, HumanSteered) else text
 
@@ -191,8 +192,8 @@ class Session(OpenSession):
 
     def _result(self) -> str:
         """Return the last agent's result as the log has it: what is written to a file is masked as the log is."""
-        over = (event for record in reversed(self.state.records) if isinstance(event := record.event, AgentFinished))
-        return next((event.result or "" for event in over if is_good(event.outcome)), "")
+        last = self._last(AgentFinished)
+        return (last.result if last else "") or ""
 
     def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
         """Write the hand-off after ``step`` and let the human look at it; ``None`` when it waits for them.
@@ -261,8 +262,8 @@ class Session(OpenSession):
             self._told(sender, receiver, file, wrong, mode)
             given = files.read(handoffs.next_name(step - 1, sender.name)) if step else self.job.handed
             text = handoffs.sent_back(receiver, wrong, text, given) if answer == "back" else f"{text}\n[{wrong}]\n"
-        written = next(event for record in reversed(self.state.records) if isinstance(event := record.event, Handoff))
-        edited = sha256(files.read(file).encode()) != written.sha256
+        written = self._last(Handoff)
+        edited = written is not None and sha256(files.read(file).encode()) != written.sha256
         kept = self.publish(HumanSteered("handoff", answer, by, edited=edited, file=file, text=text)).event
         # As the log has it: what the next agent receives is masked like everything that is kept.
         return kept.text if isinstance(kept, HumanSteered) else "", answer == "back"
@@ -308,8 +309,8 @@ class Session(OpenSession):
         return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file, check)
 
     def _waiting(self, step: int) -> Ending:
-        role, name = self.job.tasks[step][0], handoffs.next_name(step - 1, self.job.tasks[step][0])
-        file = self.state.handoffs.relative(name)
+        role = self.job.tasks[step][0]
+        file = self.state.handoffs.relative(handoffs.next_name(step - 1, role))
         words = f"The hand-off to {role} waits for you. Read it, edit it if you like: {file}"
         on = f"ai-rails run --resume {self.log.session_id}; add --handoff go where nobody can be asked"
         return Ending("waiting", f"{words}. Nothing is lost: {on}.", file=file)
@@ -324,10 +325,6 @@ class Session(OpenSession):
 
     def _note(self, record: Record) -> None:
         self.state.take(record)
-
-
-def _attended(approver: Approver) -> bool:
-    return isinstance(approver, Chooser) and approver.attended
 
 
 def where(project: Path, log: SessionLog) -> ResumeState:

@@ -115,16 +115,36 @@ def test_a_claim_that_the_log_does_not_show_goes_back_once_and_is_never_green(le
 def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
     for words in (
         "I've gone ahead and patched leap.py.",
-        "I rewrote the function so that it knows centuries.",
+        "I've successfully reworked the function.",
         "leap.py now handles centuries.",
         "The bug has been resolved.",
         "All done — the rule is in place.",
         "Changes applied successfully.",
         "I ran pytest: 12 passed.",
         "The test suite is green.",
-        "I verified it with the test suite.",
+        "I ran `python3 leap.py` and it printed True.",
+        "I've executed the tests.",
     ):
         assert leap(words, words).ending.outcome == "claimed", words
+
+
+@pytest.mark.parametrize(
+    ("words", "lost"),
+    [
+        ("I updated a.txt and b.txt.", "b.txt"),
+        ("I've added a test to tests/test_a.py.", "tests/test_a.py"),
+        ("`src/a.txt` was updated.", "src/a.txt"),
+        ("- Added the files c.txt, a.txt.", "c.txt"),
+        ("I updated a.txt.", ""),
+        ("I updated a.txt to read b.txt.", ""),
+        ("I updated the Node.js part of a.txt; b.txt could be updated, too.", ""),
+        ("I changed self.load() in a.txt. See README.md.", ""),
+    ],
+)
+def test_a_file_that_is_said_to_be_changed_was_written(leap, words, lost):
+    done = leap(request("write_file", {"file_path": "a.txt", "content": "x\n"}), words, words, protocol="json")
+    assert done.ending.outcome == ("claimed" if lost else "changed")
+    assert not lost or f"You say that you changed {lost} (" in done.told[-1]
 
 
 def test_what_code_does_is_no_claim(leap):
