@@ -18,9 +18,11 @@ from rails.parsing import classify
 from rails.parsing.classify import JsonBlock
 from rails.parsing.results import ToolSchemas
 
-_OPENING: Final = lazy(
-    r"^[ \t]*(?=[\[{][\s\[{]*[\"'](?:name|type|function|tool_calls|id|arguments|parameters)[\"'])", re.M
+#: The first key of a call, of a message that holds calls, or of a whole response.
+_KEYS: Final = (
+    "name|type|function|tool_calls|id|arguments|parameters|choices|content|role|output|object|model|stop_reason"
 )
+_OPENING: Final = lazy(rf"^[ \t]*(?=[\[{{][\s\[{{]*[\"'](?:{_KEYS})[\"'])", re.M)
 _LINE_END: Final = lazy(r"[ \t;,]*(?:\r?\n|\Z)")
 _PARAGRAPH_END: Final = lazy(r"\n[ \t]*\r?\n|\s*\Z")
 _FORMS: Final = frozenset({"name", "openai", "anthropic"})

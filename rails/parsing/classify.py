@@ -26,7 +26,7 @@ from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.blocks import CLOSED_BEFORE, BlockSpan
-from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
+from rails.parsing.call_formats.dialects import Call, NotACall, calls_of_response, fits_call, read_value
 from rails.parsing.call_formats.form import FormReader, NotInForm
 from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import XmlCall, read_call
@@ -192,8 +192,13 @@ def _from_value(
     if block.dialects:
         value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
     frame = _Frame(parsed, block, tools, dialect, starts)
-    if (calls := tool_calls(value, tools)) is not value:
-        value, frame = calls, frame._replace(path=("tool_calls",))
+    response = calls_of_response(value, tools)
+    if isinstance(response, JsonFault):
+        return [_outcome(response, frame)]
+    if response is not None:
+        blocks, frame = response[0], frame._replace(path=response[1])
+        calls = ((number, read_value(one, tools)) for number, one in enumerate(blocks, 1))
+        return [_outcome(read, frame, number) for number, read in calls if not isinstance(read, NotACall)]
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
         if not any(isinstance(read, Call | JsonFault) for read in reads):

@@ -1,8 +1,7 @@
-"""Patches, named blocks and a provider's calls in an answer that holds no tool request: what each asks for.
+"""Patches and named blocks in an answer that holds no tool request: what each asks for.
 
     unified diffs, ``*** Begin Patch``, SEARCH/REPLACE   alone, or in a fence
     whole files in fences                                with a name
-    ``tool_use`` and ``tool_calls``                      in a JSON fence, or as the whole answer
 
 Each becomes a request like any other: validated, planned by the same edit engine, checked, and shown to a human. What
 is quoted (thoughts, examples, block quotes, fences within fences) is none. A block that is only partly readable is
@@ -28,7 +27,6 @@ from rails.data_formats.unified_diff import diff_changes
 from rails.parsing.blocks import FENCE, BlockSpan, find_blocks
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
-from rails.parsing.call_formats.provider_json import provider_calls
 from rails.parsing.quoted import SHOWN, TAG_FENCES
 from rails.parsing.results import Ignored, ToolSchemas, own_names
 from rails.parsing.unread_calls import find_unread_calls
@@ -133,15 +131,11 @@ def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> R
         message = f"Line {line}, {block.form}: there is no tool {outcome.tool!r} here, which it needs."
         hint = f"Your tools: {own_names(tools, outcome.tool)}."
         return Refusal("patch", message, hint, block.start, block.end)
-    form = BEGIN if block.form == "provider JSON" and BEGIN in block.raw else block.form
-    told = form, block.start, block.end, (), block.raw, outcome.below
+    told = block.form, block.start, block.end, (), block.raw, outcome.below
     return RawRequest("", outcome.tool, outcome.parameters, "", *told)
 
 
 def _blocks(text: str, tools: ToolSchemas, exists: Exists) -> Iterator[_Block]:
-    if text.lstrip()[:1] in ("{", "[") and isinstance(parsed := parse_strict(text.strip()), ParsedJson):
-        yield _Block(0, len(text), "provider JSON", text, list(provider_calls(parsed.value, text)))
-        return
     found = find_blocks(text, tools)
     items = found.items[:_PIECES]
     prose = ""
@@ -183,8 +177,6 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
     whole = "\n".join(body)
     parsed = parse_strict(whole) if span.kind == "json" else None
     value = parsed.value if isinstance(parsed, ParsedJson) else None
-    if calls := list(provider_calls(value, whole)):
-        return block._replace(form="provider JSON", outcomes=calls)
     is_patch = _is_patch_fence(span.label)
     begins = _START.search("\n".join(body[:inner])) or (is_patch and inner == len(body))
     patch = _patch(block, whole, above, "", span.label) if begins else block

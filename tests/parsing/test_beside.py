@@ -143,7 +143,7 @@ def test_a_providers_answer_in_a_block_asks_for_its_calls_and_what_was_left_alon
     text = block(f'{{"content": [{call}]}}')
     found = parse(text, SHAPES, report_unread_calls=True)
     assert [(one.tool_name, one.dialect, dict(one.parameters)) for one in found.requests] == [
-        ("read_file", "provider JSON", {"path": "a"})
+        ("read_file", "anthropic", {"path": "a"})
     ]
     assert len(parse(f"{DATA}{block(READ)}", SHAPES, report_unread_calls=True).ignored) == 1
 

@@ -16,7 +16,7 @@ is a call, so that the model hears that there is no such tool.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.builtin_tools import MULTI_EDIT
 from rails.core.dataclass import NamedTuple, dataclass
@@ -25,6 +25,9 @@ from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing.results import ToolSchemas
+
+if TYPE_CHECKING:
+    from rails.data_formats.positions import JsonPlace
 
 _ALIASES: Final = ("arguments", "args", "params", "parameters")
 #: What may stand beside ``tool`` and ``arguments`` without being a parameter.
@@ -205,19 +208,46 @@ def fits_call(call: Call, tools: ToolSchemas) -> bool:
     return schema is not None and quick_check.fits(schema, dict(call.parameters))
 
 
-def tool_calls(value: Json, tools: ToolSchemas) -> Json:
-    """Return the list of calls in an OpenAI message that a model wrote as text; any other value as it is."""
-    calls = value.get("tool_calls") if type(value) is dict and "tool" not in value else None
-    if not isinstance(calls, list) or not calls:
-        return value
-    own = all(isinstance(one, dict) and _native_block(one, tools) is not None for one in calls)
-    return calls if own else value
+#: Why a response is not whole.
+_CUT: Final = frozenset(
+    {"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded", "content_filter", "refusal"}
+    | {"incomplete", "failed", "cancelled", "in_progress"}
+)
+
+
+def calls_of_response(value: Json, tools: ToolSchemas) -> tuple[list[dict[str, Json]], JsonPlace] | JsonFault | None:
+    """Return the blocks of a provider's message or whole response that has calls among them, and where they stand.
+
+    A ``JsonFault`` means: a response that stopped before its end.
+    """
+    if type(value) is not dict or "tool" in value:
+        return None
+    choices = value.get("choices")
+    first = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
+    choice: Mapping[str, Json] = first if isinstance(first, dict) else {}
+    inner = choice.get("message")
+    message, place = (inner, ("choices", 0, "message")) if isinstance(inner, dict) else (value, ())
+    for key in ("tool_calls", "content", "output"):
+        found = message.get(key)
+        blocks = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        if not any(_native_block(one, tools) for one in blocks) or any(map(_is_past, (message, *blocks))):
+            continue
+        stops = value.get("stop_reason"), value.get("status"), choice.get("finish_reason")
+        if stop := next((one for one in stops if isinstance(one, str) and one in _CUT), ""):
+            return _fault(f"the response stopped with {stop!r}, so its calls may be cut off")
+        return blocks, (*place, key)
+    return None
+
+
+def _is_past(value: Mapping[str, Json]) -> bool:
+    """Return whether somebody else than a model says a message or block: its calls were carried out."""
+    return value.get("role", "assistant") != "assistant" or str(value.get("type")).endswith(("_result", "_output"))
 
 
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
 _FUNCTION_NAME: Final = lazy(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*")
 #: What may stand beside the name and the arguments of a call in a provider's form.
-_BESIDE: Final = frozenset({"id", "type", "call_id", "tool_call_id", "index"})
+_BESIDE: Final = frozenset({"id", "type", "call_id", "tool_call_id", "index", "status"})
 
 
 def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFault | None:
