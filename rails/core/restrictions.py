@@ -33,7 +33,7 @@ _ITEM: Final = lazy(r"""[ \t]*-[ \t]+(?:"([^"]+)"|'([^']+)'|([^\s"'#][^#]*?))[ \
 #: In the library's shape of a name that may be a folder.
 _ITSELF: Final = "(?P<ps_d>/)"
 #: What git reads in a set, and the library does not.
-_ODD_SET: Final = lazy(r"(?<!\\)\[[^\]]*\\")
+_ODD_SET: Final = lazy(r"(?<!\\)\[[^\[\]\\]*\\")
 _MOST_BYTES: Final = 200_000
 _MOST_PATTERNS: Final = 2_000
 _MOST_CHARS: Final = 1_000
@@ -129,7 +129,7 @@ def _pattern(line: str) -> _Pattern | None:
     import re2
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    text = re.sub(r"(?<!\\) +$", "", line.rstrip("\r"))
+    text = re.sub(r"(?<!\\)(?<!(?<!\\) ) +$", "", line.rstrip("\r"))
     if not text or text.startswith("#"):
         return None
     glob = re.sub(r"\*{3,}", "**", text.removeprefix("!").removeprefix("./"))

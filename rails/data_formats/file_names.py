@@ -40,20 +40,20 @@ _ALONE: Final = lazy(r"[A-Z][A-Z_-]{2,}|[A-Za-z]\w*file")
 _BARE_OR_DOTFILE: Final = lazy(rf"(?:.*/)?(?:{_BARE}|\.\w[\w.-]*)")
 #: A line that is nothing but the name of a file.
 _HEADING: Final = lazy(
-    r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+)?(?:[^\x00-\x7f\w]{1,3}[ \t]+)?"
-    r"(?:(?:step[ \t]*)?\d{1,3}[.):][ \t]*)?(?:\*\*|__(?=.*__[ \t]*:?[ \t]*\Z))?"
-    r"(?:(?:an? |the |here(?:'s| is) |new |full |complete |entire |created? |updated? |modify |modified |edit )*"
-    r"(?:(?:file ?(?:name|path|\d+)?(?: called| named)?|path)(?:[ \t]*:[ \t]*|[ \t]+))?)?"
-    r"(?:\*\*|__(?=.*__[ \t]*:?[ \t]*\Z))?[ \t]*"
+    r"[ \t]*+(?:#{1,6}[ \t]++|[-*+][ \t]++)?(?:[^\x00-\x7f\w]{1,3}[ \t]++)?"
+    r"(?:(?:step[ \t]*+)?\d{1,3}[.):][ \t]*+)?(?:\*\*|__(?=.*__[ \t]*+:?[ \t]*+\Z))?"
+    r"(?:(?:an? |the |here(?:'s| is) |new |full |complete |entire |created? |updated? |modify |modified |edit )*+"
+    r"(?:(?:file ?(?:name|path|\d+)?(?: called| named)?|path)(?:[ \t]*+:[ \t]*+|[ \t]++))?)?"
+    r"(?:\*\*|__(?=.*__[ \t]*+:?[ \t]*+\Z))?[ \t]*+"
     r"(?:`(?P<code>[^`]+)`|\"(?P<quoted>[^\"]+)\"|'(?P<single>[^']+)'|(?P<path>[^\s`\"]+?))"
-    r"(?:\*\*|__)?[ \t]*"
-    r"(?:\((?:new|updated?|modified|changed|created?|full|complete)[^()]*\)|(?:with|containing)[ \t]+(?:(?:the|this|"
-    r"following|full|complete|new|updated)[ \t]+)*(?:contents?|code|text|lines))?[ \t]*:?(?:\*\*|__)?[ \t]*",
+    r"(?:\*\*|__)?[ \t]*+"
+    r"(?:\((?:new|updated?|modified|changed|created?|full|complete)[^()]*\)|(?:with|containing)[ \t]++(?:(?:the|this|"
+    r"following|full|complete|new|updated)[ \t]++)*+(?:contents?|code|text|lines))?[ \t]*+:?(?:\*\*|__)?[ \t]*+",
     re.IGNORECASE,
 )
 _COMMENT: Final = lazy(
-    r"[ \t]*(?:#|//|--|;|%|/\*+|<!--|\"\"\")[ \t]*(?:file ?(?:name|path)?[ \t]*:[ \t]*)?(?P<path>[^\s:*]+?)[ \t]*"
-    r"(?:\*/|-->|\"\"\")?[ \t\r]*",
+    r"[ \t]*+(?:#|//|--|;|%|/\*+|<!--|\"\"\")[ \t]*+(?:file ?(?:name|path)?[ \t]*+:[ \t]*+)?(?P<path>[^\s:*]+?)"
+    r"[ \t]*+(?:\*/|-->|\"\"\")?[ \t\r]*+",
     re.IGNORECASE,
 )
 _KEYED: Final = lazy(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?([^\s\"'}]+)", re.I)
@@ -61,7 +61,7 @@ _ESCAPED: Final = lazy(r"\\(?=[_*\[\](){}#+.!~-])")
 #: Lines above a block in which its file is named: the name, and a fence.
 _ABOVE: Final = 3
 #: A line that could only be a name: one word with what stands in a path.
-_ONE_WORD: Final = lazy(r"[#*`\s-]*\S*[/\\.]\w\S*\s*")
+_ONE_WORD: Final = lazy(r"[#*`\s-]*+(?>\S*?[/\\.]\w)\S*+\s*+")
 
 
 def nothing_exists(_path: str) -> bool:

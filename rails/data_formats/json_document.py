@@ -20,8 +20,7 @@ from rails.data_formats.positions import JsonPlace, LineIndex, RepeatedKey, ever
 from rails.data_formats.strict_json import JsonFault, JsonRules, read_json
 
 _RULES: Final = JsonRules(surrogates=True)
-_STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.S)
-_LAST_STRING: Final = lazy(r'("[^"\\]*(?:\\.[^"\\]*)*")\s*\Z', re.S)
+_STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|[{}\[\]]', re.S)
 _COMMA: Final = lazy(r",[ \t\n\r]*\Z")
 _NUMBER: Final = lazy(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _CLOSERS: Final = {"{": "}", "[": "]"}
@@ -126,9 +125,9 @@ def _slip(text: str, fault: JsonFault, opened: Sequence[str]) -> tuple[str, str]
         return "a key in double quotes should be here", fix
     if said.startswith("Expecting ',' delimiter"):
         return f"a comma or {_CLOSERS[opened[-1]] if opened else '}'!r} should be here", fix
-    key = _LAST_STRING.search(text, 0, fault.offset) if said.startswith("Expecting ':' delimiter") else None
-    if key is not None:
-        return f"a colon should follow the key {json.loads(key[1], strict=False)!r}", fix
+    if said.startswith("Expecting ':' delimiter"):
+        *_, key = _STRING_OR_BRACKET.finditer(text, 0, fault.offset)
+        return f"a colon should follow the key {json.loads(key[0], strict=False)!r}", fix
     return "a JSON value should be here", fix
 
 

@@ -25,7 +25,7 @@ JsonPlace: TypeAlias = tuple[str | int, ...]
 #: Lines and columns, from 1.
 Places: TypeAlias = Mapping[JsonPlace, tuple[int, int]]
 
-_TOKEN: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_TOKEN: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|(\Z))|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE: Final = lazy(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 
 _HEADER: Final = lazy(r"\s*(\[\[?)([^\]]+)\]")
@@ -222,7 +222,7 @@ class _Scan:
         for match in _TOKEN.finditer(text, at):
             word = match[0]
             first = word[0]
-            if first in ",}]" and not stack:
+            if match.lastindex or (first in ",}]" and not stack):
                 return
             if first == ",":
                 top = stack[-1]

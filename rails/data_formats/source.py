@@ -358,7 +358,9 @@ _LINES: Final = {
 _MARKED: Final = lazy(r"[\"'\\`]")
 #: Nodes whose line ends are part of a text.
 _STRING_NODE: Final = lazy(r"string|template|comment|regex|jsx_text")
-_TOML_STRING: Final = lazy(r"\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}.*?'{3}|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*", re.S)
+_TOML_STRING: Final = lazy(
+    r"\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'[^'\n]*+'?|#[^\n]*", re.S
+)
 _STRINGS: Final[dict[str, Callable[[str], list[tuple[int, int]]]]] = {
     "python": _python_strings,
     "json": lambda _: [],  # no text of JSON runs over a line end

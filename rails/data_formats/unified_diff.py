@@ -20,7 +20,9 @@ from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new
 _NUMBERS: Final = lazy(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _GIT: Final = lazy(r"diff --git \"?[a-z]/(?P<old>.*?)\"? \"?[a-z]/(?P<new>.*?)\"?\r?\Z")
 #: What follows a name: a date, or which side it is.
-_BEHIND: Final = lazy(r"(?:\t| +\d{4}-\d\d-\d\d \d\d:\d\d| +\((?:original|old|modified|updated|new)\)[ \r]*\Z).*", re.I)
+_BEHIND: Final = lazy(
+    r"(?:\t|(?<! ) +(?:\d{4}-\d\d-\d\d \d\d:\d\d|\((?:original|old|modified|updated|new)\)[ \r]*\Z)).*", re.I
+)
 #: Folders that stand for the two sides of a change.
 _SIDES: Final = {"a": "b", "old": "new", "orig": "new", "original": "modified", "before": "after"}
 _NO_FILE: Final = "/dev/null"

@@ -10,8 +10,8 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.edits.text_view import flatten
 
-_FENCE: Final = lazy(r"\A(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1[ \t]*\n?\Z", re.S)
-_NUMBERED: Final = lazy(r"[ \t]*(\d{1,7})(?:\t|[ \t]*[|→│:])")
+_FENCE: Final = lazy(r"\A(`{3,40}+|~{3,40}+)[^\n`]*\n(.*?)\n?\1[ \t]*\n?\Z", re.S)
+_NUMBERED: Final = lazy(r"\A[ \t]*+(\d{1,7})(?:\t|[ \t]*[|→│:])")
 #: How line numbers are shown; numbers before a tab and no blank may be a table's own.
 _SHOWN: Final = lazy(r"(?=[ \t]+\d+\t|[ \t]*\d+[ \t]*[|→│])[ \t]*(\d{1,7})")
 _CHARACTERS: Final = {"lt;": "<", "gt;": ">", "amp;": "&", "quot;": '"', "#39;": "'", "#x27;": "'"}

@@ -17,12 +17,14 @@ from typing import Final
 from rails.core.lazy_pattern import lazy
 
 _COMMENT: Final = lazy(
-    r"\s*(?:#+|//+|/\*+|\*+|--+|<!--|<%--|;+|%+|'(?!.*')|\"{3}|'{3}|\{/\*|\{\{!?/?\*?|\{#|@\*|\(\*|\{-|<#|::|!+|\.\.|\"(?!.*\")|dnl\b|@?rem\b)\s?"
+    r"\s*+(?:#+|//+|/\*+|\*+|--+|<!--|<%--|;+|%+|'(?!.*')|\"{3}|'{3}|\{/\*|\{\{!?/?\*?|\{#|@\*|\(\*|\{-|<#|::|!+|\.\.|\"(?!.*\")|dnl\b|@?rem\b)\s?"
     r"(?P<text>.*)",
     re.I,
 )
-_CLOSING: Final = lazy(r"(?:#>|\*+/\}{0,2}|\}\}|#\}|\*@|--%?>|\*\)|-\}|\"{3}|'{3})\s*$")
-_DOTTED: Final = lazy(r"\s*(?:\.{3,}|…|[\[(<]\s*(?:\.{3}|…)?)\s*(?P<text>[^\[\]<>]*?)\s*(?:\.{3,}|…|[\])>])?\s*")
+_CLOSING: Final = lazy(r"(?:#>|(?<!\*)\*+/\}{0,2}|\}\}|#\}|\*@|--%?>|\*\)|-\}|\"{3}|'{3})\s*$")
+_DOTTED: Final = lazy(
+    r"\s*+(?:\.{3,}+|…|[\[(<]\s*+(?:\.{3}|…)?)\s*+(?P<text>[^\[\]<>]*?)(?<!\s)\s*+(?:(?<!\.)\.{3,}+|…|[\])>])?\s*+"
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -135,10 +137,12 @@ def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
 
 
 #: A line that is a comment of nothing but dots. In a comment of several lines they are its own.
-_DOTS: Final = lazy(r"^[ \t]*(?:#|//|--|;|%|\{?/\*|<!--)[ \t]?(?:\.{3}|…)[ \t]*(?:\*/\}?|-->)?[ \t\r]*$", re.M)
+_DOTS: Final = lazy(r"^[ \t]*(?:#|//|--|;|%|\{?/\*|<!--)[ \t]?(?:\.{3}|…)[ \t]*+(?:\*/\}?|-->)?[ \t\r]*$", re.M)
 #: Where three dots before a name are a spread, and a # before one a field or an id.
 _SPREADING: Final = _words("js mjs cjs jsx ts mts cts tsx vue svelte php css scss less")
-_SPREAD: Final = lazy(r"\s*(?:[\[({]?\s*\.{3}[A-Za-z_$][\w$.?()\[\]]*\s*[\])}]*\s*[,;]?\s*|#[a-z_][\w-]*\s*[;=({,].*)")
+_SPREAD: Final = lazy(
+    r"\s*+(?:[\[({]?\s*+\.{3}[A-Za-z_$][\w$.?()\[\]]*+\s*+[\])}]*+\s*+[,;]?\s*+|#[a-z_][\w-]*+\s*+[;=({,].*)"
+)
 _PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "adoc"})
 _LISP: Final = frozenset({"lisp", "clj", "cljs", "cljc", "scm", "rkt", "el", "hy"})
 

@@ -29,12 +29,13 @@ from rails.git import listing, revisions
 _NAMES: Final = name_list("read_by_checks")
 #: What a configuration file extends, or names as a schema: quoted, one or several.
 _EXTENDS: Final = re.compile(
-    rb"""["']?\b(?:extends?|schema|plugins|ref)\b["']?\s*[:=]\s*(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*'"""
+    rb"""["']?\b(?:extends?|schema|plugins|ref)\b["']?\s*[:=]\s*+(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*'"""
     rb"""|(?:\s*-[ \t]*["'][^"'\n]*["'])+)"""
 )
 #: A word of YAML without quotes: after a key, in a list.
 _BARE: Final = re.compile(
-    rb"""(?m)(:[ \t]+|[\[,][ \t]*|^[ \t]*-[ \t]+)([^\s"'\[\]{}#&*!|>%@`,][^"'#,\[\]\n]*?)(?=[ \t]*(?:$|[#,\]]))"""
+    rb"""(?m)(:[ \t]+|[\[,][ \t]*|^[ \t]*-[ \t]+)([^\s"'\[\]{}#&*!|>%@`,]"""
+    rb"""(?:[^\s"'#,\[\]:]|:(?!\s)|[ \t]++(?![\s#,\]]|\Z))*+)(?=\s*?(?:$|[#,\]]))"""
 )
 #: Files that say with which plugins and arguments checks are run; where in them, and the paths and modules there.
 _ARGUED: Final = (
@@ -48,10 +49,10 @@ _ARGUED: Final = (
     ".pre-commit-config.yaml",
 )
 _ARGUMENTS: Final = re.compile(
-    rb"""(?m)(?:\b(?:(plugins)|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]*config\b)"""
+    rb"""(?m)(?:\b(?:(plugins)|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]{0,40}config\b)"""
     rb"""(.*(?:\n[ \t]+.*|\n\].*)*)"""
 )
-_WORD: Final = re.compile(r"[\w./-]*\w")
+_WORD: Final = re.compile(r"(?<![./-])(?:[./-]*+\w++)++")
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _ROUNDS: Final = 10
@@ -60,7 +61,7 @@ _LINK: Final = "120000"
 #: Configuration whose words are no paths of more configuration.
 _NOT_EXTENDING: Final = (".gitignore", ".ignore", ".eslintignore", ".prettierignore", "package.json", "package.yaml")
 #: Data that may name the schema by which it is judged.
-_JUDGED: Final = re.compile(rb"(?m)^\s*path\s*=.*$")
+_JUDGED: Final = re.compile(rb"(?m)^[^\S\n]*+path\s*=.*$")
 _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 

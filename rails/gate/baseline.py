@@ -24,7 +24,7 @@ from rails.core.verdict import Finding
 _LINE_END: Final = lazy(r"\r\n|\r|\n")
 #: A number, or a name between quotes: another name is another finding, whatever digits it has.
 _NUMBER: Final = lazy(r"(`[^`]*`|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)|\d+")
-_HELP_TAIL: Final = lazy(r"\s*\bhelp: .*", re.S)
+_HELP_TAIL: Final = lazy(r"\bhelp: .*", re.S)
 #: What a line gives its name to; renaming it makes no other finding of one that speaks of it.
 _DEFINES: Final = lazy(r"\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:def|class|function)\s+(\w+)")
 #: So many characters of a line say which one it was a part of.

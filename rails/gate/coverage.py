@@ -21,7 +21,9 @@ REPORT: Final = ".rails-coverage.json"
 _DATA: Final = ".rails-coverage"
 #: Where the threshold is; a change does not judge itself by what it makes of them.
 CONFIGS: Final = ("pyproject.toml", ".coveragerc", "setup.cfg", "tox.ini", "pytest.ini")
-_TOO_LITTLE: Final = re.compile(r"^.*(?:Required test coverage of .* not reached|Coverage failure: total of).*$", re.M)
+_TOO_LITTLE: Final = re.compile(
+    r"^(?:(?>.*?Required test coverage of ).* not reached|.*Coverage failure: total of).*$", re.M
+)
 _ABSENT: Final = re.compile(r"No module named '?coverage")
 #: What covers changed lines where nobody says how much.
 _ALL: Final = 100.0

@@ -22,8 +22,8 @@ from rails.data_formats.python_code import parse_tree
 from rails.gate.support.advice import remedy_of
 
 TEST_FILE: Final = lazy(
-    r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.pyw?$|(?:^|/)tests?/.*\.py$"
-    r"|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|/)__tests__/.*\.[cm]?[jt]sx?$"
+    r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.pyw?$|^(?>(?:.*?/)?tests?/).*\.py$"
+    r"|\.(?:test|spec)\.[cm]?[jt]sx?$|^(?>(?:.*?/)?__tests__/).*\.[cm]?[jt]sx?$"
 )
 _SKIPS: Final = lazy(
     r"(?:pytest|unittest|mark|self|cls)\.(?:skip\w*|xfail|importorskip|SkipTest|expectedFailure)\b|^(?:skip\w*|xfail|SkipTest|importorskip)$|\b__test__$"
@@ -35,7 +35,7 @@ _DECIDES: Final = re.compile(r"pytest_\w+|collect_ignore(?:_glob)?")
 #: Of a script: what each rule counts, and the words for more or fewer of it.
 _COUNTED: Final = (
     ("test-removed", lazy(r"\b[xf]?(?:it|test|specify)(?:\.\w+)*\s*\("), "tests are taken away", -1),
-    ("assertion-removed", lazy(r"^(?!\s*//).*\b(?:expect|assert(?:\.\w+)?)\s*\(", re.M), "assertions are gone", -1),
+    ("assertion-removed", lazy(r"^(?![ \t]*//).*\b(?:expect|assert(?:\.\w+)?)\s*\(", re.M), "assertions are gone", -1),
     (
         "test-skipped",
         lazy(r"\b(?:it|test|describe)\.(?:skip|todo|fails?|only)\b|\b[xf](?:it|test|describe)\s*\("),
@@ -43,8 +43,8 @@ _COUNTED: Final = (
         1,
     ),
 )
-_BLOCK: Final = re.compile(r"/\*.*?\*/", re.S)
-_BRANCH: Final = lazy(r"^[ \t]*(?:el)?if [^\n]*==\s*([^\n:]+):\s*return\s+([\"'\[({\d-][^\n]*)$", re.M)
+_BLOCK: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
+_BRANCH: Final = lazy(r"^[ \t]*(?:el)?if [^\n]*==[ \t]*+([^\n:=]++):\s*return\s++([\"'\[({\d-][^\n]*)$", re.M)
 _FUNCTION: Final = lazy(r"^[ \t]*(?:async )?def (\w+)", re.M)
 #: Test files that are read to see which answers they expect, and the largest of them.
 _FILES: Final = 200

@@ -164,7 +164,7 @@ _ASSIGNED: Final = lazy(
 )
 #: What says which of several secrets it is.
 _WHICH: Final = lazy(
-    r"(?:_?\d+|_(?:prod|production|live|staging|stage|test|dev|local|old|new|backup|primary|secondary))+$"
+    r"(?:_?\d{1,20}|_(?:prod|production|live|staging|stage|test|dev|local|old|new|backup|primary|secondary)){1,8}$"
 )
 _ORDINARY: Final = lazy(r"(?i)\d+|enabled|disabled")
 #: Signs of numbers, versions, dates, names, hosts, places, and lists of them.
@@ -182,11 +182,11 @@ _ODD: Final = lazy(
     r"|(?i:[jvz][b-df-hj-np-tv-xz]|q[a-tv-z]|[b-df-hj-np-tv-z][jqxz]|[bfhmw][kvw]|[iu][hjwy]))"
 )
 _HEXADECIMAL: Final = lazy(r"(?!\d+[a-f]{1,3}$)(?=.*[a-f])(?=.*\d)[0-9a-f]{10,}")
-_UUID: Final = lazy(r"(?i)\b(?=[\d-]*[a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_UUID: Final = lazy(r"(?i)\b(?=[\d-]{0,35}[a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _NUMBER: Final = lazy(r"\d+(?:[eE]\d{1,3})?")
 _RANDOM_CHARS, _DIGITS, _ODD_PAIRS = 8, 20, 5
 _ENV_LINE: Final = lazy(
-    r"^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=\s*(\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:[^\n#]|(?<=\S)#)*)", re.M
+    r"^[ \t]*+(?:export\s+)?([A-Za-z_][\w.]*)[ \t]*+=[ \t]*+(\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:[^\n#]|(?<=\S)#)*)", re.M
 )
 _LIKELY_CHARS: Final = 12
 _ALONE: Final = lazy(r"(?!-)[^\s\"'`;,{}()<>\[\]$=:@&?#\\]{12,}")
@@ -248,7 +248,7 @@ _ENCODED: Final = lazy(
     r"%[0-9A-Fa-f]{2}|\\[ux][0-9A-Fa-f]|(?=[a-z\d+/_-]{0,26}[A-Z])(?=[A-Za-z+/_-]{0,26}\d)[\w+/-]{27}", re.ASCII
 )
 _WORD: Final = lazy(r"(?:[^\s\"'`<>(){},;:=]|(?<=[\w+/]{60})\r?\n(?=[\w+/]{4}))+", re.ASCII)
-_ESCAPE: Final = lazy(r"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_ESCAPE: Final = lazy(r"(?<!\\)\\++(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 
 
 def _unescaped(text: str) -> str:

@@ -111,7 +111,7 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
     "changes what starts at a login or with other programs": lazy(
         r"((>>?|\btee\s+(-a\s+)?|\bopen\()[^\n;|]{0,40}(~|HOME\}?)/\.(\w*rc|\w*profile|zshenv|ssh/\w+)\b"
         r"|(>>?\s*|\btee\s+(-a\s+)?|\bopen\()[\"']?/etc/(sudoers|cron|passwd|shadow|profile|ld\.so|rc\.))"
-        r"(?![^\n\"']{0,40}[\"']\s*(\)(?!\s*,)|\)?\s*,\s*[\"']r))|\|\s*crontab\b|\bcrontab\s+(-\s*<|[\w./~$])|\bNOPASSWD:"
+        r"(?![^\n\"']{0,40}[\"']\s*+(\)(?!\s*,)|\)?\s*+,\s*[\"']r))|\|\s*crontab\b|\bcrontab\s+(-\s*<|[\w./~$])|\bNOPASSWD:"
         r"|\b(cp|mv|ln|install)\s[^\n;|]{0,80}\s[\"']?((~|\$\{?HOME\}?)"
         r"/\.(\w*rc|\w*profile|zshenv|config/autostart/)|/etc/(sudoers|cron|profile))"
         r"|(?i:\bschtasks\s+/create|\breg\s+add\b[^\n]{0,120}\\Run\b)"
@@ -156,7 +156,7 @@ _INSTRUCTION: Final = lazy(
     r"\b(ignore|disregard|forget|override)\s+(all\s+)?(of\s+)?(the\s+|your\s+|my\s+)?"
     r"(previous|prior|above|earlier|preceding)\s+(instructions?|prompts?|rules|messages)\b"
     r"|\byou\s+are\s+now\s+(a|an|in)\b|\b(do\s+not|don't|never)\s+(tell|inform|mention\s+\w{1,20}\s+to)\s+the\s+(user|human)\b"
-    r"|<\s*/?\s*(system|assistant)\s*>|\bnew\s+instructions?\s*:",
+    r"|<\s*+/?\s*+(system|assistant)\s*>|\bnew\s+instructions?\s*:",
     re.IGNORECASE,
 )
 _INVENTED: Final = lazy(

@@ -80,7 +80,7 @@ _ECHO_CHARS: Final = 800
 _LINE_BYTES: Final = limits.BLOCK_CHARS * 2
 #: Of a stream of events, besides the data; a line that begins with a colon is a sign of life.
 _FIELDS: Final = frozenset({b"", b"event", b"id", b"retry"})
-_TITLE: Final = re.compile(r"<title[^>]*>([^<]+)", re.I)
+_TITLE: Final = re.compile(r"<title[^<>]*>([^<]+)", re.I)
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 #: Any value of JavaScript. The name says that no part of ours knows more of it.
 Value: TypeAlias = Any
 
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|Infinity)", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(?:\d++(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|Infinity)", re.ASCII)
 _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
 
 

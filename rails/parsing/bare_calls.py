@@ -24,7 +24,7 @@ _KEYS: Final = (
 )
 _OPENING: Final = lazy(rf"^[ \t]*(?=[\[{{][\s\[{{]*[\"'](?:{_KEYS})[\"'])", re.M)
 _LINE_END: Final = lazy(r"[ \t;,]*(?:\r?\n|\Z)")
-_PARAGRAPH_END: Final = lazy(r"\n[ \t]*\r?\n|\s*\Z")
+_PARAGRAPH_END: Final = lazy(r"\n[ \t]*\r?\n|(?:(?<!\s)\s+)?\Z")
 _FORMS: Final = frozenset({"name", "openai", "anthropic"})
 _TRIES: Final = 20
 

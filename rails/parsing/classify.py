@@ -44,7 +44,7 @@ NORMAL_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use", 
 _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name", "type", "explanation")
 _TOOL_KEY: Final = lazy(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
 _PROVIDER_CALL: Final = lazy(
-    r"""["'“”]name["'“”]\s*:\s*["'“”]([\w.-]{1,100})["'“”]\s*,?\s*["'“”](?:arguments|parameters|input)["'“”]\s*:"""
+    r"""["'“”]name["'“”]\s*:\s*["'“”]([\w.-]{1,100})["'“”]\s*+,?\s*+["'“”](?:arguments|parameters|input)["'“”]\s*:"""
 )
 _S4_MARK: Final = lazy(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.

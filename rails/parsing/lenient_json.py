@@ -22,12 +22,12 @@ _COMPLETE_KEY: Final = lazy(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za
 #: The first member of a block whose outer braces were lost, and the one that makes it a call.
 _NO_BRACE: Final = lazy(r"(?:([\"'“]))?([A-Za-z_][\w-]{0,80})(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
 _NAMES_TOOL: Final = lazy(
-    r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”](?:\s*(?:,|\Z)|[ \t\r]*\n)"
+    r"(?:(?:\A|,)\s*|\n[^\S\n]*)[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”](?:\s*(?:,|\Z)|[ \t\r]*\n)"
 )
 #: Tokens of a chat template before a block.
 _TOKENS_BEFORE: Final = lazy(r"\s*(?:\[TOOL_CALLS\]|<\|[\w/]{1,40}\|>|<tool_call>)\s*", re.IGNORECASE)
 #: A fence inside the fence.
-_INNER_FENCE: Final = lazy(r"\s*(?:`{3,}|~{3,})[ \t]*(?:json[5c]?)?[ \t]*\r?\n\s*", re.IGNORECASE)
+_INNER_FENCE: Final = lazy(r"\s*(?:`{3,}|~{3,})[ \t]*+(?:json[5c]?[ \t]*+)?\r?\n\s*", re.IGNORECASE)
 #: A key that lost its first quotation mark, or has no or another one at its end.
 _LOST_FIRST: Final = lazy(r"([A-Za-z_][\w-]{0,80})[\"'](?=[ \t]*:)")
 _LOST_LAST: Final = lazy(r"[\"']([A-Za-z_][\w-]{0,80})[\"'”’]?(?=[ \t]*:[ \t]*[\"'“{\[\dtfn])")
@@ -110,8 +110,8 @@ class LenientReader(Tokens):
         if not found:
             raise Stop("syntax", "there is no JSON object here", start)
         before = self.text[start : found.start()]
-        plain = _LEADING.match(before) or _INNER_FENCE.fullmatch(before)
-        if not plain or len(before) > 400 or ELISION.search(before[-20:]):
+        plain = len(before) <= 400 and (_LEADING.match(before) or _INNER_FENCE.fullmatch(before))
+        if not plain or ELISION.search(before[-20:]):
             raise Stop("syntax", "the block does not start with a JSON object", start)
         self.note("leading_text", start, before, "")
         self.pos = found.start()

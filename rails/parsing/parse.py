@@ -37,12 +37,12 @@ _MORE: Final = lazy(r"`{3}|~{3}|[<{\[@✿]|\*{3}|Action|assistant|to=|diff --git
 #: What the last line of a block holds, and the first line of one that is announced, with its tool.
 _ENDS_BLOCK: Final = lazy(r"`{3}|~{3}|</|[|｜]>|/>|^\*{3} End|^>{5}", re.M)
 _BEGINS_BLOCK: Final = lazy(
-    r"^[ \t]*(?:(?:`{3,}|~{3,})[ \t]*json[^\n{\[]*|<(?:tool[^<>\n]*?name=[\"']?)?(?P<tool>[\w.-]+)[\"']?[^<>\n]*>)",
+    r"^[ \t]*(?:(?:`{3,}|~{3,})[ \t]*json[^\n{\[]*|<(?>tool[^<>\n]*?name=[\"']?)?(?P<tool>[\w.-]++)[\"']?[^<>\n]*>)",
     re.M | re.I,
 )
 #: The closing tag of a call whose opening one was lost, right behind what it holds.
 _CLOSES_CALL: Final = lazy(r"\s*</(?:[\w-]+:)?(?:tool_calls?|function_calls?)>", re.I)
-_ELEMENT_PATH: Final = lazy(rf"<(?:{'|'.join(PATH_KEYS)})>\s*([^<>]+?)\s*</")
+_ELEMENT_PATH: Final = lazy(rf"<(?:{'|'.join(PATH_KEYS)})>\s*+([^<>]*[^<>\s])\s*</")
 #: Characters of an open block in which its tool and path are looked for.
 _ANNOUNCED: Final = 1_200
 #: How often an answer that streams in is read at once at the end of a block; then it has to grow by a share before.

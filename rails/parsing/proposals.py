@@ -41,12 +41,12 @@ _NAME: Final = 60
 _SEARCH: Final = re.compile(rf"^{OPENING.pattern}$", re.M | re.I)
 _DIFF: Final = re.compile(r"^(?:@@ |@@$|diff --git |--- [^\n]+\n\+\+\+ )", re.M)
 _GIT_HEAD: Final = r"(?:diff |index |new file|deleted file|old mode|new mode|rename |similarity )[^\n]*\n"
-_DIFF_HEAD: Final = re.compile(rf"(?:^|\n)((?:{_GIT_HEAD})*--- [^\n]+\n\+\+\+ [^\n]+\n)\Z")
+_DIFF_HEAD: Final = re.compile(rf"(?:^|\n)((?:{_GIT_HEAD}){{0,8}}--- [^\n]+\n\+\+\+ [^\n]+\n)\Z")
 #: What a here-document is given to that is a patch.
 _APPLIES: Final = re.compile(r"(?<![\w./-])(?:apply_patch|git apply|patch)(?:[ \t][^\n]*)?\Z")
 #: A here-document up to the word that ends it.
 _HERE: Final = re.compile(
-    r"\A((?:[^\n]*\n){0,2}[^\n<]{0,200}<<-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n.*?^)\2(?=[ \t\r]*$)", re.M | re.S
+    r"\A((?:[^\n]*\n){0,2}[^\n<]{0,200}<<-?[ \t]*['\"]?(\w++)['\"]?[^\n]*\n.*?^)\2(?=[ \t\r]*$)", re.M | re.S
 )
 #: What a patch starts with.
 _START: Final = re.compile(rf"{_SEARCH.pattern}|{_DIFF.pattern}|^{re.escape(BEGIN)}[ \t\r]*$", re.M | re.I)

@@ -47,7 +47,9 @@ _SLASH: Final = "\uf8f5"
 _MARKS: Final = {ord(mark): {"n": "\n", "r": "\r", "t": "\t"}[name] for name, mark in WRITTEN.items()}
 _WRITTEN: Final = lazy(f"[{''.join(WRITTEN.values())}]")
 #: A tab or a carriage return that was written as an escape, behind text of its line.
-_WITHIN_LINE: Final = lazy(rf"[^\s{''.join(WRITTEN.values())}][^\n{WRITTEN['n']}]*[{WRITTEN['t']}{WRITTEN['r']}]")
+_WITHIN_LINE: Final = lazy(
+    r"(?:\A|[\nN])(?:[^\S\n]|[TR])*+[^\nN]*[TR]".translate({ord(name.upper()): mark for name, mark in WRITTEN.items()})
+)
 
 
 #: What stands between two strings that an expression joins, in one language or another.

@@ -37,8 +37,8 @@ _ENTITY_OR_CHARACTER: Final = lazy(r"&#?\w{2,8};|.", re.S)
 #: Full-width marks that a block can have for its own.
 WIDE: Final = str.maketrans("：，、｛｝［］", ":,,{}[]")
 #: A string, in plain, curly or full-width quotation marks; or a mark that is not closed by its like.
-_STRING: Final = lazy(r'("(?:[^"\\]|\\.)*")|(?:＂|(“))((?:[^＂“”"\\]|\\.)*)(?(2)”|＂)|["＂“”]', re.S)
-_ESCAPED_BLOCK: Final = lazy(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
+_STRING: Final = lazy(r'("(?:[^"\\]|\\.)*+")|(?:＂|(“))((?:[^＂“”"\\]|\\.)*+)(?(2)”|＂)|["＂“”].*', re.S)
+_ESCAPED_BLOCK: Final = lazy(r"(?:\\[nrt]|\s)*+[{\[](?:\\[nrt]|\s|[{\[])*+\\\"")
 _ENTITY_BLOCK: Final = lazy(r"[\s\ufeff]*[{\[][\s{\[]*&(?:quot|#34|#[xX]22);")
 #: What shows that not all marks of a text were made entities.
 _NO_ENTITY: Final = lazy(r"[\"<]|&(?!(?:lt|gt|quot|apos|amp|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")

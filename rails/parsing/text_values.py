@@ -19,7 +19,7 @@ from rails.json_schema import quick_check
 from rails.json_schema.coerce import BrokenText, Coercion, Conversion, parts_of
 from rails.json_schema.explain import place_in_words
 
-_FENCED: Final = lazy(r"(`{3,})[ \t]*(?:json)?[ \t]*\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
+_FENCED: Final = lazy(r"(`{3,}+)[ \t]*+(?:json[ \t]*+)?\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
 
 
 class CoercedValue(NamedTuple):

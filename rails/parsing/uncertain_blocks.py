@@ -189,7 +189,7 @@ REST_LINE: Final = lazy(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[,\"“}\
 #: The end of a JSON block with its closing fence.
 _REST_END: Final = lazy(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
 #: The end of a text that could be the end of a JSON block.
-_ENDS: Final = lazy(r"[\"'”]\s*,?\s*[}\]][\s}\],]*\Z")
+_ENDS: Final = lazy(r"[\"'”]\s*+,?\s*+[}\]][\s}\],]*\Z")
 #: Quotation marks that pair up the wrong way round: a word directly behind the second of a pair.
 _ODD_QUOTES: Final = lazy(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
 

@@ -47,7 +47,7 @@ _POSITIONAL: Final = rf"[(\[][ \t\r\n]*(?=[\"'{{])(?!{_PLACEHOLDER})"
 _KEY: Final = lazy(r".*[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
 _SURE: Final = lazy(r"tool|function|action|call|invoke|name", re.I)
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
-_FUNCTION_NAME: Final = lazy(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*")
+_FUNCTION_NAME: Final = lazy(r"[A-Za-z](?=\w*_\w)\w+|[a-z]+[A-Z]\w*")
 #: A tool that does not exist: an element named like a function around another, or a tool key with more behind it.
 _INVENTED: Final = lazy(
     r"^[ \t]*<([A-Za-z]\w*_\w+)>\s*<\w|[\"']tool(?:_name)?[\"']\s*:\s*[\"']([A-Za-z]\w*_\w+)[\"']\s*,\s*[\"']", re.M

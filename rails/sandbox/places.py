@@ -34,7 +34,7 @@ _INTERPRETERS: Final = str.split(
     " ~/mambaforge /opt"
 )
 _PYTHON: Final = re.compile(r"(python|pypy)[\d.]*")
-_WORKTREE: Final = re.compile(r"(?m)^\s*worktree\s*=\s*(.+?)\s*$")
+_WORKTREE: Final = re.compile(r"(?m)^[ \t]*worktree[ \t]*=[ \t]*+(.*\S)")
 _GIT_BYTES: Final = 100_000
 #: How many links lead from an environment's ``python`` to the program.
 _MOST_LINKS: Final = 8

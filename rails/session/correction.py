@@ -46,7 +46,7 @@ RULES:
 Please provide ONLY the corrected JSON code block.
 """
 #: Blanks, quotation marks, and the escapes of both.
-_QUOTING: Final = re.compile(r"""(?:\\+[ntr]|[\s\\"'“”‘’`])+""")
+_QUOTING: Final = re.compile(r"""(?:\\++[ntr]?|[\s"'“”‘’`])+""")
 _PATHS: Final = ("file_path", "path", "new_path")
 
 

@@ -23,7 +23,7 @@ from rails.tools.registry import Registry
 if TYPE_CHECKING:
     from rails.session.deeds import Deeds
 
-_FENCED: Final = re.compile(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1", re.MULTILINE | re.DOTALL)
+_FENCED: Final = re.compile(r"^ {0,3}(`{3,}+|~{3,}+).*?^ {0,3}\1", re.MULTILINE | re.DOTALL)
 #: A block of code, as its label says or leaves open; data and what a command printed are none.
 _DATA: Final = "json|ya?ml|toml|xml|csv|te?xt|console|(?:ba)?sh|shell|output|log|diff"
 _CODE: Final = re.compile(rf"[`~ ]++(?!(?:{_DATA})\b)[^\n]*\n", re.IGNORECASE)

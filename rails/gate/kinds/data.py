@@ -35,7 +35,9 @@ _WITH_COMMENTS: Final = lazy(
 )
 #: What readers of JSON take, we take; but keys that stand twice are told, and nesting is bounded by Python only.
 _RULES: Final = JsonRules(repeated=True, surrogates=True, any_number=True, depth=sys.maxsize)
-_COMMENT: Final = lazy(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?://[^\n]*\s*|/\*.*?\*/\s*)*[}\]])', re.S)
+_COMMENT: Final = lazy(
+    r'"(?:[^"\\\n]|\\.)*+"?|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=(?:\s++|//[^\n]*+|/\*.*?\*/)*+[}\]])', re.S
+)
 _TOML_PLACE: Final = lazy(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 

@@ -21,7 +21,10 @@ _FENCE: Final = lazy(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = lazy(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
 _UNDERLINE: Final = lazy(r" {0,3}(?:=+|-+)\s*")
 _CODE: Final = lazy(r"(?<!`)(`++)(?:(?!\1).)*+\1")
-_INLINE: Final = lazy(r"\]\(\s*(<[^>]*>|[^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+[\"'(][^)]*)?\)")
+_INLINE: Final = lazy(
+    r"\]\(\s*+(<[^<>]*>|[^\s()<>]++(?:\([^\s()]*\)[^\s()<>]*+)*+)"
+    r"(?:\s++(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
+)
 _DEFINITION: Final = lazy(r"\s{0,3}\[[^\]^][^\]]*\]:\s*(<[^>]*>|\S+)")
 #: A target with one of these endings means a file; others may be routes of a site that is built later.
 _FILE: Final = lazy(

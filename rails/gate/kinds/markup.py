@@ -20,8 +20,8 @@ from rails.gate.support.kind import Kind
 
 _TEMPLATE: Final = lazy(r"\{%|\{\{|<%|<\?(?!xml)|\$\{")
 _CSS: Final = lazy(
-    r"(?P<skip>/\*.*?\*/|\\.|url\(\s*[^\"'()\s][^()]*\)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
-    r"|(?P<open>[{(\[])|(?P<close>[})\]])|(?P<broken>/\*|[\"'])",
+    r"(?P<skip>/\*.*?\*/|\\.|url\(\s*[^\"'()\s][^()]*\)|\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
+    r"|(?P<open>[{(\[])|(?P<close>[})\]])|(?P<broken>/\*|[\"']).*",
     re.DOTALL,
 )
 _PAIRS: Final = {"{": "}", "(": ")", "[": "]"}
@@ -64,7 +64,7 @@ def _css(text: str) -> Iterator[tuple[int, int, str]]:
         elif found["broken"]:
             yield (
                 *_place(text, found.start()),
-                f"{'This comment' if found[0] == '/*' else 'This string'} is never closed.",
+                f"{'This comment' if found['broken'] == '/*' else 'This string'} is never closed.",
             )
             return
         elif found["close"] and waiting and _PAIRS[waiting[-1][0]] == found["close"]:

@@ -20,7 +20,7 @@ from rails.core.plain_file import read_ordinary
 from rails.gate.support.quoted_paths import paths_named
 
 _SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
-_COMPUTED: Final = re.compile(rb"""\b(?:require|import|createRequire\([^)\n]*\))\s*\(\s*(?!["'][^"'\n]+["']\s*[,)])""")
+_COMPUTED: Final = re.compile(rb"""\b(?:require|import|createRequire\([^()\n]*\))\s*\(\s*(?!["'][^"'\n]+["']\s*[,)])""")
 _PYTHON: Final = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#;]+))", re.M)
 #: What npm, pnpm, Yarn and Bun write of all that they have installed.
 _INSTALLED: Final = (

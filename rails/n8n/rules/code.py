@@ -94,7 +94,7 @@ def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
         line = code.text.count("\n", 0, fault.start) + 1
         message = f"{node.title}: `{code.path[-1]}` is not valid {name}: line {line}: {fault.message}"
         remedy = f"Correct the {name}; n8n runs it as the body of an async function."
-        if code.language == "javaScript" and re.search(r"\{\{.*\}\}", code.text):
+        if code.language == "javaScript" and re.search(r"\{\{(?:(?!\{\{).)*\}\}", code.text):
             remedy = "Code takes no {{ }}: write the variable itself, for example $json.field."
         yield Issue(rule, code.path, message, remedy, start=fault.start, end=max(fault.end, fault.start + 1))
 

@@ -19,8 +19,8 @@ from rails.n8n.rules import parameters
 _LITERAL: Final = re.compile(r"\{\{\s*\$[A-Za-z_(]")
 #: A whole value that reads as an expression and is none: ``$json.a``, ``=$json.a``, ``={ $json.a }``.
 _BARE: Final = re.compile(
-    r"""=?\s*\$?\(?\{?\s*(?:\$(?:now|today|itemIndex|runIndex)|\$(?:json|binary|input|items?|node|now|today|vars|env|workflow|"""
-    r"""execution|prevNode)?(?:\??\.[A-Za-z_]\w*|\[(?:\d+|'[^'\]]*'|"[^"\]]*")\]|\((?:'[^']*'|"[^"]*"|\d*)\))+)\s*\}?\)?\s*"""
+    r"""=?\s*+\$?\(?\{?\s*+(?:\$(?:now|today|itemIndex|runIndex)|\$(?:json|binary|input|items?|node|now|today|vars|env|workflow|"""
+    r"""execution|prevNode)?(?:\??\.[A-Za-z_]\w*|\[(?:\d+|'[^'\]]*'|"[^"\]]*")\]|\((?:'[^']*'|"[^"]*"|\d*)\))+)\s*+\}?\)?\s*+"""
 )
 _REFERS: Final = re.compile(r"""\$(?:json|binary|input|node|vars|env)(?:\.|\[|\?\.)|\$\(['"]""")
 #: Nodes and fields that replace ``{{ … }}`` themselves, with or without "=".

@@ -29,7 +29,7 @@ _JSON_TEXTS: Final[Mapping[str, list[tuple[str, str, Json]]]] = FACTS["json_text
 _WORKFLOW_LOCATORS: Final[Mapping[str, float]] = FACTS["workflow_locators"]
 #: What a text of a type looks like in an assignment. n8n repairs a text that is nearly JSON.
 _TYPES: Final = {
-    "number": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xob][\da-fA-F]+").fullmatch,
+    "number": re.compile(r"[+-]?(\d++(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?|0[xob][\da-fA-F]+").fullmatch,
     "boolean": re.compile(r"(?i)true|false|[01]").fullmatch,
     "array": re.compile(r"(?s)\[.*\]").fullmatch,
     "object": re.compile(r"(?s)\{.*\}").fullmatch,
@@ -39,7 +39,7 @@ _INTERVALS: Final = {"seconds": 59, "minutes": 59, "hours": 23, "days": 31}
 #: Fields of a schedule: name, lowest and highest value. Names of months and days may stand in each.
 _CRON: Final[list[tuple[str, int, int]]] = FACTS["cron_fields"]
 _NAMED: Final[Mapping[str, int]] = FACTS["cron_names"]
-_EXPRESSION: Final = re.compile(r"(:\s*|)\{\{.*?\}\}", re.DOTALL)
+_EXPRESSION: Final = re.compile(r"(:\s*|)\{\{(?:(?!\{\{).)*?\}\}", re.DOTALL)
 _PRESETS: Final = frozenset(FACTS["cron_presets"])
 _PIECE: Final = re.compile(r"(?:(?P<any>\*)|(?P<low>\w+)(?:-(?P<high>\w+))?)(?:/(?P<step>\d+))?", re.ASCII)
 

@@ -15,7 +15,7 @@ _MARKS: Final = CallMarks(
         rf"\s*<{_BAR}tool[_▁ ]call[_▁ ]begin{_BAR}>\s*(?:function\s*<{_BAR}tool[_▁ ]sep{_BAR}>\s*)?{NAME}\s*"
         rf"(?:<{_BAR}tool[_▁ ]sep{_BAR}>)?\s*(?:```json\s*)?"
     ),
-    lazy(rf"\s*(?:```\s*)?<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>\s*"),
+    lazy(rf"(?:```\s*+)?<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>\s*"),
     lazy(rf"\s*(?:<{_BAR}tool[_▁ ]calls[_▁ ]end{_BAR}>\s*)?\Z"),
     ("<｜tool▁call▁begin｜> and the name of a tool", "<｜tool▁call▁end｜>"),
 )

@@ -245,7 +245,7 @@ def _is_past(value: Mapping[str, Json]) -> bool:
 
 
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
-_FUNCTION_NAME: Final = lazy(r"[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*")
+_FUNCTION_NAME: Final = lazy(r"[A-Za-z](?=\w*_\w)\w+|[a-z]+[A-Z]\w*")
 #: What may stand beside the name and the arguments of a call in a provider's form.
 _BESIDE: Final = frozenset({"id", "type", "call_id", "tool_call_id", "index", "status"})
 

@@ -43,16 +43,15 @@ class Cursor:
         self.text, self.pos = text, 0
 
     def take(self, pattern: re.Pattern[str], wanted: str) -> re.Match[str]:
-        """Take what ``pattern`` matches here; ``wanted`` is what that is, in words."""
-        found = pattern.match(self.text, self.pos)
+        """Take what ``pattern`` matches here, behind blanks; ``wanted`` is what that is, in words."""
+        found = self.skip(pattern)
         if found is None:
             raise NotInForm(f"expecting {wanted}", self.pos)
-        self.pos = found.end()
         return found
 
     def skip(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Take what ``pattern`` matches here, if it does."""
-        found = pattern.match(self.text, self.pos)
+        """Take what ``pattern`` matches here, behind blanks, if it does."""
+        found = pattern.match(self.text, SPACE.match(self.text, self.pos).end())  # type: ignore[union-attr]
         self.pos = found.end() if found else self.pos
         return found
 

@@ -9,7 +9,7 @@ from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import NAME, SPACE, Cursor, FormCall, tagged_values
 
 _OPENING: Final = lazy(rf"\s*<tool_call>\s*{NAME}\s*")
-_KEY: Final = lazy(r"<arg_key>\s*([^<\n]{1,100}?)\s*</arg_key>\s*<arg_value>")
+_KEY: Final = lazy(r"<arg_key>\s*+([^<\n]{1,100}?)\s*+</arg_key>\s*<arg_value>")
 _END: Final = lazy(r"\s*</tool_call>\s*\Z")
 
 

@@ -11,10 +11,10 @@ from rails.parsing.call_formats.form import NAME, CallMarks, FormCall, marked_ca
 _MARKS: Final = CallMarks(
     lazy(""),
     lazy(
-        rf"\s*(?:<\|start\|>\w*)?\s*(?:<\|channel\|>\s*\w*)?\s*to={NAME}\s*(?:<\|channel\|>\s*\w+)?\s*"
-        r"(?:(?:<\|constrain\|>)?\s*json)?\s*<\|message\|>\s*"
+        rf"\s*+(?:<\|start\|>\w*\s*+)?(?:<\|channel\|>\s*+\w*\s*+)?to={NAME}\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
+        r"(?:(?:<\|constrain\|>\s*+)?json\s*+)?<\|message\|>\s*"
     ),
-    lazy(r"\s*(?:<\|(?:call|end|return)\|>\s*)?\Z"),
+    lazy(r"(?:<\|(?:call|end|return)\|>\s*)?\Z"),
     lazy(r"\Z"),
     ("a channel to a function, and <|message|>", "<|call|>"),
 )

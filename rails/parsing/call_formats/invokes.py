@@ -14,7 +14,7 @@ from typing import Final
 from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, json_calls, tagged_values
 
 _OPENING: Final = re.compile(r"\s*<(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*", re.IGNORECASE)
-_CLOSING: Final = re.compile(r"\s*(?:</(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*)?\Z", re.IGNORECASE)
+_CLOSING: Final = re.compile(r"(?:</(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*)?\Z", re.IGNORECASE)
 _INVOKE: Final = re.compile(rf"\s*<((?:[\w-]+:)?)invoke name=[\"']?{NAME}[\"']?>\s*")
 _INVOKE_END: Final = re.compile(r"\s*</(?:[\w-]+:)?invoke>\s*")
 _PARAMETER: Final = re.compile(r"<(?:[\w-]+:)?parameter name=[\"']?([^\"'<>\n]{1,100})[\"']?>")
@@ -29,7 +29,7 @@ def read(text: str) -> Sequence[FormCall]:
         if text.startswith("{", start):
             value, repairs = cursor.json(_CLOSING)
             calls += json_calls(value, start, repairs)
-            cursor.skip(re.compile(r"\s+(?=\{)"))
+            cursor.skip(re.compile(r"(?=\{)"))
             continue
         found = cursor.take(_INVOKE, "<invoke name=…>")
         namespace = "" if found[1] == "minimax:" else found[1]

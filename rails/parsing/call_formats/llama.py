@@ -10,7 +10,7 @@ from rails.parsing.call_formats import pythonic, qwen
 from rails.parsing.call_formats.form import SPACE, Cursor, FormCall, json_calls
 
 _OPENING: Final = re.compile(r"\s*<\|python_tag\|>\s*")
-_CLOSING: Final = re.compile(r"\s*<\|(?:eom_id|eot_id|end_of_text)\|>\s*\Z")
+_CLOSING: Final = re.compile(r"<\|(?:eom_id|eot_id|end_of_text)\|>\s*\Z")
 _BETWEEN: Final = re.compile(r"\s*;\s*")
 _BARE: Final = re.compile(r"\s*(?:\{\s*\"(?:name|type|function)\"|\[\s*(?:\{\s*\"(?:name|type)\"|[A-Za-z_]\w*\())")
 

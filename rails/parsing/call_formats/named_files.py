@@ -24,7 +24,7 @@ _TALK: Final = re.compile(
 )
 _SCRIPT: Final = re.compile(r"(?:\.(?:sh|bash|zsh|fish|ps1|bat|cmd|log|txt)|/[^.]+|\A[^.]+)\Z")
 #: Words beside which any name is that of a file, in an info string also a slash within it.
-_SAID: Final = re.compile(r"\bfile|\w+[:= ]\S+/", re.I)
+_SAID: Final = re.compile(r"\bfile|\w[:= ]\S{1,300}/", re.I)
 #: What stands around the sides of a change or of a merge conflict.
 _MARK: Final = re.compile(r"(?:(?:<|&lt;){5,9}|(?:>|&gt;){5,9}|-{5,9} SEARCH|\+{5,9} REPLACE)(?: |$)", re.I)
 _MARKED: Final = "Write a change as <<<<<<< SEARCH, =======, >>>>>>> REPLACE below the file's name."

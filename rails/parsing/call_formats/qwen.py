@@ -10,10 +10,10 @@ from rails.core.tool_request import Json
 from rails.parsing.call_formats.form import NAME, SPACE, Cursor, FormCall, bare_name, json_calls, tagged_values
 
 _OPENING: Final = re.compile(r"\s*<(?:tool_call|function_call)>\s*", re.IGNORECASE)
-_CLOSING: Final = re.compile(r"\s*</(?:tool_call|function_call)>\s*\Z", re.IGNORECASE)
+_CLOSING: Final = re.compile(r"</(?:tool_call|function_call)>\s*\Z", re.IGNORECASE)
 _FUNCTION: Final = re.compile(rf"<function=\"?{NAME}\"?>\s*")
 _PARAMETER: Final = re.compile(r"<parameter=\"?([^<>\"\n]{1,100}?)\"?>")
-_END: Final = re.compile(r"\s*</function>\s*")
+_END: Final = re.compile(r"</function>\s*")
 
 
 def read(text: str) -> Sequence[FormCall]:

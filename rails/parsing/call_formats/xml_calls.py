@@ -37,7 +37,7 @@ _ATTRIBUTE: Final = (
 _OPENER: Final = lazy(
     rf"[ \t\ufeff]*(?:<action>[ \t]*)?<(?:tool{_ATTRIBUTE}[ \t]+name[ \t]*=[ \t]*"
     rf"(?:\"([^\"<>\n]{{1,100}})\"|'([^'<>\n]{{1,100}})'|([\w.-]{{1,100}})){_ATTRIBUTE}|([A-Za-z_][\w.-]{{0,99}}))"
-    r"[ \t]*(/(?=>[ \t]*(?:</action>)?\s*\Z))?>"
+    r"[ \t]*(/(?=>[ \t]*+(?:</action>)?\s*+\Z))?>"
 )
 ELEMENT: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})>")
 _SPACE: Final = lazy(r"\s*")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from rails.sandbox.process import PipedProcess
 
-_VARIABLE: Final = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}", re.ASCII)
+_VARIABLE: Final = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^{}]*))?\}", re.ASCII)
 _PAGES: Final = 20
 _T = TypeVar("_T")
 

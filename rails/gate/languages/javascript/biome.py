@@ -38,7 +38,7 @@ _CONFIGS: Final = ("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")
 #: What Biome reads beside its configuration.
 _BESIDE: Final = ("package.json", ".editorconfig", ".gitignore", ".ignore")
 _NAMED: Final = re.compile(r'"((?:\.{1,2}/)?[^"\n]+\.(?:jsonc?|grit))"')
-_EXCUSED: Final = re.compile(r"^\s*(?://|/\*)\s*biome-ignore-all\s+lint\s*(?::|\s)", re.M)
+_EXCUSED: Final = re.compile(r"^[ \t]*+(?://|/\*)\s*biome-ignore-all\s+lint[:\s]", re.M)
 _LINT_CANARY: Final = (
     b"debugger;\nvar x = 1;\nif (x == 2) {}\nx = x;\nfoo == bar;\nlet y = 1;\n"
     b"switch (x) { case 1: break; case 1: break }\nfunction f(a, a) { return; y() }\n"

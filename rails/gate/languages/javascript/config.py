@@ -20,7 +20,7 @@ _ESLINT: Final = re.compile(r"eslint\.config\.[cm]?[jt]s|\.eslintrc(?:\.\w+)?")
 #: What Prettier reads in a folder, in its order: the first that is there counts.
 _PRETTIER: Final = name_list("prettier")
 #: A comment of JSON5, or a string, in which nothing is one.
-_COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|/\*.*?\*/|//[^\n]*""", re.S)
+_COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\])*+"?|'(?:\\.|[^'\\])*+'?)|/\*.*?(?:\*/|\Z)|//[^\n]*""", re.S)
 
 
 @dataclass(frozen=True, slots=True)
