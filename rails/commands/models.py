@@ -40,7 +40,7 @@ _KEPT: Final = (
 _USUAL: Final = "syntax"
 #: The prices that ship say when and from where they were taken.
 _SHIPPED: Final = Path(__file__).parents[1] / "models" / PRICES_NAME
-_ADDRESS: Final = re.compile(r"https?://[^\s/]+\S*")
+_ADDRESS: Final = re.compile(r"https?://[^\s/]++\S*")
 
 
 @dataclass

@@ -12,7 +12,7 @@ from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 
-_TASK: Final = lazy(r"(?P<box>[ \t]*[-*+] \[)(?P<mark>[ xX])(?P<rest>\][ \t]+(?P<text>.*?)[ \t]*)")
+_TASK: Final = lazy(r"(?P<box>[ \t]*[-*+] \[)(?P<mark>[ xX])(?P<rest>\][ \t]++(?P<text>(?:.*[^ \t\n])?)[ \t]*)")
 
 _NO_WORDS: Final = Refusal("task", "The task has no words.", "Say it in one line.")
 

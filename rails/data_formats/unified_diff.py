@@ -18,7 +18,7 @@ from rails.core.lazy_pattern import lazy
 from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
 
 _NUMBERS: Final = lazy(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_GIT: Final = lazy(r"diff --git \"?[a-z]/(?P<old>.*?)\"? \"?[a-z]/(?P<new>.*?)\"?\r?\Z")
+_GIT: Final = lazy(r"(?s)diff --git \"?[a-z]/(?P<old>.*?)\"? \"?[a-z]/(?P<new>.*?)\"?\r?\Z")
 #: What follows a name: a date, or which side it is.
 _BEHIND: Final = lazy(
     r"(?:\t|(?<! ) +(?:\d{4}-\d\d-\d\d \d\d:\d\d|\((?:original|old|modified|updated|new)\)[ \r]*\Z)).*", re.I

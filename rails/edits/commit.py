@@ -27,7 +27,7 @@ from rails.git.program import CLEAN, run_git
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
 _Environment: TypeAlias = Mapping[str, str] | None
-_GITDIR: Final = lazy(r"gitdir: (.+)\s*\Z")
+_GITDIR: Final = lazy(r"gitdir: (.*\S)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ _INI: Final = frozenset({"setup.cfg", "tox.ini"})
 _COMMANDS: Final = lazy(
     r"(?:.*/)?(?:(?:gnu)?makefile|justfile|taskfile\.ya?ml|noxfile\.py|jenkinsfile|lefthook\.ya?ml|\.gitlab-ci\.ya?ml"
     r"|\.travis\.ya?ml|(?:azure|bitbucket)-pipelines\.ya?ml|\.pre-commit-hooks\.yaml)"
-    r"|(?:.*/)?\.(?:github/(?:workflows|actions)|gitlab|circleci|buildkite|husky|githooks)/.*",
+    r"|(?:.*/)?\.(?:github/(?:workflows|actions)|gitlab|circleci|buildkite|husky|githooks)/(?s:.*)",
     re.I,
 )
 _RUNS: Final = lazy(

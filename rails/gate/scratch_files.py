@@ -21,14 +21,17 @@ _LEFTOVER: Final = lazy(
     r"|^(?:tmp|temp|scratch|untitled|delete[_-]?me)(?:[ _.-]?\d+)?(?:\.\w+)?$"
     r"|^test_(?:tmp|(?:temp|scratch|untitled)(?=[_.-]?\d))(?:[_.-]?\d+)?\.\w+$"
     # what is tried once: tmp_probe.txt, scratch-test.py; and the names that systems give
-    r"|^(?:tmp|temp|scratch)[_-](?:probe|try|test|debug|check|demo|fix|patch|script|run|foo|bar|out(?:put)?|notes?|\d+)"
+    r"|^(?:tmp|temp|scratch)[_-](?:probe|try|test|debug|check|demo|fix|patch|script|run|foo|bar|out(?:put)?|notes?|\d++)"
     r"(?:[_-]?\d+)?\.\w+$|^tmp(?=[a-z]*\d[a-z])[a-z0-9]{8}(?:\.\w+)?$",
     re.IGNORECASE,
 )
 _COPY_WORD: Final = r"copy|old|backup|bak|orig|original|tmp|temp"
 #: What a copy is called, with the name of what it is a copy of.
 _COPIES: Final = (
-    lazy(rf"(.+?)(?:[ _.-]+(?:{_COPY_WORD})(?:[ _.-]?\d+| ?\(\d+\))?| ?\(\d+\))((?:\.\w+)*)", re.IGNORECASE),
+    lazy(
+        rf"(.+?)(?:(?<![ _.-])[ _.-]+(?:{_COPY_WORD})(?:[ _.-]?\d+| ?\(\d+\))?| ?\(\d+\))((?:\.\w+){{0,4}})",
+        re.IGNORECASE,
+    ),
     lazy(rf"(?:copy[ _-]of[ _-]|(?:{_COPY_WORD})[ _.-])(.+)", re.IGNORECASE),
     lazy(r"(.+\.\w+)[_.-](?:copy|save|backup|prev|\d+)", re.IGNORECASE),
 )

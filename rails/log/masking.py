@@ -89,7 +89,7 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
         ("eyJ",),
         lazy(
             r"(?a)eyJ(?:(?<!\weyJ)|(?<=[\\%]\weyJ)|(?<=[\\%]\w\weyJ)|(?<=\\\w{3}eyJ)|(?<=\\\w{5}eyJ))"
-            r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
+            r"(?=[\w-]{8})(?:\w|-(?!eyJ))*+\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
         ),
     ),
     (
@@ -164,7 +164,7 @@ _ASSIGNED: Final = lazy(
 )
 #: What says which of several secrets it is.
 _WHICH: Final = lazy(
-    r"(?:_?\d{1,20}|_(?:prod|production|live|staging|stage|test|dev|local|old|new|backup|primary|secondary)){1,8}$"
+    r"(?:_?\d{1,20}+|_(?:prod|production|live|staging|stage|test|dev|local|old|new|backup|primary|secondary)){1,8}+$"
 )
 _ORDINARY: Final = lazy(r"(?i)\d+|enabled|disabled")
 #: Signs of numbers, versions, dates, names, hosts, places, and lists of them.
@@ -240,7 +240,7 @@ _TRIGGERS: Final = tuple(dict.fromkeys(one for kind, some, _ in _SHAPES for one 
 _HEADERS: Final = tuple(one for kind, some, _ in _SHAPES for one in some if kind == "header")
 
 
-_NAME_OR_FILLED_IN: Final = lazy(r"^[A-Za-z_]+\d?(?:[._-][A-Za-z_]+\d?)*$|[${}<>%*]")
+_NAME_OR_FILLED_IN: Final = lazy(r"^[A-Za-z_]++\d?(?:[._-][A-Za-z_]++\d?)*+$|[${}<>%*]")
 
 
 #: A sign of an encoded text, and a word that may be one: with its escapes, or in Base64 on several lines.

@@ -115,7 +115,7 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
         r"|\b(cp|mv|ln|install)\s[^\n;|]{0,80}\s[\"']?((~|\$\{?HOME\}?)"
         r"/\.(\w*rc|\w*profile|zshenv|config/autostart/)|/etc/(sudoers|cron|profile))"
         r"|(?i:\bschtasks\s+/create|\breg\s+add\b[^\n]{0,120}\\Run\b)"
-        r"|\bgit\s+config\b[^\n]{0,40}\score\.(hooksPath|fsmonitor)\b|\bLD_PRELOAD=\S*/"
+        r"|\bgit\s+config\b[^\n]{0,40}\score\.(hooksPath|fsmonitor)\b|\bLD_PRELOAD=[^\s/=]*/"
     ),
     "takes more rights": lazy(
         r"\bsudo\b|\bchmod\s+(-R\s+)?([0-7]?777|[4-7][0-7]{3}|[ugo]*\+s)\b|\bsetenforce\s+0\b|\bdocker\s+run\b[^\n]{0,200}--privileged\b"

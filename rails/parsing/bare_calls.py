@@ -22,7 +22,7 @@ from rails.parsing.results import ToolSchemas
 _KEYS: Final = (
     "name|type|function|tool_calls|id|arguments|parameters|choices|content|role|output|object|model|stop_reason"
 )
-_OPENING: Final = lazy(rf"^[ \t]*(?=[\[{{][\s\[{{]*[\"'](?:{_KEYS})[\"'])", re.M)
+_OPENING: Final = lazy(rf"^[ \t]*(?=[\[{{][\s\[{{]{{0,80}}[\"'](?:{_KEYS})[\"'])", re.M)
 _LINE_END: Final = lazy(r"[ \t;,]*(?:\r?\n|\Z)")
 _PARAGRAPH_END: Final = lazy(r"\n[ \t]*\r?\n|(?:(?<!\s)\s+)?\Z")
 _FORMS: Final = frozenset({"name", "openai", "anthropic"})

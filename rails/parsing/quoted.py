@@ -103,7 +103,7 @@ _LT: Final = r"(?:<|&lt;|&#60;|&#x3c;|\\<|\\u003c|[＜〈])"
 _GT: Final = r"(?=[>&\\＞〉])(?:>|&gt;|&#62;|&#x3e;|\\>|\\u003e|[＞〉])"
 _TAG: Final = (
     rf"(?P<lt>{_LT})[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_THOUGHT_NAME}|{_NAMES})"
-    rf"(?P<rest>(?:[^\S\n][^<>\n]{{0,500}}?|[=/][^<>\n]{{0,500}}?)?)(?:{_GT}|(?=[ \t]*\r?(?:\n|\Z)))"
+    rf"(?P<rest>(?:[^\S\n][^<>\n]{{0,500}}?|[=/][^<>\n]{{0,500}}?)?)(?:{_GT}|(?<![ \t])(?=[ \t]*+\r?(?:\n|\Z)))"
 )
 _IS_THOUGHT: Final = lazy(_THOUGHT_NAME)
 _BAR: Final = r"[|｜]"
@@ -151,7 +151,7 @@ _TOKENS: Final = (
     _Token(
         "call",
         "a channel to a function",
-        r"(?:<\|start\|>\w*)?[ \t]*<\|channel\|>[ \t]*\w+[ \t]+to=[^<\n]{1,200}"
+        r"(?:<\|start\|>\w*[ \t]*)?<\|channel\|>[ \t]*\w+[ \t]+to=[^<\n]{1,200}"
         r"|<\|start\|>\w*[ \t]+to=[^<\n]{1,200}<\|channel\|>|assistantcommentary[ \t]+to=[\w.]{1,100}",
         _HARMONY_END,
     ),

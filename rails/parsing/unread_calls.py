@@ -50,7 +50,9 @@ _SURE: Final = lazy(r"tool|function|action|call|invoke|name", re.I)
 _FUNCTION_NAME: Final = lazy(r"[A-Za-z](?=\w*_\w)\w+|[a-z]+[A-Z]\w*")
 #: A tool that does not exist: an element named like a function around another, or a tool key with more behind it.
 _INVENTED: Final = lazy(
-    r"^[ \t]*<([A-Za-z]\w*_\w+)>\s*<\w|[\"']tool(?:_name)?[\"']\s*:\s*[\"']([A-Za-z]\w*_\w+)[\"']\s*,\s*[\"']", re.M
+    r"^[ \t]*<([A-Za-z](?=\w*_\w)\w+)>\s*<\w"
+    r"|[\"']tool(?:_name)?[\"']\s*:\s*[\"']([A-Za-z](?=\w*_\w)\w+)[\"']\s*,\s*[\"']",
+    re.M,
 )
 _DEFINES: Final = lazy(r"\b(?:def|fn|func|function|import)[ \t]+\Z")
 #: A call between back-ticks with nothing else on its line.

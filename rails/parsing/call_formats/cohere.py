@@ -8,7 +8,7 @@ from typing import Final
 
 from rails.parsing.call_formats.form import Cursor, FormCall, json_calls
 
-_OPENING: Final = re.compile(r"\s*(?:<\|START_ACTION\|>|<\|tool_calls?\|?>)\s*", re.IGNORECASE)
+_OPENING: Final = re.compile(r"(?:<\|START_ACTION\|>|<\|tool_calls?\|?>)\s*", re.IGNORECASE)
 _CLOSING: Final = re.compile(
     r"(?:(?:<\|END_ACTION\|>|<\|/tool_calls?\|>|</tool_calls?\|>|<tool_calls?\|>|</?\|(?:end|end_of_text)\|>)\s*+)?\Z",
     re.IGNORECASE,

@@ -10,19 +10,19 @@ from rails.parsing.call_formats.form import NAME, CallMarks, Cursor, FormCall, b
 
 _BAR: Final = r"[|｜]"
 _MARKS: Final = CallMarks(
-    lazy(rf"\s*<{_BAR}tool[_▁ ]calls[_▁ ]begin{_BAR}>\s*"),
+    lazy(rf"<{_BAR}tool[_▁ ]calls[_▁ ]begin{_BAR}>\s*"),
     lazy(
-        rf"\s*<{_BAR}tool[_▁ ]call[_▁ ]begin{_BAR}>\s*(?:function\s*<{_BAR}tool[_▁ ]sep{_BAR}>\s*)?{NAME}\s*"
-        rf"(?:<{_BAR}tool[_▁ ]sep{_BAR}>)?\s*(?:```json\s*)?"
+        rf"<{_BAR}tool[_▁ ]call[_▁ ]begin{_BAR}>\s*+(?:function\s*+<{_BAR}tool[_▁ ]sep{_BAR}>\s*+)?{NAME}\s*+"
+        rf"(?:<{_BAR}tool[_▁ ]sep{_BAR}>\s*+)?(?:```json\s*+)?"
     ),
     lazy(rf"(?:```\s*+)?<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>\s*"),
-    lazy(rf"\s*(?:<{_BAR}tool[_▁ ]calls[_▁ ]end{_BAR}>\s*)?\Z"),
+    lazy(rf"(?:<{_BAR}tool[_▁ ]calls[_▁ ]end{_BAR}>\s*)?\Z"),
     ("<｜tool▁call▁begin｜> and the name of a tool", "<｜tool▁call▁end｜>"),
 )
-_DSML: Final = lazy(rf"\s*<{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*")
-_DSML_END: Final = lazy(rf"\s*(?:</{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*)?\Z")
+_DSML: Final = lazy(rf"<{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*")
+_DSML_END: Final = lazy(rf"(?:</{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*)?\Z")
 _INVOKE: Final = lazy(rf"\s*<{_BAR}DSML{_BAR}[ \t]?invoke name=\"{NAME}\">\s*")
-_INVOKE_END: Final = lazy(rf"\s*</{_BAR}DSML{_BAR}[ \t]?invoke>\s*")
+_INVOKE_END: Final = lazy(rf"</{_BAR}DSML{_BAR}[ \t]?invoke>\s*")
 _PARAMETER: Final = lazy(rf"<{_BAR}DSML{_BAR}[ \t]?parameter name=\"([^\"<>\n]{{1,100}})\"[^<>\n]{{0,60}}>")
 
 

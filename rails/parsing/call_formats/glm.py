@@ -8,9 +8,9 @@ from typing import Final
 from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import NAME, SPACE, Cursor, FormCall, tagged_values
 
-_OPENING: Final = lazy(rf"\s*<tool_call>\s*{NAME}\s*")
+_OPENING: Final = lazy(rf"<tool_call>\s*{NAME}\s*")
 _KEY: Final = lazy(r"<arg_key>\s*+([^<\n]{1,100}?)\s*+</arg_key>\s*<arg_value>")
-_END: Final = lazy(r"\s*</tool_call>\s*\Z")
+_END: Final = lazy(r"</tool_call>\s*\Z")
 
 
 def read(text: str) -> Sequence[FormCall]:

@@ -11,7 +11,7 @@ from rails.parsing.call_formats.form import NAME, CallMarks, FormCall, marked_ca
 _MARKS: Final = CallMarks(
     lazy(""),
     lazy(
-        rf"\s*+(?:<\|start\|>\w*\s*+)?(?:<\|channel\|>\s*+\w*\s*+)?to={NAME}\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
+        rf"(?:<\|start\|>\w*\s*+)?(?:<\|channel\|>\s*+\w*\s*+)?to={NAME}\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
         r"(?:(?:<\|constrain\|>\s*+)?json\s*+)?<\|message\|>\s*"
     ),
     lazy(r"(?:<\|(?:call|end|return)\|>\s*)?\Z"),

@@ -13,10 +13,10 @@ from typing import Final
 
 from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, json_calls, tagged_values
 
-_OPENING: Final = re.compile(r"\s*<(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*", re.IGNORECASE)
+_OPENING: Final = re.compile(r"<(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*", re.IGNORECASE)
 _CLOSING: Final = re.compile(r"(?:</(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*)?\Z", re.IGNORECASE)
-_INVOKE: Final = re.compile(rf"\s*<((?:[\w-]+:)?)invoke name=[\"']?{NAME}[\"']?>\s*")
-_INVOKE_END: Final = re.compile(r"\s*</(?:[\w-]+:)?invoke>\s*")
+_INVOKE: Final = re.compile(rf"<((?:[\w-]+:)?)invoke name=[\"']?{NAME}[\"']?>\s*")
+_INVOKE_END: Final = re.compile(r"</(?:[\w-]+:)?invoke>\s*")
 _PARAMETER: Final = re.compile(r"<(?:[\w-]+:)?parameter name=[\"']?([^\"'<>\n]{1,100})[\"']?>")
 
 

@@ -9,10 +9,10 @@ from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import NAME, CallMarks, FormCall, marked_calls
 
 _MARKS: Final = CallMarks(
-    lazy(r"\s*<\|tool_calls_section_begin\|>\s*"),
-    lazy(rf"\s*<\|tool_call_begin\|>\s*{NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*"),
+    lazy(r"<\|tool_calls_section_begin\|>\s*"),
+    lazy(rf"<\|tool_call_begin\|>\s*{NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*"),
     lazy(r"<\|tool_call_end\|>\s*"),
-    lazy(r"\s*(?:<\|tool_calls_section_end\|>\s*)?\Z"),
+    lazy(r"(?:<\|tool_calls_section_end\|>\s*)?\Z"),
     ("<|tool_call_begin|> and the name of a tool", "<|tool_call_end|>"),
 )
 

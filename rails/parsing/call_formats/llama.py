@@ -11,7 +11,7 @@ from rails.parsing.call_formats.form import SPACE, Cursor, FormCall, json_calls
 
 _OPENING: Final = re.compile(r"\s*<\|python_tag\|>\s*")
 _CLOSING: Final = re.compile(r"<\|(?:eom_id|eot_id|end_of_text)\|>\s*\Z")
-_BETWEEN: Final = re.compile(r"\s*;\s*")
+_BETWEEN: Final = re.compile(r";\s*")
 _BARE: Final = re.compile(r"\s*(?:\{\s*\"(?:name|type|function)\"|\[\s*(?:\{\s*\"(?:name|type)\"|[A-Za-z_]\w*\())")
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from rails.core.tool_request import Json
 from rails.parsing.call_formats.form import NAME, SPACE, Cursor, FormCall, bare_name, json_calls, tagged_values
 
-_OPENING: Final = re.compile(r"\s*<(?:tool_call|function_call)>\s*", re.IGNORECASE)
+_OPENING: Final = re.compile(r"<(?:tool_call|function_call)>\s*", re.IGNORECASE)
 _CLOSING: Final = re.compile(r"</(?:tool_call|function_call)>\s*\Z", re.IGNORECASE)
 _FUNCTION: Final = re.compile(rf"<function=\"?{NAME}\"?>\s*")
 _PARAMETER: Final = re.compile(r"<parameter=\"?([^<>\"\n]{1,100}?)\"?>")
@@ -31,7 +31,7 @@ def read(text: str) -> Sequence[FormCall]:
     calls = [function(cursor)]
     while _FUNCTION.match(text, cursor.pos):
         calls.append(function(cursor))
-    cursor.take(_CLOSING if wrapped else re.compile(r"\s*\Z"), "the end of the call")
+    cursor.take(_CLOSING if wrapped else re.compile(r"\Z"), "the end of the call")
     return calls
 
 

@@ -52,7 +52,7 @@ _PLACES: Final = (
 )
 #: The first versions that are asked as we ask them.
 _OLDEST: Final[Mapping[str, Numbers]] = {"black": (22,), "flake8": (5,), "ruff": (0, 3)}
-_CLAUSE: Final = re.compile(r"([<>=~!^]*)\s*(\d[\d.]*)")
+_CLAUSE: Final = re.compile(r"([<>=~!^]{0,3})[ \t]{0,9}(\d[\d.]*)")
 _ORDERS: Final[Mapping[str, Callable[[Numbers, Numbers], bool]]] = {
     "<": operator.lt,
     "<=": operator.le,
