@@ -82,7 +82,7 @@ docs: $(READY) ## the documentation as a site in build/site; nothing is fetched
 
 # Each prints a table; its docstring says what it compares with and how to add peers. n8n.py needs n8n's packages.
 BENCHMARKS := "edits.py drift" "edits.py speed" "apply.py write" "gate.py" "newness.py" "autofix.py" "findings.py --files 100" "parsing.py --quick" "parsing_damage.py --pieces 200" "sandbox.py --files 100 --runs 15" "startup.py" "hooks.py" \
-              "log.py appends" "review.py 20000"
+              "review.py 20000"
 
 bench: $(READY) ## the measurements
 	@for words in $(BENCHMARKS); do echo "== $$words"; $(BIN)/python tests/benchmarks/$$words || exit 1; done

@@ -60,6 +60,7 @@ BOUNDED = {
     "rails.commands.options.format_help": (2_000, "the usage of a command of ours"),
     "rails.gate.pins._ROWS": (1_000, "pins._CHARS, of a line"),
     "rails.parsing.lenient_json._LEADING": (400, "the line before it"),
+    "rails.session.outcome._FILE_CHANGE": (1_000, "outcome._SENTENCE"),
     "rails.parsing.uncertain_blocks._LEAD": (200, "uncertain_blocks._LEAD_CHARS"),
 }
 #: Seconds for the longer of two texts, eight times as long, below which nothing is judged; and the largest quotient.

@@ -61,7 +61,7 @@ _FILE_CHANGE: Final = re.compile(
     rf"|({_FILES}) (?:ha(?:s|ve) been|was|were|(?:is|are) now) {_HOW}(?:{_VERBS})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?]))++[.!?]*+")
+_SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?])){1,1000}+[.!?]*+")
 
 
 @dataclass(frozen=True, slots=True)
