@@ -183,7 +183,7 @@ def test_apply_dry_run_shows_the_change_as_a_human_would_be_asked(rails, project
 def test_without_a_terminal_it_says_how_to_answer(rails, project, environment):
     (Path(environment["AI_RAILS_CONFIG_DIR"]) / "policy.toml").unlink()
     shown = rails("apply", text=WRITE, code=1).stdout
-    assert "denied: create hello.txt: Nobody is here to approve this" in shown
+    assert "denied: write_file hello.txt: Nobody is here to approve this" in shown
 
 
 def test_apply_dry_run_says_what_would_be_written_and_writes_nothing(rails, project):

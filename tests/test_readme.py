@@ -51,7 +51,7 @@ def test_the_demo_does_its_whole_job(demo):
         "refused: `new_string` is missing",
         "F821 Undefined name `json`",
         "auto-fixed: format in todo/cli.py",
-        "denied by the demo script: Add a test for --json, then I take it.",
+        "denied by the demo script: multi_edit: Add a test for --json, then I take it.",
         "🔧 Creating... flows/daily_digest.json",
         "N8N",
         "✅ Created flows/daily_digest.json",
