@@ -101,7 +101,9 @@ def offer_instructions(project: Path, listened: str | None) -> str:
     """
     trust = trust_of(project)
     if not listened and sys.stdin.isatty():
-        all(_offered(one, trust) for one in unaccepted(project, trust))
+        for one in unaccepted(project, trust):
+            if not _offered(one, trust):
+                break
     return _not_used(project, trust)
 
 

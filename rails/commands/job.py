@@ -266,7 +266,7 @@ def _job(
     """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
     asks = before.handoffs == "ask" if before else options.approve == "ask"
     before = before or SessionLimits(None, None)
-    escalate = options.escalate or before.escalate or ("model" if attended else "again")
+    escalate = options.escalate or before.escalate or ("model" if attended else "off")
     return SessionJob(
         project,
         tasks,

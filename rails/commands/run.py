@@ -39,9 +39,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
     parser.add_argument(
         "--escalate",
-        choices=("off", "again", "squash", "model"),
-        help="when attempts run out: stop, put the task anew to a small local model, begin afresh in another protocol, "
-        "then a stronger model (default: model; unattended again)",
+        choices=("off", "squash", "model"),
+        help="when attempts run out: stop, begin afresh in another protocol, then a stronger model "
+        "(default: model; unattended off)",
     )
     parser.add_argument(
         "--max-attempts", type=from_one, metavar="N", help="failed attempts in a row (default: the agent's, 3)"

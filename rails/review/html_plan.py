@@ -14,7 +14,6 @@ from rails.review.reports.session import ending_badge
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
 _RUNGS: Final = {
-    "again": "Escalated: the task anew",
     "squash": "Escalated: a fresh start from one page",
     "model": "Escalated: a stronger model",
     "human": "Escalated: your turn",

@@ -33,7 +33,7 @@ from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import LARGER, ModelWindow
 from rails.session.context_window import Measured, reduced
 from rails.session.deeds import Deeds
-from rails.session.escalation import DRAWS, RUNGS, WARM, EscalationStep, Tried
+from rails.session.escalation import RUNGS, EscalationStep, Tried
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
@@ -157,7 +157,7 @@ class AgentLoop:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
         self.pending = standing if standing.pending else None
-        if self.rung not in ("", "again") and not escalation.search_tool(self.context.tools):
+        if self.rung and not escalation.search_tool(self.context.tools):
             self.context = self.state.asked_otherwise(self.context)
         if self.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
             self.context = replace(self.context, model=stronger)
@@ -269,10 +269,7 @@ class AgentLoop:
 
     @property
     def _most(self) -> int:
-        most = self.state.job.max_attempts or self.context.agent.max_attempts
-        if "again" in self._escalations_left():
-            most = min(most, 2)
-        return 1 if self.rung == "again" else most
+        return self.state.job.max_attempts or self.context.agent.max_attempts
 
     @property
     def _session(self) -> str:
@@ -378,11 +375,7 @@ class AgentLoop:
         if self.rung == "human":
             return ()
         rungs = RUNGS[self.state.job.escalate]
-        small = self.context.protocol in IN_TEXT and self.context.model.local
-        if not small or self.state.tried.rungs.count("again") == DRAWS:
-            rungs = rungs[1:]
-        climbed = self.rung in rungs and self.rung != "again"
-        return rungs[rungs.index(self.rung) + 1 :] if climbed else rungs
+        return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else rungs
 
     def _answers(self) -> int:
         """Return how many answers the agent has had from its model in this session."""
@@ -408,16 +401,11 @@ class AgentLoop:
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         """Begin again from one page; in another protocol where the model is the same."""
-        tried = self.state.tried
-        if rung == "again":
-            self.context = replace(self.context, model=self.context.model.at(WARM))
-            first, how = tried.first_message, "answers the task anew"
-        else:
-            search = escalation.search_tool(self.context.tools)
-            first = escalation.page(tried, why, search=search)
-            how = f"goes on with {self.context.model.name}"
-            if rung == "squash":
-                how = self._asked_otherwise(search)
+        search = escalation.search_tool(self.context.tools)
+        first = escalation.page(self.state.tried, why, search=search)
+        how = f"goes on with {self.context.model.name}"
+        if rung == "squash":
+            how = self._asked_otherwise(search)
         how = f"{self.context.agent.name} {how}: {why}"
         stands_for = self._answers()
         self.context.given.clear()

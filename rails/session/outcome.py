@@ -1,7 +1,7 @@
 """What an agent's work came to, from what it did; and what it says of itself, held against that.
 
 Only plain claims are read: that something or a file was changed, that a command was run, that tests pass, and that the
-work is done. A verb stands in the list because it was counted at least three times in public answers of models.
+work is done. A verb of change is listed because it was counted at least three times in public answers of models.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ def wishes_granted(
         files = ShownFiles(context, wishes.show)
         files.publish()
         left_out = [f"{name} is not shown: {why}." for name, why in files.left_out.items()]
-        return (*outcomes, RequestResult((), "result", "\n\n".join((*files.texts, *left_out)))), False
+        told = "\n\n".join((*files.texts, *left_out))
+        return (*outcomes, RequestResult((), "result" if files.texts else "failed", told)), False
     made = bool(requests) and all(outcome.ok for outcome in outcomes)
     only_edits = all(request.effect == "edit" for request in requests)
     has_to_say = bool(context.agent.headings or context.agent.schema)

@@ -3,7 +3,7 @@
 import pytest
 
 from rails.commands.common import exit_of
-from rails.testing import ScriptedHuman, ScriptedModel
+from rails.testing import ScriptedHuman
 
 from .test_turn import request
 
@@ -86,6 +86,14 @@ def test_a_show_line_gets_the_file_and_a_delete_line_is_asked_about(leap):
     assert ".env is not shown: " in done.told[0]
     assert [one["tools"] for one in done.events("APPROVAL_REQUESTED")] == [["delete_file"]]
     assert (leap.project / "old.py").exists()
+
+
+@pytest.mark.parametrize("wish", ["SHOW ./", "SHOW gone.py", "SHOW .env\nSHOW ../x.py"])
+def test_a_wish_for_what_cannot_be_shown_is_a_failed_attempt(leap, wish):
+    (leap.project / ".env").write_text("A=b\n", "utf-8")
+    done = leap(*[wish] * 9)
+    assert done.ending.outcome == "gave_up"
+    assert len(done.model.asked) == 2, "the same again ends it"
 
 
 def test_continue_asks_for_the_rest(leap):
@@ -223,34 +231,6 @@ def test_failing_tests_go_back_and_what_passes_is_said_on_the_card(leap):
     for step in ("✅ leap.py was shown", "❌ tests: 1 failed in", "✅ tests: 1 passed in"):
         assert step in done.shown
     assert "400" in (leap.project / "leap.py").read_text("utf-8")
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """Have the scripted model be one that is served here; return the temperatures that it is asked at."""
-    warm = []
-    monkeypatch.setattr(ScriptedModel, "local", True)
-    monkeypatch.setattr(ScriptedModel, "at", lambda model, degrees: warm.append(degrees) or model)
-    return warm
-
-
-def test_a_small_model_answers_the_task_anew_where_feedback_did_not_help(leap, small):
-    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
-    done = leap(SOLVED, SOLVED, SOLVED, RIGHT, tests="on", escalate="again")
-    assert done.ending.outcome == "changed"
-    first, fed_back, *drawn = (asked.messages for asked in done.model.asked)
-    assert len(fed_back) == 3
-    assert [one.text for (one,) in drawn] == [first[0].text] * 2
-    assert small == [0.7, 0.7]
-    assert done.shown.count("coder answers the task anew: ") == 2
-
-
-def test_answers_that_all_fail_the_tests_end_with_the_person(leap, small):
-    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
-    done = leap(*[SOLVED] * 7, tests="on", escalate="again")
-    assert done.ending.outcome == "gave_up"
-    assert "7 answers; then the task anew." in (leap.project / done.ending.file).read_text("utf-8")
-    assert (leap.project / "leap.py").read_text("utf-8") == LEAP
 
 
 def test_tests_are_offered_once_and_not_run_after_a_no(leap):

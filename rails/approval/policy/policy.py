@@ -73,8 +73,8 @@ class PolicyApprover:
     def decide(self, request: ApprovalRequest) -> Decision:
         """Answer from the rules, then from what was granted, else ask.
 
-        Without anybody to ask the answer is "deny". A grant stands in for a missing rule
-        only: it overrules neither a rule nor a protected path.
+        Without anybody to ask the answer is "deny". A grant stands in for a missing rule only: it overrules neither a
+        rule nor a protected path.
         """
         if why := self.closed():
             return Decision("deny", why, "plan mode", of=request.digest)

@@ -172,9 +172,9 @@ class Choices:
 class TerminalApprover:
     """Draws the request, waits for quiet, asks.
 
-    Input that is not a terminal is not a human: it is denied. A wait that runs out is a
-    denial by "timeout"; where the question was answered somewhere else, the answer here is one by
-    "elsewhere", which decides nothing (``rails.approval.queue``). The options are those of
+    Input that is not a terminal is not a human: it is denied. A wait that runs out is a denial by "timeout"; where the
+    question was answered somewhere else, the answer here is one by "elsewhere", which decides nothing
+    (``rails.approval.queue``). The options are those of
     :class:`~rails.approval.terminal.console.Console`.
     """
 

@@ -171,7 +171,7 @@ class Conversation:
     def answer(self, question: UserQuestion) -> UserReply:
         """Let what an agent asks end the prompt; the next prompt is the answer, "" where the editor is gone."""
         if question.about != "question":
-            return UserReply(question.otherwise, "headless")
+            return UserReply(question.otherwise, "default")
         options = (f"[{number}] {meaning}" for number, (_, meaning) in question.choices.items())
         said = self._said(Ending("asked", "\n".join((*question.lines, *options))))
         if not said:
