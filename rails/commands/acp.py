@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("--agent", default="coder", help="who works unless the editor chooses another (default: coder)")
+    parser.add_argument(
+        "--agent", default="coder", help="the agent, unless the editor chooses another (default: coder)"
+    )
     add_models(parser)
     add_protocol(parser)
     add_correction(parser, "model")

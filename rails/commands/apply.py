@@ -30,14 +30,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("file", nargs="?", default="-", help="the answer (default: standard input)")
     parser.add_argument("--agent", default="coder", help="whose tools the answer may use (default: coder)")
-    parser.add_argument("--dry-run", action="store_true", help="do everything but ask and write")
+    parser.add_argument("--dry-run", action="store_true", help="show all, but do not ask or write")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
-    parser.add_argument("--copy", action="store_true", help="put what is to be pasted back on the clipboard")
+    parser.add_argument("--copy", action="store_true", help="copy the feedback for the chat to the clipboard")
     add_correction(parser)
     add_dialects(parser)
     parser.add_argument("--debug", action="store_true", help="show the blocks as they were found")
-    parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
+    parser.add_argument("--commit", action="store_true", help="make one commit on your branch at the end")
     add_project(parser)
     add_approval(parser)
 

@@ -37,14 +37,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("run", "report", "export"), help="what to do")
     parser.add_argument("place", metavar="FILE|STORE", help="the file of tasks, or the store (a folder or a URL)")
     parser.add_argument("--store", metavar="STORE", help="with run: where results go")
-    parser.add_argument("--models", default="", metavar="LIST", help="PROVIDER:NAME[@URL], with commas between")
+    parser.add_argument("--models", default="", metavar="LIST", help="PROVIDER:NAME[@URL], separated by commas")
     parser.add_argument("--templates", default="coder", metavar="LIST", help="agents, or .md files (default: coder)")
     parser.add_argument("--gate", default="on", metavar="LIST", help="on, off or on,off: whether findings go back")
     parser.add_argument("--repeat", type=from_one, default=1, metavar="N", help="runs of everything (default: 1)")
+    parser.add_argument("--policy", metavar="FILE", help="a policy file, or 'edits' (default: your policy.toml)")
     parser.add_argument(
-        "--policy", metavar="FILE", help="what is approved: a policy file, or 'edits' (default: your policy.toml)"
+        "--env", default="", metavar="NAMES", help="environment variables that workers may read for keys"
     )
-    parser.add_argument("--env", default="", metavar="NAMES", help="variables that a worker looks up for a key")
     parser.add_argument("--workers", type=from_one, metavar="N", help="at once (default: one for each core)")
     parser.add_argument("--ray", metavar="ADDRESS", help="on Ray instead: auto, local or HOST:PORT")
     parser.add_argument("--resources", default="", metavar="LIST", help="of a job on Ray: cpus=1,memory=BYTES,NAME=N")
@@ -57,7 +57,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-minutes", type=above_zero, default=30.0, metavar="N", help="of one job (default: 30)")
     parser.add_argument("--keep", action="store_true", help="keep the work trees")
     parser.add_argument("--dry-run", action="store_true", help="say what would run")
-    parser.add_argument("--html", metavar="FILE", help="with report: write it as one self-contained page")
+    parser.add_argument("--html", metavar="FILE", help="with report: write one self-contained page")
     parser.add_argument("--json", action="store_true", help="with report: the figures as JSON")
     parser.add_argument("--markdown", action="store_true", help="with report: as Markdown")
     parser.add_argument("--format", choices=("sft", "preferences"), default="sft", help="with export (default: sft)")

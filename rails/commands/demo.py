@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("--interactive", action="store_true", help="answer the approvals yourself")
-    parser.add_argument("--web", action="store_true", help="answer them in the browser, at the address that is printed")
-    parser.add_argument("--keep", metavar="DIR", help="put the copy there instead of in a temporary folder")
+    parser.add_argument("--interactive", action="store_true", help="answer the questions yourself")
+    parser.add_argument("--web", action="store_true", help="answer them in the browser")
+    parser.add_argument("--keep", metavar="DIR", help="where to put the copy (default: a temporary folder)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -35,28 +35,26 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     from rails.commands.options import given
 
-    parser.add_argument("paths", nargs="*", type=given, help="files or folders (default: what git knows of)")
-    parser.add_argument(
-        "--diff", type=given, metavar="REF", help="only files changed since REF, and what is new since then"
-    )
-    parser.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
-    parser.add_argument("--all", action="store_true", help="every file that git knows of (this is the default)")
+    parser.add_argument("paths", nargs="*", type=given, help="files or folders (default: all that git knows)")
+    parser.add_argument("--diff", type=given, metavar="REF", help="files changed since REF, and only new findings")
+    parser.add_argument("--staged", action="store_true", help="staged files, and only new findings")
+    parser.add_argument("--all", action="store_true", help="every file that git knows (the default)")
     parser.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
     parser.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
-    words = "let the project's own commands and executable configuration run as they are now, and remember it"
+    words = "trust the project's own commands and executable configuration in their present state"
     parser.add_argument("--trust", action="store_true", help=words)
-    parser.add_argument("--explain", action="store_true", help="say which checks ran, with which configuration")
-    words = "where n8n workflows go: import (default), api, publish, strict; several with commas"
+    parser.add_argument("--explain", action="store_true", help="list the checks that ran, with versions and settings")
+    words = "where n8n workflows go: import (default), api, publish, strict"
     parser.add_argument("--profile", type=_profile, default="import", metavar="PROFILE[,PROFILE]", help=words)
-    words = "a person has agreed to what the change does to how the project is checked (in CI: where a label says so)"
+    words = "a person has agreed to the changes of the checks' settings (for CI, by a label)"
     parser.add_argument("--settings-agreed", action="store_true", help=words)
-    parser.add_argument("--strict", action="store_true", help="a missing optional check fails too")
-    words = "check standard input as the content of this file, for editors; with --fix the repaired text is printed"
+    parser.add_argument("--strict", action="store_true", help="fail if an optional check is missing")
+    words = "check standard input as this file; with --fix, print the fixed text"
     parser.add_argument("--stdin-filename", type=given, metavar="FILE", help=words)
     words = 'one {"id", "path", "before", "after"} per line in, one verdict per line out, warm'
     parser.add_argument("--jsonl", action="store_true", help=words)
-    parser.add_argument("--here", action="store_true", help="only what lies below the current folder")
-    words = "fail, with exit code 3, where no check looked at anything"
+    parser.add_argument("--here", action="store_true", help="only below the current folder")
+    words = "exit code 3 if no check applied to anything"
     parser.add_argument("--require", action="store_true", help=words)
     add_project(parser)
 

@@ -51,8 +51,8 @@ def options(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--user", action="store_true", help="your own settings, for all projects (the default)")
             one.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
         if action == "install":
-            one.add_argument("--strict", action="store_true", help="what cannot be judged is denied, not let through")
-            words = "let formatting through by itself although the host then asks nobody, or does not tell its model"
+            one.add_argument("--strict", action="store_true", help="deny what cannot be judged")
+            words = "apply formatting although the host then asks nobody, or does not tell its model"
             one.add_argument("--rewrite", action="store_true", help=words)
     actions.add_parser("status", help="which hosts call AI-Rails")
     for host in HOSTS:

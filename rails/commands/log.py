@@ -34,17 +34,15 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     actions = ("search", "verify", "export", "sizes", "delete")
     parser.add_argument("action", choices=actions, help="what to do")
-    parser.add_argument(
-        "words", nargs="*", help="the search line, or a session (default: the last); to delete: several"
-    )
+    parser.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits that are shown (default: 50)")
     parser.add_argument("--format", default="markdown", help="markdown, html, transcript, recording or answers")
-    parser.add_argument("--jsonl", action="store_true", help="with export: the records, one JSON object a line")
-    words = "with --format answers: the folder for a file of each answer (default: answers)"
+    parser.add_argument("--jsonl", action="store_true", help="with export: the records as JSON lines")
+    words = "with --format answers: the folder (default: answers)"
     parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
-    words = "with delete: sessions whose last record is older (default: keep_days of your config.toml)"
+    words = "with delete: sessions that are older (default: keep_days of config.toml)"
     parser.add_argument("--older-than", type=from_one, metavar="DAYS", help=words)
-    parser.add_argument("--yes", action="store_true", help="with delete: without a question")
+    parser.add_argument("--yes", action="store_true", help="with delete: do not ask")
     add_project(parser)
 
 

@@ -26,10 +26,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     words = f"serve HTTP on this port of the loopback interface (0: a free one); the token is in {_TOKEN}, or printed"
     parser.add_argument("--http", type=port_number, metavar="PORT", help=words)
-    parser.add_argument(
-        "--agent", default="coder", help="whose tools are offered besides those of AI-Rails (default: coder)"
-    )
-    words = "ask: a person decides. policy: your policy file decides, and a person about the rest (default: ask)"
+    parser.add_argument("--agent", default="coder", help="the agent whose tools are offered, too (default: coder)")
+    words = "ask: a person decides. policy: your policy file first (default: ask)"
     parser.add_argument("--approve", choices=("ask", "policy"), default="ask", help=words)
     words = f"how long a question waits for an answer (default: {_MINUTES:g})"
     parser.add_argument("--answer-within", type=above_zero, default=_MINUTES, metavar="MINUTES", help=words)

@@ -30,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", nargs="?", choices=tuple(_ACTIONS), default="rules", help="what to do (default: rules)"
     )
-    parser.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
+    parser.add_argument("words", nargs="*", help="files, or info, or build")
     parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
     words = "with draw: where (default: FLOW.svg; - is the screen)"
     parser.add_argument("-o", "--output", metavar="FILE", help=words)

@@ -201,7 +201,7 @@ def add_project(parser: argparse.ArgumentParser) -> None:
 
 def add_summary(parser: argparse.ArgumentParser) -> None:
     """Add the words of a plan's page."""
-    parser.add_argument("summary", nargs="*", help="what it should become, in words")
+    parser.add_argument("summary", nargs="*", help="what it should become")
 
 
 def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask") -> None:
@@ -210,8 +210,8 @@ def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask"
         "--approve",
         choices=("ask", "policy"),
         default=default,
-        help="ask: you decide, always. policy: your policy file decides and you are asked about the rest, "
-        "which is denied where nobody is there (default: ask)",
+        help="ask: you decide. policy: your policy file first; you are asked about the rest, which is denied "
+        "without a terminal (default: ask)",
     )
     parser.add_argument("--plain", action="store_true", help="plain text output for screen readers")
 
@@ -225,19 +225,19 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         "(OPENAI_API_KEY), gemini:MODEL (GEMINI_API_KEY), deepseek:MODEL (DEEPSEEK_API_KEY), openrouter:VENDOR/MODEL "
         "(OPENROUTER_API_KEY); openai:MODEL with OPENAI_BASE_URL for any other server; recorded:FILE",
     )
-    parser.add_argument("--base-url", help="a local or other server that speaks the provider's API")
+    parser.add_argument("--base-url", help="another server with the provider's API")
     parser.add_argument(
         "--model-for",
         metavar="AGENT=MODEL",
         action="append",
         default=[],
-        help="this agent's model, with @URL for a server of its own; may be repeated",
+        help="one agent's model, with @URL for a server; may be repeated",
     )
     parser.add_argument("--stronger-model", metavar="MODEL", help="fallback model after repeated failures (asks first)")
     parser.add_argument(
         "--overseer-model",
         metavar="MODEL",
-        help="a model that looks at every turn; what it stops, or cannot judge, is yours to decide",
+        help="a model that checks every turn; you decide what it stops or cannot judge",
     )
 
 
@@ -259,7 +259,7 @@ def add_dialects(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="also read this wire format: claude, cohere, deepseek, gemini, glm, granite, harmony, hermes, invoke, "
+        help="also read this call format: claude, cohere, deepseek, gemini, glm, granite, harmony, hermes, invoke, "
         "json, kimi, llama, minimax, mistral, name, qwen or react; may be repeated",
     )
 

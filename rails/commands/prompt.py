@@ -12,7 +12,7 @@ from rails.core.errors import EXIT_OK, UsageError
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("--tools", action="store_true", help="the tools of an agent, for chats that can write JSON")
+    parser.add_argument("--tools", action="store_true", help="the tools of an agent, as JSON")
     parser.add_argument("--agent", help="what this agent is sent before its task (default: coder)")
     add_protocol(parser)
     add_project(parser)

@@ -34,12 +34,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     add_description(
         parser,
-        "--filter takes a search line: words of the task, role: path: rule: since:yesterday is:waiting is:failed ….",
+        "--filter takes words of the task and fields such as since:yesterday is:waiting role: path: rule:.",
     )
     parser.add_argument("session", nargs="?", help="which session, or 'last'")
     parser.add_argument("--by", choices=_GROUPS, help="count the sessions by model, rule, tool or decision")
-    parser.add_argument("--library", metavar="STORE", help="the sessions of a store of ai-rails batch instead")
-    words = "what needs you, and what was changed, since then: yesterday, today, 8h, 3d, 2w, 2026-11-21"
+    parser.add_argument("--library", metavar="STORE", help="sessions of a store of ai-rails batch")
+    words = "what needs you, and what was changed: yesterday, today, 8h, 3d, 2w, 2026-11-21"
     parser.add_argument("--since", default="", metavar="WHEN", help=words)
     parser.add_argument(
         "--filter", default="", metavar="LINE", help="filter sessions, for example agent:coder is:waiting"
@@ -49,8 +49,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--port", type=port_number, default=0, metavar="N", help="with --web: which port (default: a free one)"
     )
     parser.add_argument("--json", action="store_true", help="the result as JSON")
-    parser.add_argument("--markdown", action="store_true", help="the result as Markdown, for an issue or a request")
-    parser.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
+    parser.add_argument("--markdown", action="store_true", help="as Markdown")
+    parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
     parser.add_argument("--verify", action="store_true", help="check the log's hash chain")
     add_project(parser)
 

@@ -20,19 +20,17 @@ from rails.core.errors import UsageError
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("task", nargs="?", help="what to do, in words; with --resume: advice for an agent that gave up")
+    parser.add_argument("task", nargs="?", help="what to do; with --resume: a hint for the agent")
     parser.add_argument("--agent", help="which agent (default: coder)")
     parser.add_argument(
         "--then",
         metavar="AGENTS",
         action="append",
         default=[],
-        help="then these agents, one after the other (coder,reviewer), or one with a task of its own (AGENT=TASK)",
+        help="agents that work after it, in order (coder,reviewer), or AGENT=TASK",
     )
-    parser.add_argument(
-        "--plan", metavar="NAME", help="a plan of new, feature or takeover, or a file: the first agent's"
-    )
-    parser.add_argument("--handoff", choices=("ask", "go"), help="between agents: ask you, or go on (default: ask you)")
+    parser.add_argument("--plan", metavar="NAME", help="the plan to work on, by name or as a file")
+    parser.add_argument("--handoff", choices=("ask", "go"), help="between agents: ask you, or go on (default: ask)")
     parser.add_argument(
         "--max-reviews", type=from_one, metavar="N", help="how often a reviewer sends the work back (default: 2)"
     )
@@ -40,8 +38,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--escalate",
         choices=("off", "squash", "model"),
-        help="when attempts run out: stop, begin afresh in another protocol, then a stronger model "
-        "(default: model; unattended off)",
+        help="when attempts run out: stop, retry once with a summary in another protocol, or then a stronger model too "
+        "(default: model; without a terminal off)",
     )
     parser.add_argument(
         "--max-attempts", type=from_one, metavar="N", help="failed attempts in a row (default: the agent's, 3)"
@@ -51,11 +49,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-minutes", type=above_zero, metavar="N", help="minutes of the whole run (default: no bound)"
     )
-    parser.add_argument("--max-cost", type=above_zero, metavar="N", help="money for the whole run, by your prices.toml")
+    parser.add_argument("--max-cost", type=above_zero, metavar="N", help="money for the whole run, by prices.toml")
     parser.add_argument(
         "--resume", nargs="?", const="", metavar="SESSION", help="go on with a session (default: the last)"
     )
-    parser.add_argument("--web", action="store_true", help="also show the run in the browser, and take decisions there")
+    parser.add_argument("--web", action="store_true", help="show the run in the browser, and decide there")
     parser.add_argument(
         "--answer-within",
         type=above_zero,
@@ -71,7 +69,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="a file that goes with the task in full, where the model is asked in text; may be repeated",
+        help="a file to send in full with the task, where the model is asked in text; may be repeated",
     )
     parser.add_argument(
         "--tests",
@@ -89,12 +87,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         action="append",
         default=[],
-        help="with --attempts: their models in turn",
+        help="with --attempts: a model to use in turn; may be repeated",
     )
-    parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
-    words = "first keep the work tree on a branch ai-rails-backup-TIME ([run] backup in your config.toml)"
+    parser.add_argument("--commit", action="store_true", help="make one commit on your branch at the end")
+    words = "first save the work tree on a branch ai-rails-backup-TIME"
     parser.add_argument("--backup", action="store_true", default=None, help=words)
-    parser.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
+    parser.add_argument("--debug", action="store_true", help="show what the model is sent, and its blocks")
     add_project(parser)
     add_approval(parser, default=None)
 

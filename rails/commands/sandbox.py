@@ -28,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=above_zero, default=600.0, metavar="SECONDS", help="end it then (default: 600)"
     )
-    parser.add_argument("--discard", action="store_true", help="show how it ends, and take nothing of what it changed")
+    parser.add_argument("--discard", action="store_true", help="discard its changes")
     add_project(parser)
     add_approval(parser)
 

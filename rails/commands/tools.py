@@ -37,14 +37,12 @@ def options(parser: ArgumentParser) -> None:
     )
     actions = ("list", "show", "check", "new", "trust", "test", "import")
     parser.add_argument("action", nargs="?", choices=actions, default="list", help="what to do (default: list)")
-    parser.add_argument("name", nargs="?", help="a tool's name, a folder or a file, as the action needs it")
+    parser.add_argument("name", nargs="?", help="a tool, a folder or a file")
     parser.add_argument(
         "parameters", nargs="?", help="with test: the tool's parameters as JSON (default: its examples)"
     )
-    parser.add_argument("--files-only", action="store_true", help="with check: not whether what they need is there")
-    parser.add_argument(
-        "--untrusted", action="store_true", help="with test: run what comes from the project without a question"
-    )
+    parser.add_argument("--files-only", action="store_true", help="with check: check the files only")
+    parser.add_argument("--untrusted", action="store_true", help="with test: run a project's tool without asking")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     add_project(parser)
 

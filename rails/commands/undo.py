@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", help="which session (default: the last)")
     parser.add_argument("--step", type=from_one, metavar="N", help="which step (default: the last)")
     parser.add_argument("--all", action="store_true", help="every step of the session, the last first")
-    parser.add_argument("--file", metavar="PATH", help="only what was done to this file; once more goes further back")
+    parser.add_argument("--file", metavar="PATH", help="only this file; again goes further back")
     add_project(parser)
 
 

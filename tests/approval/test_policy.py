@@ -321,7 +321,7 @@ MISTAKES = [
     ("[[rule]]\ndecision = 'allow'\n", "an allow rule has to name a tool, a command or a path"),
     (
         "[[rule]]\ndecision = 'deny'\ntool = []\n",
-        "`tool` is empty. At least 1 item. Globs of tools; leave it out to match all.",
+        "`tool` is empty. At least 1 item. Globs of tools (default: all).",
     ),
     ("[[rule]]\ndecision = 'deny'\ntool = ['']\n", "`tool 1` is empty. At least 1 character."),
     ("[[rule]]\ndecision = 'deny'\ntool = 3\n", "`tool` is an integer (3); it must be a string or an array."),
