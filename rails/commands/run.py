@@ -80,7 +80,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--attempts",
         type=from_one,
         metavar="N",
-        help="run N attempts in parallel and propose one that passes",
+        help="do the task N times, each apart, and propose the best that passes",
     )
     parser.add_argument(
         "--attempt-model",

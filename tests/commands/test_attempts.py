@@ -71,24 +71,12 @@ def test_where_none_passes_nothing_is_written(run, project):
     assert (project / "sums.py").read_text() == SUMS
 
 
-def test_the_evaluator_picks_among_those_that_pass_where_nobody_is_at_a_terminal(run, project):
-    pick = {
-        "agent": "code-review",
-        "role": "assistant",
-        "content": "## Summary\n\nPASS\n\n## Findings\n\nNone.\n\nPICK: 2",
-    }
-    code, shown = run([*RIGHT, pick], [*OTHER, pick])
+def test_the_smallest_diff_of_those_that_pass_is_taken_where_nobody_is_at_a_terminal(run, project):
+    longer = answer("total = a + b\n    return total")
+    code, shown = run(longer, RIGHT, OTHER)
     assert code == 0, shown
-    assert "evaluator: 1 turn," in shown
-    assert "return b + a" in (project / "sums.py").read_text()
-
-
-def test_an_evaluator_that_names_none_picks_none(run, project):
-    say = {"agent": "code-review", "role": "assistant", "content": "## Summary\n\nFAIL\n\n## Findings\n\nBoth are odd."}
-    code, shown = run([*RIGHT, say], [*OTHER, say])
-    assert code == 1
-    assert "No attempt was picked" in shown
-    assert (project / "sums.py").read_text() == SUMS
+    assert "3 attempts pass. The fewest findings, then the smallest diff: attempt 2." in shown
+    assert "return a + b" in (project / "sums.py").read_text()
 
 
 def test_what_was_picked_is_still_asked_about(run, project, monkeypatch):
