@@ -20,7 +20,7 @@ PACKAGES = {
     "agents": 9_635,
     "approval": 29_306,
     "batch": 15_542,
-    "commands": 45_380,
+    "commands": 45_167,
     "config": 5_778,
     "core": 24_709,
     "data_formats": 14_626,
