@@ -138,18 +138,20 @@ def _table(schema: Mapping[str, Any], path: tuple[str, ...], seen: dict[str, dic
     theirs = seen.get(_twin(path), {})
     same = [key for key in rows if rows[key] == theirs.get(key)]
     if same:
-        yield from ("", f"As in {_place(_twin(path))}: {_names(same, theirs)}.")
+        yield from ("", f"`{_title(schema, path)}`: as in {_place(_twin(path))}, {_names(same, theirs)}.")
+    elif len(path) > 1:
+        yield from ("", f"### `{_title(schema, path)}`", "", _said(schema))
     own = [row for key, row in rows.items() if key not in same]
     if own:
         yield from ("", *own)
     for key, value in keys.items():
         if inner := _inner(value):
-            below = (*path, key)
-            title = ".".join(below[1:])
-            yield from ("", f"### `[[{title}]]`" if value.get("type") == "array" else f"### `[{title}]`")
-            if seen.get(_twin(below)) is None:
-                yield from ("", _said(value))
-            yield from _table(inner, below, seen)
+            yield from _table({**inner, **{name: value[name] for name in ("type", "description")}}, (*path, key), seen)
+
+
+def _title(schema: Mapping[str, Any], path: tuple[str, ...]) -> str:
+    name = ".".join(path[1:])
+    return f"[[{name}]]" if schema.get("type") == "array" else f"[{name}]"
 
 
 def _names(keys: Sequence[str], theirs: Mapping[str, str]) -> str:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rails.batch.tasks import Variants
 
 _MORE: Final = """\
-Actions: run TASKS.jsonl --store DIR (what has a result there is skipped, so the same command goes on where it
-stopped), report DIR, export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
+Actions: run TASKS.jsonl --store DIR (skips what has a result there), report DIR,
+export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -28,8 +28,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     add_description(
         parser,
-        f"The first place that sets a value counts: {ORDER}. With schema: the JSON Schema of a settings file,\n"
-        "which editors such as Even Better TOML take from a first line like: #:schema ./policy.schema.json",
+        f"Precedence: {ORDER}. With schema: the JSON Schema of a settings file, which editors read from a first line "
+        "such as #:schema ./policy.schema.json",
     )
     parser.add_argument("action", nargs="?", choices=("show", "schema"), default="show", help="what to do")
     parser.add_argument("name", nargs="?", help=f"with schema: {', '.join(SCHEMAS)}")

@@ -30,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_description(
         parser,
         'Search words, "phrases" and fields: type role model tool path rule code by is session after before; '
-        'text:"rse_req" is any piece of text, also inside words.',
+        'text:"rse_req" also matches inside words.',
     )
     actions = ("search", "verify", "export", "sizes", "delete")
     parser.add_argument("action", choices=actions, help="what to do")

@@ -14,9 +14,8 @@ from rails.core.errors import EXIT_OK
 from rails.core.text import one_line
 
 _MORE: Final = """\
-The command sees the project, the system's programs and nothing else of this machine: no network, no home. What it
-writes is not in the project before you have seen the difference and agreed; what git ignores is thrown away. The exit
-code is the command's own; 125 when nothing was run, 126 when what it changed was not taken."""
+It sees the project and the system's programs only: no network, no home. Its changes are written after you agreed; what
+git ignores is discarded. The exit code is the command's; 125 if nothing was run, 126 if its changes were not taken."""
 #: As other programs that run a program have it: nothing of the command's own.
 _NOT_RUN, _NOT_TAKEN = 125, 126
 

@@ -31,9 +31,8 @@ def options(parser: ArgumentParser) -> None:
     """Add what this verb takes."""
     add_description(
         parser,
-        "Actions: list, show NAME, check [FOLDER] (mistakes in the files; then programs, services, servers and "
-        "secrets that are missing), new NAME, trust [NAME], test NAME [PARAMETERS], "
-        "import [.mcp.json or URL] (one file for each tool of the servers).",
+        "Actions: list, show NAME, check [FOLDER] (mistakes, and what is missing), new NAME, trust [NAME], "
+        "test NAME [PARAMETERS], import [.mcp.json or URL] (a file for each tool of the servers).",
     )
     actions = ("list", "show", "check", "new", "trust", "test", "import")
     parser.add_argument("action", nargs="?", choices=actions, default="list", help="what to do (default: list)")

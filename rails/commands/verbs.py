@@ -32,7 +32,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "log": "search all sessions, verify a log, export a session",
     },
     "integrations": {
-        "tools": "list, show, check, start, trust, try and import tools",
+        "tools": "list, show, check, begin, trust, test and import tools",
         "agents": "list the agents, show one, or accept a project's own",
         "hook": "the gate inside other agents: Claude Code, Codex, Gemini CLI",
         "acp": "an agent for editors (Zed, JetBrains, Neovim): the Agent Client Protocol",
@@ -43,7 +43,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "doctor": "say what works here and what is missing",
         "config": "show every setting, its value and where it comes from",
         "policy": "check your policy file and try it on past sessions",
-        "completion": "print a script for your shell that completes commands and options",
+        "completion": "print a completion script for your shell",
         "parse": "show what is found in a text: requests, refusals, ignored blocks",
     },
 }

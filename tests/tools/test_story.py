@@ -7,9 +7,7 @@ A scripted agent uses each of them, is refused once for each, reads why, and cor
 import importlib.util
 import io
 import json
-import re
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +23,17 @@ from rails.testing import ScriptedModel
 from rails.tools.loader import load_definitions
 from rails.tools.mcp_import import import_server
 
-PAGE = (Path(__file__).parents[2] / "docs/tools.md").read_text("utf-8")
+#: What a person reads of it, in this order.
+SHOWN = """\
+  refused: `path` is not a parameter of this tool.
+           Did you mean `file_path`? Allowed: `file_path`.
+  ✅ count_lines poem.txt
+  refused: `unit` is "C", which is not allowed.
+           Allowed: ["celsius", "fahrenheit"].
+  ✅ weather
+           Did you mean `timezone`? Allowed: `timezone`.
+  ✅ get_current_time
+"""
 COUNT = {
     "tool_name": "count_lines",
     "description": "Count the lines of a text file.",
@@ -93,15 +101,8 @@ def test_three_tools_by_three_files_each_refused_once_and_corrected(serving, tmp
     assert "Europe/Berlin" in told[5]
     assert [(one.method, one.path) for one in seen] == [("POST", "/weather/Bad%20T%C3%B6lz")]
     assert seen[0].json() == {"unit": "celsius"}
-    printed = [without_times(line) for line in screen.splitlines()]
-    shown = PAGE.partition("each one file:\n\n```text\n")[2].partition("```")[0].splitlines()
-    assert len(shown) > 20
-    for line in shown:
-        assert without_times(line) in printed, f"the story does not print this line: {line}"
-
-
-def without_times(line):
-    return re.sub(r"\d{4}-\d\d-\d\dT[\d:+]+|\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|true|false", "*", line)
+    printed = iter(screen.splitlines())
+    assert [line for line in SHOWN.splitlines() if line not in printed] == []
 
 
 def tell(project, answers, approvals):
