@@ -37,13 +37,13 @@ def _result(view: SessionView) -> Iterator[Block]:
     yield from session_figures(view)
     yield session_history(replace(view, head=""))
     resume = f"; where nothing runs it any more: ai-rails run --resume {view.session_id}" if view.models else ""
-    words = f"{view.outcome}: {view.message}" if view.outcome else f"interrupted{resume}"
+    words = f"{view.ending}: {view.message}" if view.ending else f"interrupted{resume}"
     yield Notes("outcome", "Outcome", (words,), "good" if is_good(view.outcome) else "open")
 
 
 def session_as_markdown(view: SessionView) -> str:
     """Return a session as Markdown, for a pull request or an issue."""
-    ended = ending_badge(view.outcome)
+    ended = ending_badge(view.ending)
     lines = ["# AI-Rails session", "", f"{ended.words}{f': {inline(view.message)}' if view.message else ''}", ""]
     parts: list[Block] = [session_facts(view), *session_figures(view), *session_warnings(view)]
     lines += [line for part in parts for line in block_lines(part)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rails.core.builtin_tools import (
+    ASK_USER,
     FETCH_WEBPAGE,
     LIST_FILES,
     READ_FILE,
@@ -14,37 +15,74 @@ from rails.core.builtin_tools import (
     RUN_TESTS,
     SEARCH_FILES,
 )
+from rails.core.events.approval import ApprovalOpened
 from rails.core.events.record import Record
 from rails.core.events.turn import McpRequestFormulated
 from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
 
-_PATHS: Final = ("file_path", "path")
+#: Parameters that name a file, in our tools and in those of the originals.
+_PATHS: Final = ("file_path", "path", "new_path")
 _SHOWN: Final = 300
-#: How a call begins, and the parameters that follow; of any other tool it is the tool and the file.
+#: How a call begins, and the parameters that follow; of any other tool it is the tool and its files.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     RUN_COMMAND.name: ("$", "command"),
     RUN_TESTS.name: ("run tests", "arguments"),
-    READ_FILE.name: ("read", *_PATHS),
+    READ_FILE.name: ("read", "file_path", "path"),
     LIST_FILES.name: ("list", "path", "pattern"),
     FETCH_WEBPAGE.name: ("fetch", "urls"),
+    ASK_USER.name: ("ask", "question"),
 }
 
 
 def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
     """Return a call in words: ``$ pytest -q``, ``search "store" in src``, ``read store.py 1–40``.
 
-    Of another tool it is the tool and the file that it is about. The text is one printable line.
+    Of another tool it is the tool and the files that it is about. The text is one printable line.
     """
     given = parameters if isinstance(parameters, Mapping) else {}
-    verb, *names = _WORDS.get(tool, (tool, *_PATHS))
-    words = " ".join((verb, *(_typed(given, name) for name in names)))
+    if tool in _WORDS:
+        verb, *names = _WORDS[tool]
+        words = " ".join((verb, *(_typed(given, name) for name in names)))
+    else:
+        words = f"{tool} {', '.join(paths_of(given))}"
     if tool == READ_FILE.name:
         words += _lines(given)
     if tool == SEARCH_FILES.name:
         where = _typed(given, "path")
         words = f'search "{_typed(given, "pattern")}"{where and f" in {where}"}'
     return one_line(" ".join(words.split()), _SHOWN)
+
+
+def paths_of(parameters: Json | Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the files that the parameters of a call name, in order; those of its edits as well."""
+    given = parameters if isinstance(parameters, Mapping) else {}
+    edits = given.get("edits")
+    parts = [given, *(edits if isinstance(edits, list) else ())]
+    named = [_typed(part, name) for part in parts if isinstance(part, Mapping) for name in _PATHS]
+    return tuple(dict.fromkeys(filter(None, named)))
+
+
+def question_text(asked: ApprovalOpened) -> str:
+    """Return what a person is asked, on one line: the files that would change, the command, or the agent's question."""
+    if asked.options:
+        lines = [f"{line.strip(' ─')}:" if line.startswith("──") else line.strip() for line in asked.lines]
+        words = " ".join(lines)
+    elif asked.kind == "changes":
+        words = f"Change {', '.join(file.path for file in asked.files)}"
+    else:
+        words = "; ".join(action_text(one.tool_name, one.parameters) for one in asked.requests)
+    return one_line(words, _SHOWN)
+
+
+def is_of_agent(asked: ApprovalOpened) -> bool:
+    """Whether an agent asks for words (``ask_user``), which ``ai-rails answer`` can give later."""
+    return asked.kind == "user" and not asked.id.startswith("user-")
+
+
+def how_to_answer(session_id: str) -> str:
+    """Return the sentence that says how the question of a session's agent is answered."""
+    return f"Answer with: ai-rails answer {session_id} WORDS."
 
 
 def result_text(action: str, facts: Mapping[str, Json] | None) -> str:

@@ -10,7 +10,7 @@ from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass, field
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
-from rails.core.events.base import Event, UnknownEvent
+from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
 from rails.core.events.session import (
@@ -20,7 +20,6 @@ from rails.core.events.session import (
     Escalation,
     Handoff,
     HumanSteered,
-    LogRecovered,
     OverseerAlert,
     SessionResumed,
     WorkflowEnd,
@@ -30,11 +29,9 @@ from rails.core.events.turn import (
     ContextReduced,
     CorrectionEvent,
     FeedbackSent,
-    LlmCall,
     LlmError,
     LlmResponse,
     McpRequestFormulated,
-    OutputRefused,
     ToolRequestValidationFailed,
 )
 from rails.core.events.values import object_to_json
@@ -42,25 +39,8 @@ from rails.core.json_text import json_object
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
+from rails.log.actions import is_of_agent, question_text
 
-#: Groups of turns that are kept; every time there are more, two become one.
-_SPANS: Final = 200
-#: What a record says of its turn, a letter each: refused, an answer, failed checks, approved, denied, written, broken.
-_LETTERS: Final[Mapping[type[Event], str]] = {
-    **dict.fromkeys((ToolRequestValidationFailed, ChangeRefused, OutputRefused), "r"),
-    LlmResponse: "s",
-}
-_FRAME: Final = {
-    WorkflowStart,
-    WorkflowEnd,
-    AgentEngage,
-    AgentFinished,
-    SessionResumed,
-    LogRecovered,
-    Undo,
-    UnknownEvent,
-}
-_ANSWERS: Final = {"approve": "a", "deny": "d", "abort": "d"}
 #: Points of the verdict sparkline that are kept, newest last.
 _SPARK: Final = 40
 _LANDMARKS: Final = 300
@@ -79,6 +59,7 @@ _COUNTED: Final[Mapping[type[Event], str]] = {
 _LANDMARK: Final = {AgentEngage, AgentFinished, Escalation, Handoff, WorkflowEnd}
 _READ: Final = frozenset(
     {
+        FeedbackSent,
         ApprovalOpened,
         ApprovalClosed,
         LlmResponse,
@@ -105,11 +86,11 @@ class SessionStats:
     d denied. ``rules`` counts new findings by rule. ``used`` has the tokens of each model: in, out, read from the
     cache, written to it, those of corrections too. ``seconds`` is the time that was worked, ``limits`` what the
     session was started with. ``landmarks`` are the numbers of the records that say how far the plan is, ``start``
-    and ``told`` those of the session's start and of the last feedback. ``spans`` are groups of turns in order: first
-    and last turn, record, and how many went well, badly, nowhere; ``letters`` what is known of the last turn.
-    ``files`` has the lines added to and removed from each file that was written, ``judged`` those of the change that
-    was judged last; ``tested`` is whether tests or a command passed since the last change. ``waiting`` is the record of
-    an open question, ``unattended`` counts what was denied because nobody was there to be asked.
+    and ``told`` those of the session's start and of the last feedback; ``failed`` counts the attempts that were sent
+    back. ``files`` has the lines added to and removed from each file that was written, ``judged`` those of the change
+    that was judged last; ``tested`` is whether tests or a command passed since the last change. ``waiting`` is the
+    record of an open question, ``question`` says in a line what is asked, ``asks`` is whether an agent wants words,
+    which can be given later. ``unattended`` counts what was denied because nobody was there to be asked.
     """
 
     session_id: str
@@ -144,13 +125,19 @@ class SessionStats:
     landmarks: list[int] = field(default_factory=list)
     start: int = 0
     told: int = 0
-    spans: list[list[int]] = field(default_factory=list)
-    letters: str = ""
     files: dict[str, list[int]] = field(default_factory=dict)
     judged: dict[str, list[int]] = field(default_factory=dict)
     tested: bool = False
     waiting: int = 0
+    question: str = ""
+    asks: bool = False
     unattended: int = 0
+    failed: int = 0
+
+    @property
+    def ending(self) -> str:
+        """The outcome, "asked" where a question is open, "" where nothing says how it ended."""
+        return self.outcome or ("asked" if self.waiting else "")
 
     def add(self, record: Record) -> None:
         """Count ``record`` in; its large values should be whole."""
@@ -165,14 +152,10 @@ class SessionStats:
             setattr(self, count, getattr(self, count) + 1)
         if kind in _LANDMARK:
             self._landmark(record)
-        if kind is FeedbackSent:
-            self.told = record.seq
         if kind is SessionResumed:
             self.outcome = self.message = ""
         if kind in _READ:
             self._read(record)
-        if kind not in _FRAME:
-            self._turn(record)
 
     def _read(self, record: Record) -> None:
         """Count what the fields of an event say."""
@@ -197,8 +180,11 @@ class SessionStats:
             case ToolExecutionResult() as event:
                 self._spend("run" if event.tool else "write", event.duration_ms / 1000)
                 self._result(event)
-            case ApprovalOpened():
-                self.waiting = record.seq
+            case FeedbackSent(codes=codes):
+                self.told = record.seq
+                self.failed += bool(codes)
+            case ApprovalOpened() as asked:
+                self.waiting, self.question, self.asks = record.seq, question_text(asked), is_of_agent(asked)
             case ApprovalClosed():
                 self.waiting = 0
             case CheckpointEvent(paths=paths):
@@ -229,33 +215,6 @@ class SessionStats:
                 counts = self.files.setdefault(change.path, [0, 0])
                 for at, lines in enumerate(self.judged.get(change.path, (0, 0))):
                     counts[at] += lines
-
-    def _turn(self, record: Record) -> None:
-        """Take in what a record says of its turn; a turn begins where a model is asked that has not been already."""
-        event = record.event if record.kind is LlmCall else None
-        last = self.spans[-1][1] if self.spans else 0
-        if isinstance(event, LlmCall) and (not last or "s" in self.letters):
-            self._begin(event.turn or last + 1, record.seq)
-        elif not self.spans:
-            self._begin(0, record.seq)
-        group, before = self.spans[-1], tone_of(self.letters)
-        letter = _letter(record)
-        self.letters += letter if letter not in self.letters else ""
-        group[before] -= 1
-        group[tone_of(self.letters)] += 1
-
-    def _begin(self, number: int, record: int) -> None:
-        """Begin a turn, in the last group while that has fewer turns than the ones before it."""
-        self.letters = ""
-        size = max((sum(group[3:]) for group in self.spans[:-1]), default=1)
-        if self.spans and sum(self.spans[-1][3:]) < size:
-            self.spans[-1][1] = number
-            self.spans[-1][_OPEN] += 1
-            return
-        self.spans.append([number, number, record, 0, 0, 1])
-        if len(self.spans) > _SPANS:
-            pairs = zip(self.spans[::2], [*self.spans[1::2], [0] * 6], strict=False)
-            self.spans = [[a[0], b[1] or a[1], a[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]] for a, b in pairs]
 
     def _landmark(self, record: Record) -> None:
         """Remember a record that says how far the plan is. They are few, but nothing bounds them: the newest stay."""
@@ -308,31 +267,6 @@ def lines_by_file(diff: str) -> dict[str, list[int]]:
             old, new = (1 if count is None else int(count) for count in hunk.groups())
             counts.setdefault(path, [0, 0])
     return counts
-
-
-#: Where a group of turns counts those that went well, badly, nowhere.
-_GOOD, _BAD, _OPEN = 3, 4, 5
-
-
-def tone_of(letters: str) -> int:
-    """Return where a group counts a turn with these letters."""
-    if set("drb") & set(letters) or ("f" in letters and "a" not in letters):
-        return _BAD
-    return _GOOD if set("ws") & set(letters) else _OPEN
-
-
-def _letter(record: Record) -> str:
-    """Return what a record says of its turn, "" for nothing."""
-    if letter := _LETTERS.get(record.kind):
-        return letter
-    match record.event if record.kind in (GateVerdict, HumanDecision, ToolExecutionResult) else None:
-        case GateVerdict(verdict=verdict):
-            return "" if verdict.status == "pass" else "f"
-        case HumanDecision(answer=answer):
-            return _ANSWERS.get(answer, "")
-        case ToolExecutionResult(ok=ok):
-            return "w" if ok else "b"
-    return ""
 
 
 def _remember(known: list[str], value: str) -> None:

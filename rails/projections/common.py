@@ -7,21 +7,19 @@ seconds. Texts are as logged, not yet printable: whoever draws them passes them 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Literal
 
 from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass, field
 from rails.core.events.changes import GateVerdict, ToolExecutionResult
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
+from rails.log.actions import paths_of
 from rails.projections.progress import PlanStep
 
-#: Parameters that name a file, in our tools and in those of the originals.
-_PATH_KEYS: Final = ("file_path", "path", "new_path")
-
-#: The outcome of a turn. "open": the log ends in the middle of it.
+#: The outcome of a turn. "asked": its agent waits for words; "open": the log ends in the middle of it.
 TurnOutcome = Literal[
-    "applied", "ran", "refused", "findings", "denied", "aborted", "dry_run", "failed", "answered", "open"
+    "applied", "ran", "refused", "findings", "denied", "aborted", "dry_run", "failed", "answered", "asked", "open"
 ]
 #: How a try compares with those before it. "first": nothing to compare with; "repeated": the very same answer;
 #: "ignored": the same failure; "oscillating": back to an earlier one; "progress": another failure; "cut": the
@@ -45,13 +43,7 @@ class RequestView:
     @property
     def paths(self) -> tuple[str, ...]:
         """The files the parameters name, in order, as far as they are known."""
-        found: list[str] = []
-        outer = self.parameters if isinstance(self.parameters, dict) else {}
-        edits = outer.get("edits")
-        for part in (outer, *(edits if isinstance(edits, list) else ())):
-            if isinstance(part, dict):
-                found += [value for key in _PATH_KEYS if isinstance(value := part.get(key), str)]
-        return tuple(dict.fromkeys(found))
+        return paths_of(self.parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +81,11 @@ class CorrectionView:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalView:
-    """A question and its answer. ``answer`` is "" while nobody has answered."""
+    """A question and its answer. ``answer`` is "" while nobody has answered.
+
+    ``question`` are the lines of what an agent asked with ``ask_user``; ``reason`` is then the answer, or how to
+    give it.
+    """
 
     id: str
     digest: str
@@ -104,11 +100,12 @@ class ApprovalView:
     by: str = ""
     at: str = ""
     seconds: float = 0.0
+    question: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TurnView:
-    """One turn: the model is asked, and everything that follows until it is asked again.
+    """One turn: the model is asked, and everything that follows until it is asked again. Its builder fills it in.
 
     ``number`` counts from 1 within the session; 0 is what happened before the model was asked, such as
     an answer that was applied from a file. ``first_seq`` and ``last_seq`` are the turn's log records.
@@ -179,7 +176,8 @@ class SessionTotals:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A whole session. ``outcome`` is "" while it runs or when it broke off. ``failures`` explains every
+    """A whole session. ``outcome`` is "" while it runs or when it broke off; ``message`` is then what an agent asks.
+    ``failures`` explains every
     row of failed turns in a sentence; ``attention`` says what deserves a second look; ``damage`` are the log's
     unreadable lines, ``undone`` the steps taken back. ``prompts`` has a digest of each agent's
     prompt. ``head`` is the hash of the last record: it stands for the whole log. ``plan`` has the agents with their
@@ -207,6 +205,11 @@ class SessionView:
     records: int = 0
     head: str = ""
     plan: tuple[PlanStep, ...] = ()
+
+    @property
+    def ending(self) -> str:
+        """The outcome, "asked" where an agent waits for words, "" where nothing says how it ended."""
+        return self.outcome or ("asked" if self.message else "")
 
 
 def fixed_in_words(verdict: Verdict) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from rails.core.dataclass import replace
+from rails.core.events.approval import ApprovalClosed, ApprovalOpened
 from rails.core.events.base import UnknownEvent
 from rails.core.events.changes import GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
@@ -24,6 +25,7 @@ from rails.core.json_text import json_object, to_json
 from rails.core.text import sha256
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
+from rails.log.actions import how_to_answer, is_of_agent, question_text
 from rails.projections.attempts import FIRST_TRY, Progress, TurnDoubt, doubts_of, explain_failures, warnings_of
 from rails.projections.common import (
     SessionTotals,
@@ -180,6 +182,10 @@ class _Frame:
                 self.outcome, self.message = outcome or "ended", said or record.message
             case AgentEngage(system=system):
                 self.prompts[record.agent_role] = _prompt_digest(system)
+            case ApprovalOpened() as asked if is_of_agent(asked):
+                self.message = f"{question_text(asked)} {how_to_answer(record.session_id)}"
+            case ApprovalClosed():
+                self.message = ""
             case Undo(step=step, redo=redo):
                 self.undone = [one for one in self.undone if one != step] + [step] * (not redo)
             case SessionResumed():

@@ -7,10 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from rails.core.changes import ChangedFile
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
-from rails.core.events.approval import ApprovalRequested, HumanDecision
+from rails.core.events.approval import ApprovalClosed, ApprovalOpened, ApprovalRequested, HumanDecision
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -34,7 +33,8 @@ from rails.core.events.turn import (
     ToolRequestValidationFailed,
 )
 from rails.core.tool_request import RawRequest, Repair
-from rails.projections.common import ApprovalView, CorrectionView, RefusalView, RequestView, TurnOutcome, TurnView
+from rails.log.actions import how_to_answer, is_of_agent
+from rails.projections.common import ApprovalView, RefusalView, RequestView, TurnOutcome, TurnView
 from rails.projections.corrections import correction_of
 
 #: Where a refusal happened.
@@ -45,30 +45,22 @@ class TurnBuilder:
     """Takes the records of one turn in order; ``build`` gives the view."""
 
     def __init__(self, number: int, first: Record) -> None:
-        self.number = number
         self.answered = False
-        self._first = self._last = first
-        self._agent = self._model = self._text = self._stop = self._feedback = ""
-        self._tokens = (0, 0, 0)
+        self._view = TurnView(number, "", "", first.timestamp, first.seq, first.seq, "open")
         self._requests: dict[str, RequestView] = {}
-        self._refusals: list[RefusalView] = []
-        self._ignored: list[str] = []
-        self._corrections: list[CorrectionView] = []
-        self._notes: list[str] = []
-        self._changes: tuple[ChangedFile, ...] = ()
-        self._gates: list[GateVerdict] = []
-        self._approvals: list[ApprovalView] = []
-        self._results: list[ToolExecutionResult] = []
-        self._checkpoints: list[int] = []
-        self._errors: list[str] = []
-        self._seconds: dict[str, float] = {}
         self._begun: list[tuple[str, ...]] = []
+
+    @property
+    def number(self) -> int:
+        """The number of the turn."""
+        return self._view.number
 
     def add(self, record: Record) -> None:
         """Take in one record; types without a place in the view only move the end of the turn."""
-        self._last = record
-        self._agent = self._agent or record.agent_role
-        self._model = self._model or record.llm_model_used
+        view = self._view
+        view.last_seq = record.seq
+        view.agent = view.agent or record.agent_role
+        view.model = view.model or record.llm_model_used
         match record.event:
             case LlmResponse() as event:
                 self._response(event)
@@ -85,116 +77,107 @@ class TurnBuilder:
             case OutputRefused(refusals=refusals):
                 self._refuse("output", refusals, record)
             case CorrectionEvent() as event:
-                self._corrections.append(correction_of(event))
+                view.corrections += (correction_of(event),)
             case _:
                 self._change(record)
 
     def _change(self, record: Record) -> None:
         """Take in what became of the proposed changes."""
+        view = self._view
         match record.event:
             case ChangePlanned(notes=notes, changes=changes):
-                self._notes += notes
-                self._changes = changes
+                view.notes += notes
+                view.planned = changes
             case GateVerdict() as event:
                 self._spend("gate", event.duration_ms / 1000)
-                self._gates.append(event)
+                view.gates += (event,)
             case ApprovalRequested() as event:
-                self._asked(event, record)
+                facts = (event.kind, event.tools, event.diff, event.risks, event.notes, record.timestamp)
+                self._asked(ApprovalView(event.id, event.digest, *facts))
             case HumanDecision() as event:
                 self._decided(event, record)
+            case ApprovalOpened() as event if is_of_agent(event):
+                self._wants_words(event, record)
+            case ApprovalClosed(id=asked, state="answered"):
+                self._got_words(asked, record)
             case ExecutionStarted(ids=ids):
                 self._begun.append(ids)
             case ToolExecutionResult() as event:
                 self._result(event, record)
             case CheckpointEvent(step=step):
-                self._checkpoints.append(step)
+                view.checkpoints += (step,)
             case _:
                 self._around(record)
 
     def _around(self, record: Record) -> None:
         """Take in what happened around the turn: feedback, an escalation, a hand-off, an answer, an alert, an error."""
+        view = self._view
         match record.event:
             case FeedbackSent(text=text):
-                self._feedback = text or record.message
+                view.feedback = text or record.message
             case BlockIgnored(reason=reason):
-                self._ignored.append(reason or record.message)
+                view.ignored += (reason or record.message,)
             case Escalation(files=files) if files:
-                self._notes.append(f"{record.message} ({', '.join(files)})")
+                view.notes += (f"{record.message} ({', '.join(files)})",)
             case HumanSteered(about="follow_up"):
                 pass  # what is sent with it says it
             case Escalation() | Handoff() | HumanSteered() | ContextReduced():
-                self._notes.append(record.message)
+                view.notes += (record.message,)
             case OverseerAlert():
-                self._notes.append(f"overseer: {record.message}")
+                view.notes += (f"overseer: {record.message}",)
             case ErrorEvent(error=error) | LlmError(error=error):
-                self._errors.append(error or record.message)
+                view.errors += (error or record.message,)
 
     def build(self) -> TurnView:
         """Return the turn as it stands."""
-        return TurnView(
-            number=self.number,
-            agent=self._agent,
-            model=self._model,
-            started=self._first.timestamp,
-            first_seq=self._first.seq,
-            last_seq=self._last.seq,
+        return replace(
+            self._view,
             outcome=self._outcome(),
-            text=self._text,
-            stop_reason=self._stop,
-            input_tokens=self._tokens[0],
-            output_tokens=self._tokens[1],
-            cached_tokens=self._tokens[2],
             requests=tuple(self._requests.values()),
-            refusals=tuple(self._refusals),
-            ignored=tuple(self._ignored),
-            corrections=tuple(self._corrections),
-            notes=tuple(dict.fromkeys(self._notes)),
-            planned=self._changes,
-            gates=tuple(self._gates),
-            approvals=tuple(self._approvals),
-            results=tuple(self._results),
-            checkpoints=tuple(self._checkpoints),
-            errors=tuple(self._errors),
-            feedback=self._feedback,
+            notes=tuple(dict.fromkeys(self._view.notes)),
             in_doubt=bool(self._begun),
-            seconds={stage: round(spent, 3) for stage, spent in self._seconds.items()},
+            seconds={stage: round(spent, 3) for stage, spent in self._view.seconds.items()},
         )
 
     def _outcome(self) -> TurnOutcome:
         """Set the outcome of the turn; where several things happened, the one that stopped it."""
-        answers = {approval.answer for approval in self._approvals}
+        view = self._view
+        if any(approval.question and not approval.answer for approval in view.approvals):
+            return "asked"
+        answers = {approval.answer for approval in view.approvals}
         if "abort" in answers:
             return "aborted"
         if "deny" in answers:
             return "denied"
         if "dry_run" in answers:
             return "dry_run"
-        if self._refusals:
+        if view.refusals:
             return "refused"
-        if any(gate.verdict.status != "pass" for gate in self._gates) and "approve" not in answers:
-            return "findings" if self._gates[-1].verdict.status == "fail" else "failed"
-        if any(not result.ok for result in self._results):
+        if any(gate.verdict.status != "pass" for gate in view.gates) and "approve" not in answers:
+            return "findings" if view.gates[-1].verdict.status == "fail" else "failed"
+        if any(not result.ok for result in view.results):
             return "failed"
-        is_whole = self.answered or self._results or self._gates or self._feedback
+        is_whole = self.answered or view.results or view.gates or view.feedback
         if "" in answers or self._begun or not is_whole:
-            return "failed" if self._errors and not self._approvals else "open"
-        if any(result.changes for result in self._results):
+            return "failed" if view.errors and not view.approvals else "open"
+        if any(result.changes for result in view.results):
             return "applied"
-        return "ran" if self._results else "answered"
+        return "ran" if view.results else "answered"
 
     def _spend(self, stage: str, seconds: float) -> None:
         if seconds > 0:
-            self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+            spent = self._view.seconds
+            self._view.seconds = {**spent, stage: spent.get(stage, 0.0) + seconds}
 
     def _response(self, event: LlmResponse) -> None:
+        view, usage = self._view, event.usage
         self.answered = True
-        self._text = event.prose or event.text
-        self._stop = event.stop_reason
+        view.text = event.text if event.prose is None else event.prose
+        view.stop_reason = event.stop_reason
         if event.note:
-            self._notes.append(event.note)
-        usage = event.usage
-        read = usage.input_tokens + usage.cache_write_tokens
-        self._tokens = (read, usage.output_tokens, usage.cache_read_tokens)
+            view.notes += (event.note,)
+        view.input_tokens = usage.input_tokens + usage.cache_write_tokens
+        view.output_tokens, view.cached_tokens = usage.output_tokens, usage.cache_read_tokens
         self._spend("model", (event.duration_ms or 0) / 1000)
 
     def _request(self, request: RawRequest, record: Record) -> None:
@@ -211,36 +194,51 @@ class TurnBuilder:
     def _refuse(self, stage: RefusalStage, refusals: Sequence[Refusal], record: Record, request_id: str = "") -> None:
         for one in refusals or (Refusal("refused", record.message),):
             view = RefusalView(stage, one.code, one.message, one.hint, one.path, one.request_id or request_id)
-            self._refusals.append(view)
+            self._view.refusals += (view,)
 
-    def _asked(self, event: ApprovalRequested, record: Record) -> None:
+    def _asked(self, view: ApprovalView) -> None:
         # The same without an answer yet is asked anew, after an interruption.
-        self._approvals = [asked for asked in self._approvals if asked.answer or asked.id != event.id]
-        facts = (event.kind, event.tools, event.diff, event.risks, event.notes, record.timestamp)
-        self._approvals.append(ApprovalView(event.id, event.digest, *facts))
+        before = (asked for asked in self._view.approvals if asked.answer or asked.id != view.id)
+        self._view.approvals = (*before, view)
+
+    def _wants_words(self, event: ApprovalOpened, record: Record) -> None:
+        lines = tuple(line.strip() for line in event.lines[1:])
+        how = how_to_answer(record.session_id)
+        view = ApprovalView(event.id, event.digest, "question", (), "", (), (), record.timestamp, reason=how)
+        self._asked(replace(view, question=lines))
+
+    def _got_words(self, request_id: str, record: Record) -> None:
+        words = record.message.removeprefix("answered: ")
+        self._view.approvals = tuple(
+            replace(asked, answer="answered", reason=words) if asked.question and asked.id == request_id else asked
+            for asked in self._view.approvals
+        )
 
     def _decided(self, event: HumanDecision, record: Record) -> None:
         self._spend("human", event.seconds)
         key = event.id, event.digest
-        waiting = [n for n, asked in enumerate(self._approvals) if not asked.answer and (asked.id, asked.digest) == key]
+        approvals = list(self._view.approvals)
+        waiting = [n for n, asked in enumerate(approvals) if not asked.answer and (asked.id, asked.digest) == key]
         if not waiting:
-            waiting = [len(self._approvals)]
-            self._approvals.append(ApprovalView(*key, "", (), "", (), (), asked_at=record.timestamp))
-        self._approvals[waiting[0]] = replace(
-            self._approvals[waiting[0]],
+            waiting = [len(approvals)]
+            approvals.append(ApprovalView(*key, "", (), "", (), (), asked_at=record.timestamp))
+        approvals[waiting[0]] = replace(
+            approvals[waiting[0]],
             answer=event.answer,
             reason=event.reason,
             by=event.by,
             at=event.at or record.timestamp,
             seconds=float(event.seconds),
         )
+        self._view.approvals = tuple(approvals)
 
     def _result(self, event: ToolExecutionResult, record: Record) -> None:
         self._spend("run" if event.tool else "write", event.duration_ms / 1000)
         # A result ends what was begun for the same requests; tools that only look are not begun.
         if event.ids in self._begun:
             self._begun.remove(event.ids)
-        self._results.append(event if event.text else msgspec.structs.replace(event, text=record.message))
+        result = event if event.text else msgspec.structs.replace(event, text=record.message)
+        self._view.results += (result,)
 
 
 def _repair(repair: Repair) -> str:

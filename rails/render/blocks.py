@@ -195,10 +195,12 @@ class Risks:
 
 @dataclass(frozen=True, slots=True)
 class CallBlock:
-    """A tool call. ``valid`` is ``None`` where nobody said; ``parameters`` are JSON, ``form`` the form it came in."""
+    """A tool call; ``tool`` says what it does. ``valid`` is ``None`` where nobody said.
+
+    ``parameters`` are JSON, ``form`` is the form that it came in.
+    """
 
     tool: str
-    paths: tuple[str, ...]
     valid: bool | None
     why: str
     repairs: tuple[str, ...]

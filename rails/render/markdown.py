@@ -137,9 +137,8 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _call(call: blocks.CallBlock) -> Iterator[str]:
     mended = f" (repaired: {', '.join(map(inline, call.repairs))})" if call.repairs else ""
-    paths = f" {', '.join(map(inline, call.paths[:20]))}" if call.paths else ""
     valid = " (not valid)" if call.valid is False else ""
-    yield f"- Request {inline(call.tool)}{paths}{valid}{mended}: {inline(call.why or 'no reason given')}"
+    yield f"- Request {inline(call.tool)}{valid}{mended}: {inline(call.why or 'no reason given')}"
     yield from (f"- Converted: {inline(line)}" for line in call.coerced)
     yield from collapsible("Its parameters", fenced_block(call.parameters, "json"))
 

@@ -163,8 +163,7 @@ class TextRenderer:
     def _call(self, call: blocks.CallBlock) -> Iterator[str]:
         mark = " (not valid)" if call.valid is False else ""
         why = f": {call.why}" if call.why else ""
-        paths = f" {', '.join(call.paths)}" if call.paths else ""
-        yield from self.field("asks", f"{call.tool}{paths}{mark}{why}", "risk" if call.valid is False else "")
+        yield from self.field("asks", f"{call.tool}{mark}{why}", "risk" if call.valid is False else "")
         for name, lines in (("repaired", call.repairs), ("converted", call.coerced)):
             for line in lines:
                 yield from self.field(name, line, "finding")

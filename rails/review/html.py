@@ -44,7 +44,7 @@ RUNNING: Final = Badge("●", "open", "Running")
 _LISTED: Final = 100
 #: Where the turns go; no text of a log can hold it, for a bracket in a text is escaped.
 _TURNS: Final = Html("<!--turns-->")
-#: Turns that the strip shows one by one; more are a map of their density.
+#: Turns that the strip shows; of a longer session there is none.
 MOST_STEPS: Final = 200
 
 
@@ -91,7 +91,7 @@ def document(title: str, content: Html) -> str:
 
 def header(view: SessionView, more: Mapping[str, str] | None = None, *, running: bool = False) -> Html:
     """Return the session's task, ending and facts, with ``more`` of them; ``running``: its run is known to run."""
-    ended = RUNNING if running and not view.outcome else ending_badge(view.outcome)
+    ended = RUNNING if running and not view.outcome else ending_badge(view.ending)
     return el(
         "header",
         el("p", html_text("AI-Rails session"), class_="eyebrow"),
@@ -114,11 +114,8 @@ def overview(view: SessionView, stats: SessionStats | None = None) -> Html:
     """
     heading = el("h2", html_text("At a glance"), id="glance", class_="quiet")
     figures = [page_renderer().draw(block) for block in (stats_figures(stats) if stats else session_figures(view))]
-    spans: Sequence[Sequence[int]] = stats.spans if stats else ()
-    if len(view.turns) > MOST_STEPS:
-        spans = _spans(view.turns)
-    strip = el("ol", _density(spans), class_="strip dense") if spans else el("ol", _steps(view.turns), class_="strip")
-    nav = el("nav", strip, aria_label="Turns")
+    whole = stats is None and len(view.turns) <= MOST_STEPS
+    nav = el("nav", el("ol", _steps(view.turns), class_="strip"), aria_label="Turns") if whole else None
     return el("section", heading, figures, nav, aria_labelledby="glance", class_="overview")
 
 
@@ -128,35 +125,17 @@ def _steps(turns: Sequence[TurnView]) -> list[Html]:
         ended = OUTCOMES[turn.outcome]
         label = f"{turn_name(turn)}: {ended.words}" + (f", {one_line(turn.progress)}" if turn.progress else "")
         inside = join(el("b", html_text(turn.number)), el("span", html_text(f" {ended.mark}"), aria_hidden="true"))
-        steps.append(el("li", _step(turn.number, turn.first_seq, ended.tone, label, inside)))
+        link = el(
+            "a",
+            inside,
+            href=f"#turn-{turn.number}",
+            class_=ended.tone,
+            data_record=turn.first_seq,
+            aria_label=label,
+            title=label,
+        )
+        steps.append(el("li", link))
     return steps
-
-
-def _step(turn: int, record: int, tone: str, label: str, inside: Html) -> Html:
-    named = {"aria_label": label, "title": label}
-    return el("a", inside, href=f"#turn-{turn}", class_=tone, data_record=record, **named)
-
-
-def _spans(turns: Sequence[TurnView]) -> list[tuple[int, ...]]:
-    """Return groups of turns as the stats of a session have them."""
-    size = -(-len(turns) // MOST_STEPS)
-    parts = [turns[at : at + size] for at in range(0, len(turns), size)]
-    bad = [sum(turn.failed for turn in part) for part in parts]
-    return [
-        (part[0].number, part[-1].number, part[0].first_seq, len(part) - failed, failed, 0)
-        for part, failed in zip(parts, bad, strict=True)
-    ]
-
-
-def _density(spans: Sequence[Sequence[int]]) -> list[Html]:
-    """Return a session of many turns as a row of narrow marks, the darker the more of their turns failed."""
-    marks = []
-    for first, last, record, good, bad, unfinished in spans:
-        count = good + bad + unfinished
-        share = f"fail-{-(-4 * bad // max(1, count))}"
-        words = f"Turns {first:,} to {last:,}" if count > 1 else f"Turn {first:,}"
-        marks.append(el("li", _step(first, record, share, f"{words}: {bad:,} of {count:,} failed", Html(""))))
-    return marks
 
 
 def why(view: SessionView) -> Html | None:

@@ -30,7 +30,7 @@ def one_of_each(text):
         b.AlertBlock("error", text, f"Error: {text}"),
         b.Notes("note", "Changed by AI-Rails", (text,)),
         b.Risks((text,)),
-        b.CallBlock(text, (text,), False, text, (text,), (text,), text, text),
+        b.CallBlock(text, False, text, (text,), (text,), text, text),
         b.ValueChanges(True, "", ((text, text, text),)),
         b.ValueChanges(False, text, ()),
         b.Refusals(((text, text, text),)),

@@ -257,8 +257,7 @@ def _call(call: blocks.CallBlock) -> Html:
     valid = {True: badge("✓", "good", "valid"), False: badge("✕", "bad", "not valid"), None: None}[call.valid]
     line = el(
         "p",
-        el("code", html_text(one_line(call.tool, 80)), class_="tool"),
-        [el("code", html_text(one_line(path, 200)), class_="path") for path in call.paths[:20]],
+        el("code", html_text(one_line(call.tool, 300)), class_="tool"),
         valid,
         el("span", html_text(one_line(call.why, 400)), class_="because") if call.why else None,
     )

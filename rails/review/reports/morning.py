@@ -17,7 +17,7 @@ from rails.review.reports.sessions import states
 
 #: What needs a person, the most urgent first, and what they can do about it.
 _NEEDS: Final = {
-    "waiting": ("Waits for your answer", "ai-rails answer SESSION, or ai-rails serve"),
+    "waiting": ("Waits for your answer", "ai-rails answer SESSION WORDS"),
     "asked": ("Asks you", "ai-rails run --resume SESSION"),
     "rejected": ("The reviewer rejected it", "ai-rails review SESSION"),
     "claimed": ("Claims what the log does not show", "ai-rails review SESSION"),
@@ -100,7 +100,7 @@ def _changed_row(card: SessionStats, prices: Prices) -> tuple[Cell, ...]:
         facts["removed"],
         tested,
         card.turns,
-        facts["failed_turns"],
+        facts["failed_attempts"],
         facts["tokens"],
         facts["cost"],
         card.task,
@@ -119,7 +119,7 @@ def _changed_json(card: SessionStats, prices: Prices) -> dict[str, object]:
         "removed": sum(removed for _, removed in card.files.values()),
         "tested": card.tested,
         "turns": card.turns,
-        "failed_turns": sum(group[4] for group in card.spans),
+        "failed_attempts": card.failed,
         "tokens": sum(sum(counts) for counts in card.used.values()),
         "cost": prices.text(sum(known)) if known and len(known) == len(costs) else "",
     }

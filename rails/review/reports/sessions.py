@@ -7,11 +7,12 @@ failed (it gave up or broke), findings, refused, denied, approved, undone or dam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rails.core.errors import UsageError
 from rails.core.outcomes import GOOD, MEANINGS, outcome_for
+from rails.log.actions import how_to_answer
 from rails.log.query import Facet, Phrase, Query, parse_query
 from rails.log.session_stats import SessionStats
 from rails.log.terms import folded_words
@@ -30,6 +31,8 @@ SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
 #: A point that a newer version wrote.
 UNKNOWN: Final[tuple[str, CellStyle, str]] = ("?", "open", "unknown")
 _POINTS: Final = 16
+#: Open questions that stand below the table.
+_QUESTIONS: Final = 5
 STATES: Final = (
     *("waiting", "unattended", "done", "unfinished", "failed", "findings", "refused", "denied", "approved", "undone"),
     *("damaged", *MEANINGS),
@@ -75,12 +78,12 @@ def _has(card: SessionStats, facet: Facet) -> bool:
 
 def states(card: SessionStats) -> frozenset[str]:
     """Return everything that ``is:`` can ask of a session and that holds."""
-    outcome = outcome_for(card.outcome) if card.outcome else ""
+    outcome = outcome_for(card.ending) if card.ending else ""
     done = outcome in GOOD
     holds = {
         outcome: bool(outcome),
         "done": done,
-        "unfinished": not outcome,
+        "unfinished": not card.outcome,
         "failed": not done and outcome not in ("", "dry_run", "stopped"),
         "waiting": bool(card.waiting),
         "unattended": bool(card.unattended),
@@ -103,7 +106,7 @@ def sessions_table(cards: Sequence[SessionStats]) -> Table:
         numeric=frozenset({2}),
         wide=frozenset({5}),
         optional=(1, 2),
-        notes=(legend(card.spark for card in cards),) if any(card.spark for card in cards) else (),
+        notes=(*_open_questions(cards), *filter(None, [legend(card.spark for card in cards)])),
     )
 
 
@@ -113,8 +116,20 @@ def unread_lines(card: SessionStats) -> str:
     return damage + (f"; {card.newer} lines of a newer AI-Rails" if card.newer else "")
 
 
+def _open_questions(cards: Sequence[SessionStats]) -> Iterator[str]:
+    for card in [card for card in cards if card.waiting][:_QUESTIONS]:
+        yield f"{card.session_id}: {card.question} {how_on(card)}"
+
+
+def how_on(card: SessionStats) -> str:
+    """Return the sentence that says how a session with an open question goes on."""
+    if card.asks:
+        return how_to_answer(card.session_id)
+    return f"Answer where it runs, or in ai-rails serve. Ask again with: ai-rails run --resume {card.session_id}"
+
+
 def _row(card: SessionStats) -> tuple[Cell, ...]:
-    ended = ending_badge(card.outcome)
+    ended = ending_badge(card.ending)
     return cells(
         Cell(card.session_id, "head", session=card.session_id),
         minute_text(card.started),

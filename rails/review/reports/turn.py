@@ -33,6 +33,7 @@ OUTCOMES: Final[Mapping[TurnOutcome, blocks.Badge]] = {
     "aborted": blocks.Badge("■", "bad", "Stopped by the human"),
     "dry_run": blocks.Badge("·", "dim", "Dry run"),
     "failed": blocks.Badge("✕", "bad", "Failed"),
+    "asked": blocks.Badge("?", "open", "Asks you"),
     "open": blocks.Badge("…", "open", "Unfinished"),
 }
 #: Why an answer ends that is whole.
@@ -88,7 +89,6 @@ def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
 def _call(request: RequestView) -> blocks.CallBlock:
     return blocks.CallBlock(
         tool=action_text(request.tool, request.parameters),
-        paths=request.paths[1:],
         valid=request.valid,
         why=request.explanation,
         repairs=request.repairs,
@@ -133,6 +133,9 @@ def _finding(found: Finding) -> blocks.PlacedFinding:
 
 
 def _approval(approval: ApprovalView, findings: tuple[Finding, ...], diff_lines: int) -> Iterator[blocks.Block]:
+    if approval.question:
+        yield blocks.Facts((("question", approval.question), ("answer", (approval.reason,))))
+        return
     if approval.risks:
         yield blocks.Risks(approval.risks)
     if approval.notes:

@@ -27,7 +27,7 @@ from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
 from rails.core.text import counted, one_line, sha256
 from rails.core.tool_request import Json
-from rails.log.actions import action_text
+from rails.log.actions import question_text
 from rails.log.event_codec import NEWER
 from rails.log.reader import LOG_NAME, full
 from rails.log.scan import SearchHit, records_from, search
@@ -127,7 +127,7 @@ class Pages:
     def card(self, card: SessionStats) -> Html:
         """Return a session as an entry of the list, with its cost."""
         log = self.state / "sessions" / card.session_id / LOG_NAME
-        ended = ending_badge(card.outcome)
+        ended = ending_badge(card.ending)
         if not card.outcome and is_being_written(self.state, card.session_id):
             ended = WAITING if card.waiting else RUNNING
         return card_html(card, self.meter(card).cost, log.stat().st_size if log.is_file() else 0, ended)
@@ -287,7 +287,7 @@ def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> 
         el(
             "a",
             el("b", html_text("● Waiting for approval")),
-            el("span", html_text(_question(asked))),
+            el("span", html_text(question_text(asked))),
             el(
                 "span",
                 html_text(one_line(": ".join(filter(None, (asked.agent, asked.explanation))), 200)),
@@ -299,15 +299,6 @@ def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> 
         for question, asked in waiting
     ]
     return join(*items)
-
-
-def _question(asked: ApprovalOpened) -> str:
-    """Return what would be done, on one line: the files that would change, or the command."""
-    if asked.options:
-        return one_line(" ".join(asked.lines), 200)
-    if asked.kind == "changes":
-        return one_line(f"Change {', '.join(file.path for file in asked.files)}", 200)
-    return one_line("; ".join(action_text(one.tool_name, one.parameters) for one in asked.requests), 200)
 
 
 def _since(stamp: str) -> float:
@@ -353,7 +344,7 @@ def card_html(card: SessionStats, cost: str, size: int, ended: Badge) -> Html:
         f"{counted(card.requests, 'request')}, {card.refused} refused, {card.approved} approved, "
         f"{card.denied} denied, {counted(card.records, 'record')}, {bytes_text(size)}{unread_lines(card)}"
     )
-    facts = (", ".join(card.agents[:5]), counts)
+    facts = filter(None, (card.question if card.waiting else "", ", ".join(card.agents[:5]), counts))
     marks = [_spark(letter) for letter in card.spark]
     return el(
         "a",
