@@ -175,7 +175,7 @@ class SessionStats:
             case HumanDecision(answer=answer, seconds=spent, by=by) if answer != "dry_run":  # nobody was asked then
                 self._spend("human", spent)
                 self.unattended += answer == "deny" and by == "headless"
-                self.waiting = 0
+                self.waiting, self.question = 0, ""
                 self._decision(agreed=answer == "approve")
             case ToolExecutionResult() as event:
                 self._spend("run" if event.tool else "write", event.duration_ms / 1000)
@@ -186,7 +186,7 @@ class SessionStats:
             case ApprovalOpened() as asked:
                 self.waiting, self.question, self.asks = record.seq, question_text(asked), is_of_agent(asked)
             case ApprovalClosed():
-                self.waiting = 0
+                self.waiting, self.question = 0, ""
             case CheckpointEvent(paths=paths):
                 for path in paths:
                     _remember(self.paths, path)
@@ -202,7 +202,8 @@ class SessionStats:
                 self.task = task or record.message
                 self.start, self.limits = record.seq, object_to_json(limits)
             case WorkflowEnd(outcome=outcome):
-                self.outcome, self.message, self.waiting = outcome or "ended", record.message, 0
+                self.outcome, self.message = outcome or "ended", record.message
+                self.waiting, self.question = 0, ""
             case HumanSteered(about="handoff"):
                 self._landmark(record)
 
