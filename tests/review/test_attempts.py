@@ -29,17 +29,6 @@ def test_the_very_same_answer_is_told_from_another_one_with_the_same_failure(log
     assert labels(log, ("x", found(log)), ("y", found(log, after="c"))) == ["first", "ignored"]
 
 
-def test_going_back_to_an_earlier_failure_is_oscillation(log):
-    assert (
-        labels(log, ("x", found(log)), ("y", found(log, "E501", "c")), ("z", found(log, "F401", "d")))[2]
-        == "oscillating"
-    )
-
-
-def test_another_failure_is_progress(log):
-    assert labels(log, ("x", found(log)), ("y", found(log, "E501", "c")))[1] == "progress"
-
-
 def test_the_same_bytes_denied_and_then_approved_are_no_quarrel_of_the_checks(log):
     def passed(number, word):
         return ask(log, number, "x", planned("b"), log.gate(), log.asked(), log.decided(word, "not yet"))

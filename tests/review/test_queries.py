@@ -83,12 +83,6 @@ def test_the_schema_describes_every_key_and_no_other(log):
     keys(session_as_json(session_view(log.demo())), schema())
 
 
-def test_a_log_without_records_is_an_empty_session():
-    view = session_view([])
-    assert (view.turns, view.outcome) == ((), "")
-    check_schema(view)
-
-
 def test_an_unfinished_turn_is_open(log):
     assert outcomes(log.call(1), log=log) == ["open"]
     assert outcomes(log.call(1), log.answer(), log.gate(), log.asked(), log=log) == ["open"]
@@ -178,16 +172,6 @@ def tries(log, *failures):
 
 def wrong(log, *messages):
     return [log.invalid(message=message) for message in messages]
-
-
-def test_the_same_failure_again_is_called_feedback_not_followed(log):
-    view = tries(log, wrong(log, "a"), wrong(log, "a"))
-    assert [turn.progress for turn in view.turns] == [
-        "first try",
-        "the same answer again: the feedback was ignored",
-    ]
-    assert view.failures[0].endswith("never passed.")
-    assert "failed twice (turns 1, 2): schema ×2" in view.failures[0]
 
 
 def test_progress_and_new_mistakes_are_told_apart(log):
