@@ -103,10 +103,6 @@ class RuleBook(Protocol):
         """Whether a rule denies ``request`` or has it asked about."""
         ...
 
-    def passed(self, request: ApprovalRequest) -> None:
-        """Take note of a use that nobody had to be asked about."""
-        ...
-
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
         """Return the rule that stands against one of ``tools`` showing a file unasked, in words; or "".
 

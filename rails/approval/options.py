@@ -17,7 +17,8 @@ def place_question(offer: PlaceChoice) -> ApprovalOpened:
     """Return the question which place an edit was meant for."""
     options = [_place(place, number) for number, place in enumerate(offer.places, start=1)]
     none = AskedOption("", "None of them: the agent corrects it itself")
-    return _question("place", offer.request_id, offer.message, (f"{offer.path}: {offer.message}",), (*options, none))
+    why = "You are asked about the change again before it is written."
+    return _question("place", offer.request_id, why, (f"{offer.path}: {offer.message}",), (*options, none))
 
 
 def _place(place: CandidatePlace, number: int) -> AskedOption:

@@ -162,8 +162,6 @@ class RuleTable(SettingsTable, frozen=True):
     risk: RiskWords | None = None
     max_bytes: Count | None = None
     adjusted: bool | None = None
-    from_nth: FromOne | None = None
-    first: FromOne | None = None
 
 
 class ExampleTable(SettingsTable, frozen=True):
@@ -184,7 +182,6 @@ class ExampleTable(SettingsTable, frozen=True):
     model: str = ""
     interactive: bool = True
     command: str = ""
-    before: Count = 0
 
 
 class PolicyTables(FileTable, frozen=True):

@@ -146,9 +146,8 @@ def _remove(group: Path) -> None:
 
 
 def _set(group: Path, name: str, value: int) -> None:
-    with contextlib.suppress(OSError):
-        if (group / name).exists():
-            (group / name).write_text(str(value))
+    with contextlib.suppress(OSError):  # a group has no file for what it does not bound, and takes none
+        (group / name).write_text(str(value))
 
 
 def _bounds(group: Path) -> bool:

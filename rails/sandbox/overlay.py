@@ -88,7 +88,7 @@ class OverlayLayer(Layer):
     def _gone(self, base: str, without: Collection[str] = ()) -> Iterator[LayerChange]:
         """Yield each file of the project below a folder that is gone, or was made anew."""
         count, start = 0, self.project / base
-        if start.resolve() != start:
+        if os.path.realpath(start) != str(start):
             return
         for folder, folders, files in os.walk(start):
             inside = os.path.relpath(folder, self.project)

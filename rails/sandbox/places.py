@@ -64,7 +64,7 @@ def _may_show(path: Path, view: SandboxView) -> bool:
 @cache
 def _prefixes() -> tuple[Path, ...]:
     """Return where our own interpreter and its packages are."""
-    found = (Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent)
+    found = (Path(sys.prefix), Path(sys.base_prefix), _real(sys.executable).parent.parent)
     return tuple(dict.fromkeys(found))
 
 
@@ -93,10 +93,10 @@ def _parts(prefix: Path) -> Iterator[Path]:
 def _node_of(project: Path) -> Iterator[Path]:
     """Yield what there is of Node.js, as the user's ``PATH`` has it outside the project."""
     folders = os.get_exec_path()
-    outside = [one for one in folders if one.startswith("/") and not Path(one).resolve().is_relative_to(project)]
+    outside = [one for one in folders if one.startswith("/") and not _real(one).is_relative_to(project)]
     node = shutil.which("node", path=os.pathsep.join(outside))
     if node:
-        yield from around_program(Path(node).resolve())
+        yield from around_program(_real(node))
 
 
 def around_program(program: Path) -> tuple[Path, ...]:
@@ -108,7 +108,7 @@ def around_program(program: Path) -> tuple[Path, ...]:
 
 def own_program(program: Path, project: Path) -> tuple[Path, ...]:
     """Return where a program that a person has installed lies; nothing for one in the project, which is shown."""
-    return () if program.is_relative_to(project) else (program, program.resolve())
+    return () if program.is_relative_to(project) else (program, _real(program))
 
 
 def own_packages(folder: Path) -> tuple[Path, ...]:
@@ -124,8 +124,13 @@ def _users() -> list[Path]:
 
 def _is_known(prefix: Path) -> bool:
     """Whether a prefix really lies in such a folder."""
-    real = prefix.resolve()
-    return any(real.is_relative_to(Path(one).expanduser().resolve()) for one in _INTERPRETERS)
+    real = _real(prefix)
+    return any(real.is_relative_to(_real(Path(one).expanduser())) for one in _INTERPRETERS)
+
+
+def _real(path: str | Path) -> Path:
+    """Return where a path leads; links that lead to each other lead nowhere, which :meth:`Path.resolve` raises for."""
+    return Path(os.path.realpath(path))
 
 
 def _of_environments(project: Path) -> Iterator[Path]:
@@ -146,10 +151,9 @@ def _on_the_way(link: Path) -> Iterator[Path]:
     for _ in range(_MOST_LINKS):
         if not link.is_symlink():
             break
-        link = Path(os.path.normpath(link.parent.resolve() / link.readlink()))
+        link = Path(os.path.normpath(_real(link.parent) / link.readlink()))
         yield link
-    with contextlib.suppress(OSError, RuntimeError):
-        yield link.resolve()
+    yield _real(link)
 
 
 def common_git(project: Path) -> tuple[Path, ...]:
@@ -166,11 +170,11 @@ def common_git(project: Path) -> tuple[Path, ...]:
         kept = above in (Path.home(), Path("/")) or (above / ".git").is_symlink()
         return () if kept else (above / ".git", *common_git(above))
     with contextlib.suppress(OSError, ValueError):
-        place = (project / _line(own).removeprefix("gitdir:").strip()).resolve()
-        if place.parent.name == "worktrees" and (place / _line(place / "gitdir")).resolve() == own.resolve():
+        place = _real(project / _line(own).removeprefix("gitdir:").strip())
+        if place.parent.name == "worktrees" and _real(place / _line(place / "gitdir")) == _real(own):
             return (place.parents[1],)
         worktree = _WORKTREE.search(_line(place / "config"))
-        if worktree and (place / worktree[1]).resolve() == project.resolve():
+        if worktree and _real(place / worktree[1]) == _real(project):
             return (place,)
     return ()
 

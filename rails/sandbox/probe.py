@@ -69,9 +69,10 @@ def at_level(level: int) -> tuple[Label, bool]:
         cause = error.__cause__ or error
         passing = isinstance(cause, OSError) and cause.errno in _PASSING
         return Label(NONE, why=f"{name}: {error}"), not passing
-    out = tuple(dict.fromkeys(_ABOUT[name] for name in _ABOUT if not held.get(name)))
+    broken = [name for name in _ABOUT if not held.get(name)]
+    out = tuple(dict.fromkeys(_ABOUT[name] for name in broken))
     if "files" in out:
-        why = f"{tool} did not hold ({', '.join(name for name in _ABOUT if not held.get(name))})"
+        why = f"{tool} did not hold ({', '.join(broken)})"
         return Label(NONE, why=why), True
     return Label(level, tool, (*out, *(_PARTLY if level == PARTIAL else ()))), True
 

@@ -89,10 +89,7 @@ def _tightened(context: TurnContext, question: Callable[[], ApprovalRequest]) ->
     if not isinstance(rules, RuleBook) or not getattr(rules, "tightens", True):
         return None
     asked = question()
-    if rules.looks_at(asked):
-        return asked
-    rules.passed(asked)
-    return None
+    return asked if rules.looks_at(asked) else None
 
 
 def may_show_secrets(context: TurnContext, tool: str, path: str | None) -> bool:

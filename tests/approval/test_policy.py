@@ -206,34 +206,6 @@ def test_what_was_repaired_can_be_asked_about_or_denied(policy, make):
     assert ruling(clean, make.ask(make.change(IN_TESTS), notes=["JSON repaired"])) == "ask"
 
 
-def decisions(policy, requests):
-    approver = PolicyApprover(policy)
-    return [approver.decide(request).answer for request in requests]
-
-
-def test_the_third_deletion_of_a_run_is_asked_about(policy, make):
-    text = ALLOW_TESTS + 'kind = "delete"\n[[rule]]\ndecision = "ask"\nkind = "delete"\nfrom_nth = 3\n'
-    gone = [make.ask(make.change(f"tests/{n}.txt", b"x\n", None)) for n in range(4)]
-    assert decisions(policy(text), gone) == ["approve", "approve", "deny", "deny"]
-    three = make.ask(*(make.change(f"tests/{n}.txt", b"x\n", None) for n in range(3)))
-    assert decisions(policy(text), [three]) == ["deny"]
-
-
-def test_only_the_first_ones_of_a_run_are_let_through(policy, make):
-    asked = [make.ask(make.change(IN_TESTS, after=b"%d\n" % n)) for n in range(4)]
-    assert decisions(policy(ALLOW_TESTS + "first = 2\n"), asked) == ["approve", "approve", "deny", "deny"]
-
-
-def test_what_a_human_approves_counts_too(policy, make):
-    class Human:
-        def decide(self, request):
-            return Decision("approve", "", "human", of=request.digest)
-
-    rules = policy('[[rule]]\ndecision = "deny"\nkind = "run"\nfrom_nth = 2\n')
-    approver = PolicyApprover(rules, Human())
-    assert [approver.decide(make.ask_tool()).answer for _ in range(3)] == ["approve", "deny", "deny"]
-
-
 EXAMPLES = """
 [[rule]]
 decision = "allow"
@@ -242,7 +214,6 @@ verdict = ["pass", "fail"]
 finding = "E*"
 max_bytes = 100
 model = "claude-*"
-first = 2
 
 [[rule]]
 decision = "deny"
@@ -258,7 +229,6 @@ verdict = "fail"
 finding = "E501"
 severity = "warning"
 bytes = 100
-before = 1
 expect = "allow"
 """
 
@@ -269,12 +239,11 @@ def test_examples_can_name_every_condition(policy):
         ('"claude-x"', '"other-x"'),
         ("E501", "S102"),
         ("\nbytes = 100\n", "\nbytes = 101\n"),
-        ("before = 1", "before = 2"),
     ):
         with pytest.raises(UsageError, match="example 1 expects allow, but: ask"):
             policy(EXAMPLES.replace(was, now))
     with pytest.raises(UsageError, match="expects allow, but: deny"):
-        policy(EXAMPLES.replace("before = 1", "before = 1\nadjusted = true\ninteractive = false"))
+        policy(EXAMPLES.replace("bytes = 100\nexpect", "bytes = 100\nadjusted = true\ninteractive = false\nexpect"))
 
 
 def test_a_model_with_its_provider_would_never_match_and_is_refused(policy):
@@ -301,9 +270,7 @@ def test_nothing_to_match_is_asked_and_a_result_beside_anything_else_excuses_not
 MISTAKES = [
     ("[[rule]]\ndecision = 'deny'\nmax_bytes = 9\n", "max_bytes does not belong to deny"),
     ("[[rule]]\ndecision = 'ask'\nfirst = 9\n", "first does not belong to ask"),
-    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfrom_nth = 9\n", 'from_nth does not belong to allow: use "first"'),
     ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nadjusted = true\n", 'adjusted does not belong to allow: use "clean"'),
-    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfirst = 0\n", "`first` is 0; it must be at least 1."),
     (
         "[[rule]]\ndecision = 'deny'\ninteractive = 'no'\n",
         '3:1: rule 1: `interactive` is a string ("no"); it must be a boolean.',
@@ -516,17 +483,6 @@ SHOWN = '[[rule]]\ndecision = "allow"\nkind = "result"\nrisk = "secret"\npath = 
 )
 def test_only_a_rule_that_names_the_risk_and_fits_lets_keys_be_shown_to_an_agent(policy, text, shows):
     assert PolicyApprover(policy(text)).shows_secrets("coder", "read_file", "keys/a.pem") is shows
-
-
-def test_how_often_a_rule_has_let_something_through_counts_for_what_it_shows_unasked(policy, make):
-    shown = PolicyApprover(policy(SHOWN + "first = 1\n"))
-    assert shown.shows_secrets("coder", "read_file", "keys/a.pem")
-    shown.counted[shown.policy.rules[0].key] = 1
-    assert not shown.shows_secrets("coder", "read_file", "keys/a.pem")
-    late = PolicyApprover(policy('[[rule]]\ndecision = "deny"\npath = "src/**"\nfrom_nth = 2\n'))
-    assert late.keeps_back("coder", "src/a", ("read_file",)) == ""
-    late.counted[late.policy.rules[0].key] = 1
-    assert late.keeps_back("coder", "src/a", ("read_file",)) == "rule 1"
 
 
 def test_a_human_counts_for_what_is_shown_unasked(policy):
@@ -751,9 +707,7 @@ NOT_THERE = [
         ("ask", "max_lines = 1", "larger changes are asked about anyway"),
     ),
     *((decision, "clean = true", "what was repaired is asked about anyway") for decision in ("deny", "ask")),
-    *((decision, "first = 1", "later ones are asked about anyway") for decision in ("deny", "ask")),
     *(("allow", f"adjusted = {value}", 'use "clean" with allow') for value in ("true", "false")),
-    ("allow", "from_nth = 3", 'use "first" with allow'),
 ]
 
 
@@ -770,17 +724,17 @@ def test_what_a_condition_cannot_mean_with_a_decision_is_told_at_its_rule(decisi
 
 
 def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was_written():
-    text = RULE.format("deny", "clean = false") + "name = 'n'\nreason = 'r'\n" + RULE.format("allow", "first = 5")
+    text = RULE.format("deny", "clean = false") + "name = 'n'\nreason = 'r'\n" + RULE.format("allow", "max_bytes = 5")
     for first in (1, 4):
         read = read_policy(text.encode(), "p.toml", first=first)
         facts = [(rule.number, rule.decision, rule.source, rule.name, rule.reason, rule.clean) for rule in read.rules]
         assert facts == [(first, "deny", "p.toml", "n", "r", False), (first + 1, "allow", "p.toml", "", "", False)]
-        assert ([rule.when.first for rule in read.rules], read.mistakes) == ([None, 5], ())
+        assert ([rule.when.max_bytes for rule in read.rules], read.mistakes) == ([None, 5], ())
     lines = ["", "path = 'a'", "path = 'a'\nverdict = 'fail'", "path = 'a'\nkind = 'create'"]
     lines += [f"path = 'a'\nkind = '{kind}'" for kind in ("read", "run", "result")]
     lines += [
         "kind = 'create'\nrisk = 'secret'\nbytes = 7",
-        "finding = 'F401'\nseverity = 'warning'\nbefore = 2",
+        "finding = 'F401'\nseverity = 'warning'\nmodel = 'm'",
     ]
     text = "".join(f"[[example]]\nexpect = 'ask'\ntool = 't'\n{line}\n" for line in lines)
     read = read_policy(text.encode(), "p.toml", first=4)
@@ -794,11 +748,7 @@ def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was
     assert [one.item.seen.risks for one in read.examples] == [frozenset()] * 7 + [frozenset(["secret"]), frozenset()]
     assert read.examples[7].item.seen.size == 7
     last = read.examples[8]
-    assert (last.item.seen.findings, last.before, last.interactive) == (
-        (("F401", "warning"),),
-        2,
-        True,
-    )
+    assert (last.item.seen.findings, last.around.model, last.around.interactive) == ((("F401", "warning"),), "m", True)
 
 
 def test_a_models_name_is_told_without_its_provider_up_to_a_bound():
@@ -821,7 +771,7 @@ decision = 'deny'
 verdict = 'error'
 [[{start}rule]]
 decision = 'deny'
-first = 1
+max_lines = 1
 [[{start}example]]
 expect = 'ask'
 at = '9:30'

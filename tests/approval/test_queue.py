@@ -419,13 +419,14 @@ BAD = [
     {"do": "edit", "digest": "d" * 64, "left_out": {"a": 5}},
     {"do": "approve", "digest": "d" * 64, "place": "mail"},
     {"do": "choose", "digest": "d" * 64, "choice": 1},
+    {"do": "edit", "digest": "d" * 64, "original": 1},
 ]
 
 
-@pytest.mark.parametrize("value", BAD, ids=range(len(BAD)))
-def test_an_odd_answer_is_refused_with_a_reason(value):
-    with pytest.raises(UsageError):
-        read_answer(value)
+def test_an_odd_answer_is_refused_with_a_reason():
+    for value in BAD:
+        with pytest.raises(UsageError):
+            read_answer(value)
 
 
 def test_an_answer_is_read_as_it_is_written():
@@ -433,7 +434,6 @@ def test_an_answer_is_read_as_it_is_written():
     assert read_answer(answer.to_json()) == answer
     least = {"do": "grant", "digest": "d" * 64, "uses": 1, "minutes": 1}
     assert read_answer(least) == PageAnswer("grant", "d" * 64, uses=1, minutes=1)
-    assert read_answer({"do": "edit", "digest": "d" * 64, "original": 1}).original is False
     assert read_answer({"do": "edit", "digest": "d" * 64, "original": True}).original is True
 
 

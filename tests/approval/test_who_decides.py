@@ -101,36 +101,6 @@ def test_whether_a_human_could_answer_is_a_condition_in_every_way_of_asking(make
         assert (approver.decide(make.ask()).by == "policy: rule 1") is denies
 
 
-def test_what_a_run_may_do_first_is_counted_over_all_questions_and_only_what_was_approved(make):
-    human = Human()
-    approver = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "first = 2\n"), human)
-    by = [approver.decide(make.ask(make.change(f"src/{name}.py"))).by for name in "abc"]
-    assert by == ["policy: rule 1", "policy: rule 1", "human"]
-    two = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "first = 2\n"), human)
-    both = make.ask(make.change("src/a.py"), make.change("src/b.py"))
-    assert [two.decide(both).by, two.decide(make.ask()).by] == ["policy: rule 1", "human"]
-    refused = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "first = 1\n"), None)
-    assert refused.decide(both).answer == "deny"
-    assert refused.decide(make.ask()).by == "policy: rule 1", "what was not approved does not count"
-    run = PolicyApprover(rules(ALLOW.replace("**", "src/**") + "max_lines = 9\nfirst = 1\n"), human)
-    assert [run.decide(make.ask_tool("look", "read")).by, run.decide(make.ask()).by] == ["human", "policy: rule 1"]
-    denies = rules('[[rule]]\ndecision = "deny"\ntool = "edit_file"\nfrom_nth = 3\n')
-    third = PolicyApprover(denies, Human())
-    assert [third.decide(make.ask()).answer for _ in range(4)] == ["approve", "approve", "deny", "deny"]
-
-
-def test_what_a_human_leaves_out_of_a_proposal_does_not_count(make):
-    left = make.ask(make.change("other/a.py"))
-
-    class Edits(Human):
-        def decide(self, request):
-            return replace(super().decide(request), edited=left, of=left.digest)
-
-    approver = PolicyApprover(rules('[[rule]]\ndecision = "ask"\npath = "src/**"\nfrom_nth = 2\n'), Edits())
-    approver.decide(make.ask(make.change("src/a.py"), make.change("other/a.py")))
-    assert not approver.looks_at(make.ask(make.change("src/b.py")))
-
-
 def test_a_finding_fits_one_of_several_globs_and_counts_only_where_it_is_new(make):
     found = [make.finding(rule="E501"), make.finding(rule="W291")]
     allow = rules(ALLOW.replace("**", "src/**") + 'finding = ["E*", "W*"]\nverdict = ["pass", "fail"]\n')
@@ -142,20 +112,6 @@ def test_a_finding_fits_one_of_several_globs_and_counts_only_where_it_is_new(mak
     old = replace(found[1], new=False)
     assert deny.judge(make.ask(findings=[old])).ruling == "ask"
     assert items_of(replace(request, verdict=None))[0].seen.findings == ()
-
-
-def test_rules_of_two_files_with_one_number_are_counted_each_by_itself(make):
-    counting = (
-        PolicyRule(number, "deny", source, tool=(tool,), when=Conditions(from_nth=2))
-        for number, source, tool in (
-            *((1, "policy.toml", "edit_file"), (1, ".rails.toml", "write_file"), (2, ".rails.toml", "run_tests")),
-        )
-    )
-    approver = PolicyApprover(Policy(tuple(counting)), Human())
-    used = ("edit_file", "write_file", "run_tests", "run_tests", "write_file")
-    answers = [approver.decide(make.ask(tools=(tool,))).answer for tool in used]
-    assert answers == ["approve", "approve", "approve", "deny", "deny"]
-    assert approver.decide(make.ask(tools=("edit_file",))).answer == "deny"
 
 
 def test_an_allow_rule_of_the_file_adds_nothing_to_a_grant_where_a_human_decides(make):

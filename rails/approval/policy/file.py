@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from rails.approval.policy.rules import (
     Circumstances,
     Conditions,
-    Policy,
     PolicyItem,
     PolicyRule,
     Ruling,
@@ -35,9 +34,8 @@ _ONLY_ALLOW: Final = {
     "max_bytes": "larger changes are asked about anyway",
     "max_lines": "larger changes are asked about anyway",
     "clean": "what was repaired is asked about anyway",
-    "first": "later ones are asked about anyway",
 }
-_NOT_ALLOW: Final = {"adjusted": 'use "clean" with allow', "from_nth": 'use "first" with allow'}
+_NOT_ALLOW: Final = {"adjusted": 'use "clean" with allow'}
 
 #: Of what kind the uses of a tool are, by its effect.
 _KINDS: Final = {"edit": ("create", "modify", "delete"), "read": ("read", "result"), "run": ("run", "result")}
@@ -54,14 +52,7 @@ class Example:
     source: str
     item: PolicyItem
     expect: Ruling
-    model: str = ""
-    interactive: bool = True
-    before: int = 0
-
-    def around(self, policy: Policy) -> Circumstances:
-        """Return the circumstances that the example describes."""
-        seen = {rule.key: self.before for rule in policy.rules}
-        return Circumstances(self.model, self.interactive, seen)
+    around: Circumstances
 
 
 class _Mistake(Exception):
@@ -181,8 +172,6 @@ def _conditions(table: RuleTable) -> Conditions:
         words(table.severity),
         table.max_bytes,
         table.adjusted,
-        table.from_nth,
-        table.first,
         words(table.risk),
     )
 
@@ -196,4 +185,4 @@ def _example(table: ExampleTable, number: int, source: str) -> Example:
     command = plain_command(table.command or None)
     adjusted = table.adjusted
     item = PolicyItem(table.agent, table.tool, kind, path, verdict, table.lines, adjusted, seen, command)
-    return Example(number, source, item, table.expect, table.model, table.interactive, table.before)
+    return Example(number, source, item, table.expect, Circumstances(table.model, table.interactive))

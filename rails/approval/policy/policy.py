@@ -15,8 +15,8 @@ also where nothing would be asked without it; what a rule allows is asked like t
     # model = "claude-*"; interactive = true (a human could answer); between = "09:00-18:00" (local time);
     # finding = "S*" and severity = "error": allow needs all new findings to fit, deny and ask need one.
     # risk = ["secret", "invisible"] (allow covers such content only by name);
-    # Only with "allow": max_bytes; clean = true (nothing was repaired, converted or matched leniently);
-    # first = 5 (of a run). Only with "deny" and "ask": adjusted = true; from_nth = 3 (from the third of a run on)
+    # Only with "allow": max_bytes; clean = true (nothing was repaired, converted or matched leniently).
+    # Only with "deny" and "ask": adjusted = true
 
     [[example]]                   # checked whenever the file is loaded, like a test
     tool = "edit_file"
@@ -51,7 +51,7 @@ from rails.approval.policy.rules import (
 )
 from rails.core.app_dirs import config_folder
 from rails.core.candidates import PlaceChoice
-from rails.core.dataclass import dataclass, field, replace
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import UsageError
 
 
@@ -66,7 +66,6 @@ class PolicyApprover:
     fallback: Approver | None = None
     grants: Grants | None = None
     decides: bool = True
-    counted: dict[tuple[str, int], int] = field(default_factory=dict)
     #: Why everything is denied at the moment, before any rule; "": it is not.
     closed: Callable[[], str] = str
 
@@ -78,9 +77,7 @@ class PolicyApprover:
         """
         if why := self.closed():
             return Decision("deny", why, "plan mode", of=request.digest)
-        decision = self._by_rule(request, self._around(request.model)) or self._asked(request)
-        self._count(request, decision)
-        return decision
+        return self._by_rule(request, self._around(request.model)) or self._asked(request)
 
     @property
     def tightens(self) -> bool:
@@ -90,11 +87,6 @@ class PolicyApprover:
     def looks_at(self, request: ApprovalRequest) -> bool:
         """Whether a rule denies ``request`` or has it asked about, also where its tool is free to use."""
         return self._tightened(request) is not None
-
-    def passed(self, request: ApprovalRequest) -> None:
-        """Count a use that nobody had to be asked about for the rules that could stop the next; it used up no yes."""
-        stopping = Policy(tuple(rule for rule in self.policy.rules if rule.decision != "allow"))
-        self.counted.update(stopping.counted(items_of(request), self._around(request.model)))
 
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
         """Return the rule that stands against one of ``tools`` showing a file unasked; "" where none does.
@@ -139,12 +131,7 @@ class PolicyApprover:
         return self.fallback.decide(request)
 
     def _around(self, model: str = "") -> Circumstances:
-        return Circumstances(model, self.fallback is not None, dict(self.counted))
-
-    def _count(self, request: ApprovalRequest, decision: Decision) -> None:
-        if decision.answer == "approve":
-            items = items_of(decision.edited or request)
-            self.counted.update(self.policy.counted(items, self._around(request.model)))
+        return Circumstances(model, self.fallback is not None)
 
     def _by_rule(self, request: ApprovalRequest, around: Circumstances) -> Decision | None:
         """Answer from the rules and the grants; ``None``: it has to be asked."""
@@ -221,7 +208,7 @@ def _content(file: Path) -> bytes:
 
 def _check(policy: Policy, example: Example) -> str | None:
     """Return what is wrong with an example, or ``None``."""
-    judgement = policy.judge_items((example.item,), (), example.around(policy))
+    judgement = policy.judge_items((example.item,), (), example.around)
     if judgement.ruling == example.expect:
         return None
     return (

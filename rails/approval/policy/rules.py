@@ -30,7 +30,7 @@ or ``ask`` names commands.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
@@ -54,13 +54,11 @@ _PLAIN_COMMAND: Final = lazy(r"[\w@%+:,./-][\w@%+:,./=-]*(?: [\w@%+:,./=-]+)*", 
 class Circumstances:
     """What holds while something is asked.
 
-    ``model`` is its name as the log has it, ``interactive`` whether a human could answer, ``seen`` how many things each
-    rule has matched that were approved in this run, by the rule's source and number.
+    ``model`` is its name as the log has it, ``interactive`` whether a human could answer.
     """
 
     model: str = ""
     interactive: bool = True
-    seen: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
 
 UNKNOWN: Final = Circumstances()
@@ -81,8 +79,7 @@ class Conditions:
 
     ``model``: globs. ``interactive``: whether a human could be asked. ``finding`` (globs) and ``severity``: of new
     findings; an ``allow`` needs all of them to fit, the others one. ``risk``: names of risks. ``max_bytes``: of the
-    files after the change. ``adjusted``: something was repaired, converted or matched leniently. ``from_nth``: from the
-    n-th matching thing of a run on. ``first``: only the first n.
+    files after the change. ``adjusted``: something was repaired, converted or matched leniently.
     """
 
     model: tuple[str, ...] = ()
@@ -91,17 +88,10 @@ class Conditions:
     severity: tuple[str, ...] = ()
     max_bytes: int | None = None
     adjusted: bool | None = None
-    from_nth: int | None = None
-    first: int | None = None
     risk: tuple[str, ...] = ()
 
-    @property
-    def counts(self) -> bool:
-        """Whether it matters how often the rule has matched."""
-        return self.from_nth is not None or self.first is not None
-
     def hold(self, allows: bool, around: Circumstances, seen: Seen, adjusted: bool) -> bool:
-        """Say whether everything but the count is as required; ``allows``: the rule is an ``allow``."""
+        """Say whether everything is as required; ``allows``: the rule is an ``allow``."""
         return (
             self._of_model(allows, around.model)
             and self.interactive in (None, around.interactive)
@@ -110,10 +100,6 @@ class Conditions:
             and (self.max_bytes is None or seen.size <= self.max_bytes)
             and self.adjusted in (None, adjusted)
         )
-
-    def count_holds(self, count: int) -> bool:
-        """Say whether so many things in this run are as required."""
-        return (self.from_nth is None or count >= self.from_nth) and (self.first is None or count <= self.first)
 
     def _of_model(self, allows: bool, model: str) -> bool:
         if not self.model or not model:
@@ -188,7 +174,7 @@ class PolicyRule:
         return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
 
     def matches(self, item: PolicyItem, around: Circumstances = UNKNOWN) -> bool:
-        """Say whether the rule speaks about ``item``; how often it did is not looked at."""
+        """Say whether the rule speaks about ``item``."""
         return (
             self._any_name(self.tool, item.tool)
             and self._any_name(self.agent, item.agent)
@@ -199,15 +185,9 @@ class PolicyRule:
             and self.when.hold(self.decision == "allow", around, item.seen, item.adjusted)
         )
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """What names the rule among those of all files."""
-        return self.source, self.number
-
     def speaks(self, items: Sequence[PolicyItem], around: Circumstances) -> tuple[PolicyItem, ...]:
-        """Return which of ``items`` the rule matches now, how often it has matched included."""
-        found = tuple(item for item in items if self.matches(item, around))
-        return found if self.when.count_holds(around.seen.get(self.key, 0) + len(found)) else ()
+        """Return which of ``items`` the rule matches."""
+        return tuple(item for item in items if self.matches(item, around))
 
     def ruling_on(self, found: Sequence[PolicyItem]) -> Ruling:
         """Return what the rule says of what it matches: of a command that it cannot read, at most that it is asked."""
@@ -275,13 +255,6 @@ class Policy:
     def judge(self, request: ApprovalRequest, around: Circumstances = UNKNOWN) -> Judgement:
         """Say what is to happen with ``request``."""
         return self.judge_items(items_of(request), request.doubts, around)
-
-    def counted(self, items: Sequence[PolicyItem], around: Circumstances) -> dict[tuple[str, int], int]:
-        """Return how often each rule that counts has matched, once all of ``items`` were approved."""
-        counts = dict(around.seen)
-        for rule in (rule for rule in self.rules if rule.when.counts):
-            counts[rule.key] = counts.get(rule.key, 0) + sum(rule.matches(item, around) for item in items)
-        return counts
 
     def judge_items(
         self, items: Iterable[PolicyItem], doubts: Sequence[str] = (), around: Circumstances = UNKNOWN

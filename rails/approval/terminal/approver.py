@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final, TextIO, Unpack
 
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Choice, Decision
-from rails.approval.diff_view import file_diff
 from rails.approval.edit import (
     Contents,
     Editor,
@@ -21,6 +20,7 @@ from rails.approval.edit import (
     parameters_in_editor,
     without_hunks,
 )
+from rails.approval.options import place_question
 from rails.approval.policy.grants import (
     MINUTES,
     USES,
@@ -32,63 +32,36 @@ from rails.approval.policy.grants import (
 from rails.approval.policy.rules import PolicyRule
 from rails.approval.question import as_drawn
 from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer, Pasted, key_line
-from rails.approval.terminal.screen import Look
-from rails.core.candidates import CandidatePlace, PlaceChoice
+from rails.approval.terminal.screen import draw_request
+from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath
 from rails.core.text import counted, one_line
 from rails.render.blocks import show
-from rails.render.lines import draw, styled
 from rails.render.terminal import wrap
 
 #: Nobody has to sit and wait: after this long the agent is asked to correct itself, as without a human.
 WAIT_S: Final = 60.0
-_PLACE_LINES: Final = 40
-_PLACE_TRIES: Final = 20
 
 
 def choose_place(console: Console, offer: PlaceChoice) -> str:
     """Return the handle of the place that the human takes, or an empty text. Whatever goes wrong takes none."""
+    words = [f"take {number}" for number in range(1, len(offer.places) + 1)]
     try:
-        return _ask(console, offer)
+        console.put("\n".join(draw_request(place_question(offer), console.look()).lines) + "\n")
+        console.arm()
+        console.put(f'Type "{words[0]}" to take place 1; Enter: the agent corrects it itself (in {WAIT_S:g} s): ')
+        typed = console.line(WAIT_S).casefold()
     except Elsewhere:
         console.put("\n")
         return ""
     except (NoAnswer, OSError, ValueError):
-        console.put("\nNo place is taken: the agent corrects it itself.\n")
-        return ""
-
-
-def _ask(console: Console, offer: PlaceChoice) -> str:
-    number = 0
-    for _ in range(_PLACE_TRIES):
-        place = offer.places[number]
-        console.put("\n".join(_lines(offer, place, number, console.look())) + "\n")
-        console.arm()
-        more = "[n]ext place, " if len(offer.places) > 1 else ""
-        words = f'type "take" to take this place (a fuzzy match), {more}Enter: the agent corrects it itself'
-        console.put(f"{words} (so it does in {WAIT_S:g} s): ")
-        typed = console.line(WAIT_S).casefold()
-        if typed == "take":
-            return place.handle
-        if typed in ("n", "next"):
-            number = (number + 1) % len(offer.places)
-        else:
-            break
-    console.put("No place is taken.\n")
+        typed = ""
+    if typed in words:
+        return offer.places[words.index(typed)].handle
+    console.put("\nNo place is taken: the agent corrects it itself.\n")
     return ""
-
-
-def _lines(offer: PlaceChoice, place: CandidatePlace, number: int, look: Look) -> Iterator[str]:
-    yield look.pen.title("Is this the place?")
-    for line in wrap(one_line(f"{offer.path}: {offer.message}", 600), look.width):
-        yield styled(line, "risk", look.colour)
-    where = f"Place {number + 1} of {len(offer.places)}: lines {place.first_line}–{place.last_line}"
-    alike = "the text is there, but not only there" if place.likeness >= 1 else f"FUZZY, {place.likeness:.0%} alike"
-    yield f"{where}; {alike}. The edit would do this there; you are asked about it again before it is written:"
-    for change in place.changes.changes:
-        yield from draw(file_diff(change, (), max_lines=_PLACE_LINES), colour=look.colour, width=look.width)
 
 
 #: Lines of a piece that are shown when the human chooses among pieces.

@@ -99,17 +99,13 @@ def _listed(cases: tuple[Case, ...]) -> Iterator[str]:
 
 
 def _cases(policy: Policy, view: SessionView) -> Iterator[Case]:
-    counted: dict[tuple[str, int], int] = {}
     for turn in view.turns:
         for approval in turn.approvals:
             if approval.answer in ("", "dry_run") or approval.by.startswith(_NOT_PEOPLE):
                 continue
             items = tuple(_items(turn, approval))
             doubts = tuple(risk for risk in approval.risks if risk.startswith(_DOUBTS))
-            around = Circumstances(turn.model, True, counted)
-            judgement = policy.judge_items(items, doubts, around)
-            if approval.answer == "approve":
-                counted = policy.counted(items, around)
+            judgement = policy.judge_items(items, doubts, Circumstances(turn.model))
             what = ", ".join(dict.fromkeys(item.path or item.tool for item in items)) or ", ".join(approval.tools)
             yield Case(
                 view.session_id, turn.number, what, approval.answer, approval.reason, judgement.ruling, judgement.why
