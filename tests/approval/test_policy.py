@@ -269,7 +269,6 @@ def test_nothing_to_match_is_asked_and_a_result_beside_anything_else_excuses_not
 
 MISTAKES = [
     ("[[rule]]\ndecision = 'deny'\nmax_bytes = 9\n", "max_bytes does not belong to deny"),
-    ("[[rule]]\ndecision = 'ask'\nfirst = 9\n", "first does not belong to ask"),
     ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nadjusted = true\n", 'adjusted does not belong to allow: use "clean"'),
     (
         "[[rule]]\ndecision = 'deny'\ninteractive = 'no'\n",
