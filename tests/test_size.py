@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {
     ".": 1_057,
     "agents": 9_635,
-    "approval": 29_306,
+    "approval": 28_026,
     "batch": 15_542,
     "commands": 45_167,
     "config": 5_778,
@@ -37,7 +37,7 @@ PACKAGES = {
     "projections": 10_880,
     "render": 15_415,
     "review": 29_975,
-    "sandbox": 18_682,
+    "sandbox": 18_679,
     "session": 51_484,
     "testing": 3_800,
     "tools": 28_788,
