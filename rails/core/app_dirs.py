@@ -35,11 +35,10 @@ def config_folder() -> Path:
     if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
         # What platformdirs answers here, by the XDG Base Directory Specification; importing it takes as long as
         # Python's own start.
-        named, home = os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME", "")
-        if not named and home.startswith("/"):
-            return Path(home, ".config", "ai-rails")
-        if named.startswith("/") and named == named.strip():
-            return Path(named, "ai-rails")
+        named = os.environ.get("XDG_CONFIG_HOME", "")
+        base = named if named.startswith("/") else os.path.join(os.environ.get("HOME", ""), ".config")  # noqa: PTH118
+        if base.startswith("/"):
+            return Path(base, "ai-rails")
     from platformdirs import user_config_path
 
     return user_config_path("ai-rails", appauthor=False)

@@ -1,7 +1,8 @@
 """A file written whole or not at all: a new file beside it, flushed, then renamed into its place.
 
 Covered: a crash, a full disk or an interrupt at any moment leaves the old file or the new one, never a part; a link
-in the place of the file is replaced, not followed; two writers at once leave the file of one of them. Not covered: a
+in the place of the file is replaced, not followed; two writers at once leave the file of one of them. What a killed
+writer leaves is locked by nobody, so the next start removes it (:func:`rails.edits.apply.recover`). Not covered: a
 link among the folders above (the caller knows where its state goes), and files of the project, which
 :mod:`rails.edits.safe_files` writes against races by other means, as
 :mod:`rails.core.user_files` does the user's.
@@ -12,39 +13,34 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rails.core.lock import sync
-
-if TYPE_CHECKING:
-    import ctypes
+from rails.core.lock import acquire, sync
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_PRIVATE: Final = 0o600
 RENAME_NOREPLACE: Final = 1  # <linux/fs.h>
 RENAME_EXCHANGE: Final = 2
 #: What a file system answers that has no such rename, or no second names.
-CANNOT_RENAME: Final = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
-#: What a file system without hard links answers (exFAT, some shared folders of virtual machines).
-_NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+CANNOT_RENAME: Final = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
+_HERE: Final = -100  # for the system, the current folder
 
 
 @cache
-def _renameat2() -> ctypes._NamedFuncPointer | None:
+def _renameat2() -> Callable[..., int] | None:
     """Return the C library's ``renameat2``, or None where there is none."""
     import ctypes
 
     try:
         return ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError, TypeError):
+    except (OSError, AttributeError):
         return None
 
 
-def rename_by(old: str | Path, new: str | Path, flag: int, folder: int = -100) -> bool:
+def rename_by(old: str | Path, new: str | Path, flag: int, folder: int = _HERE) -> bool:
     """Rename as ``flag`` says, from the folder that is open (the current one if none is).
 
     Returns False, with nothing done, where the system cannot. Raises OSError.
@@ -62,7 +58,7 @@ def rename_by(old: str | Path, new: str | Path, flag: int, folder: int = -100) -
     raise OSError(number, os.strerror(number), str(old), None, str(new))
 
 
-def replace_file(file: Path, data: bytes, *, mode: int = _PRIVATE, durable: bool = True) -> None:
+def replace_file(file: Path, data: bytes, *, durable: bool = True) -> None:
     """Put ``data`` in the place of ``file``; folders that are missing are made. Raises OSError.
 
     Not ``durable``: a power cut may undo it, as is right for what can be made again.
@@ -70,7 +66,7 @@ def replace_file(file: Path, data: bytes, *, mode: int = _PRIVATE, durable: bool
     file.parent.mkdir(parents=True, exist_ok=True)
     folder = os.open(file.parent, _FOLDER)
     try:
-        with _beside(folder, file.name, data, mode, durable=durable) as temporary:
+        with _beside(folder, f".{file.name}", data, durable=durable) as temporary:
             os.rename(temporary, file.name, src_dir_fd=folder, dst_dir_fd=folder)
         if durable:
             os.fsync(folder)
@@ -78,15 +74,20 @@ def replace_file(file: Path, data: bytes, *, mode: int = _PRIVATE, durable: bool
         os.close(folder)
 
 
-def create(folder: int, name: str, data: bytes, *, mode: int = _PRIVATE, durable: bool = True) -> bool:
+def create(folder: int, name: str, data: bytes, *, durable: bool = True, begun_in: str = ".") -> bool:
     """Make the file ``name`` in the open ``folder``, complete and, if ``durable``, on disk. Raises OSError.
 
-    Returns ``False`` where there is one already; that one stays.
+    ``begun_in`` is the folder, seen from there, that it is written in before it has its name. Returns ``False`` where
+    there is one already; that one stays.
     """
     made = False
     if not _is_there(folder, name):
-        with _beside(folder, name, data, mode, durable=durable) as temporary:
-            made = _link(folder, temporary, name)
+        with (
+            contextlib.suppress(FileExistsError),
+            _beside(folder, f"{begun_in}/.{name}", data, durable=durable) as temporary,
+        ):
+            rename_free(temporary, name, folder)
+            made = True
     if durable:
         os.fsync(folder)
     return made
@@ -100,41 +101,39 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _beside(folder: int, name: str, data: bytes, mode: int, *, durable: bool) -> Iterator[str]:
-    """Yield the name of a finished file beside ``name``; it is gone afterwards unless it was renamed."""
-    temporary = f".{name}.{os.urandom(6).hex()}"
-    descriptor = os.open(temporary, _NEW, _PRIVATE, dir_fd=folder)
+def _beside(folder: int, stem: str, data: bytes, *, durable: bool) -> Iterator[str]:
+    """Yield the name of a finished file, ``stem`` and more; it is gone afterwards unless it was renamed."""
+    temporary = f"{stem}.{os.urandom(6).hex()}"
+    descriptor = os.open(temporary, _NEW, 0o600, dir_fd=folder)
     try:
-        try:
-            write_all(descriptor, data)
-            if mode != _PRIVATE:
-                os.fchmod(descriptor, mode)  # opening would leave it to the umask
-            if durable:
-                sync(descriptor)
-        finally:
-            os.close(descriptor)
+        with contextlib.suppress(OSError):  # no locks here: nobody removes it
+            acquire(descriptor)
+        write_all(descriptor, data)
+        if durable:
+            sync(descriptor)
         yield temporary
     finally:
+        os.close(descriptor)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder)
 
 
-def _link(folder: int, temporary: str, name: str) -> bool:
-    """Give the finished file its name, unless that is taken."""
+def rename_free(old: str | Path, new: str | Path, folder: int = _HERE) -> None:
+    """Rename to a name that is free, in the open ``folder``. Raises OSError, FileExistsError if it is taken."""
     try:
-        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-    except FileExistsError:
-        return False
+        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        os.unlink(old, dir_fd=folder)
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in CANNOT_RENAME:
             raise
-        if _is_there(folder, name):
-            return False
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    return True
+        if rename_by(old, new, RENAME_NOREPLACE, folder):  # a folder, or a disk without second names
+            return
+        if _is_there(folder, new):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new)) from error
+        os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _is_there(folder: int, name: str) -> bool:
+def _is_there(folder: int, name: str | Path) -> bool:
     with contextlib.suppress(FileNotFoundError):
         return bool(os.stat(name, dir_fd=folder, follow_symlinks=False))
     return False

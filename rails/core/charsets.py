@@ -51,22 +51,23 @@ def found(data: bytes, *, may_name: bool) -> Found | None:
 
 def declared(data: bytes) -> str:
     """Return the encoding that a text names for itself, ``""`` when it names none that can be used."""
-    named = _NAMED.search(data[:_HEAD])
-    try:
-        name = codecs.lookup(named[1].decode()).name if named else ""
-    except (LookupError, UnicodeError):
-        return ""
+    name = _named_codec(data[:_HEAD])
     return _WIDER.get(name, name) if _DECLARED.fullmatch(name) else ""
 
 
 def misleading(head: bytes) -> str:
     """Return the encoding that a text names if a program reads another text in it than the one that is shown."""
+    name = _named_codec(head)
+    return "" if name in ("", "utf-8", "utf-8-sig", "ascii") or _DECLARED.fullmatch(name) else name
+
+
+def _named_codec(head: bytes) -> str:
+    """Return Python's name of the encoding that is named, ``""`` where it has none."""
     named = _NAMED.search(head)
     try:
-        name = codecs.lookup(named[1].decode()).name if named else "utf-8"
+        return codecs.lookup(named[1].decode()).name if named else ""
     except (LookupError, UnicodeError):
         return ""
-    return "" if name in ("utf-8", "utf-8-sig", "ascii") or _DECLARED.fullmatch(name) else name
 
 
 def first_fault(data: bytes) -> int:

@@ -11,6 +11,6 @@ def install_command(extra: str) -> str:
         lines = requires("ai-rails") or []
     except PackageNotFoundError:
         lines = []
-    marks = (f'extra == "{extra}"', f"extra == '{extra}'")
-    wanted = [line.partition(";")[0].strip() for line in lines if line.endswith(marks)]
+    mark = f"extra == '{extra}'"
+    wanted = [line.partition(";")[0].strip() for line in lines if line.replace('"', "'").endswith(mark)]
     return f"pip install {' '.join(map(repr, wanted))}" if wanted else f"what the extra {extra} of ai-rails names"

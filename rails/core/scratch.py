@@ -8,22 +8,21 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final
 
-if TYPE_CHECKING:
-    import tempfile
-
-ScratchFolder: TypeAlias = "tempfile.TemporaryDirectory[str]"
-
-#: The name of a socket may have 107 bytes, of which ours and the standard library's own take up to 33.
-_SOCKETS_BASE_BYTES: Final = 70
+#: The name of a socket may have 107 bytes, of which ours and the standard library's own take up to 53.
+_SOCKETS_BASE_BYTES: Final = 50
+#: What a person looks into when the process has ended, and what has a lock to say that (:mod:`rails.sandbox.layer`).
+_STAYS: Final = ("demo", "job", "sandbox")
 
 
-def scratch_folder(purpose: str) -> ScratchFolder:
+def scratch_folder(purpose: str) -> contextlib.AbstractContextManager[str]:
     """Return an empty folder that only this user can read, removed at the end of its ``with`` block.
 
-    What cannot be removed (a program still writes into it) is left to the system and no error.
+    What cannot be removed (a program still writes into it) is left to the system and no error. Where this process is
+    killed before, the next one that makes such a folder removes it.
     """
     import tempfile
 
@@ -31,7 +30,7 @@ def scratch_folder(purpose: str) -> ScratchFolder:
 
 
 def kept_folder(purpose: str) -> Path:
-    """Return an empty folder that only this user can read, and that whoever asked for it removes."""
+    """Return a folder as :func:`scratch_folder` does, which whoever asked for it removes."""
     import tempfile
 
     return Path(tempfile.mkdtemp(prefix=_prefix(purpose)))
@@ -52,4 +51,31 @@ def room_for_sockets() -> Iterator[None]:
 
 
 def _prefix(purpose: str) -> str:
-    return f"ai-rails-{purpose}-"
+    if purpose in _STAYS:
+        return f"ai-rails-{purpose}-"
+    _remove_abandoned()
+    return f"ai-rails-{purpose}-{os.getpid()}-{_numbers()}-"
+
+
+@cache
+def _numbers() -> int:
+    """Return what says whose process numbers ours are: a container has its own."""
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
+
+
+@cache
+def _remove_abandoned() -> None:
+    """Remove the folders of processes that are gone, once."""
+    import shutil
+    import tempfile
+
+    for folder in Path(tempfile.gettempdir()).glob(f"ai-rails-*-*-{_numbers()}-*"):
+        try:
+            os.kill(int(folder.name.split("-")[-3]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(folder, ignore_errors=True)
+        except (OSError, ValueError):  # another user's, or none of ours
+            continue

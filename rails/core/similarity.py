@@ -8,21 +8,20 @@ in "Something else", too. There, only what stands together counts, as the standa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
-
-#: Below this, a name is another one and not a slip of the pen.
-_NEAR: Final = 0.6
 
 
 def likeness(one: str, other: str) -> float:
     """Return how alike two lines are, from 0 to 1."""
-    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.distance import Indel
 
-    return 2 * LCSseq.similarity(one, other) / (len(one) + len(other)) if one or other else 1.0
+    return Indel.normalized_similarity(one, other)
 
 
-def most_alike(name: str, known: Iterable[str], least: float = _NEAR) -> str | None:
-    """Return the known name that is most like ``name``; ``None`` if all are less alike than ``least``."""
+def most_alike(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """Return the known name that is most like ``name``; ``None`` if all are less alike than ``least``.
+
+    Below 0.6, a name is another one and not a slip of the pen.
+    """
     import difflib  # only for a mistake, so that a command without one does not wait for it
 
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=least)), None)

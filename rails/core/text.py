@@ -118,7 +118,7 @@ def line_column(text: str, offset: int, first: tuple[int, int] = (1, 1)) -> tupl
 
 def excerpt(text: str, offset: int, width: int = 60) -> str:
     """Return the part of ``text`` around ``offset`` on one printable line, with ``…`` where it was cut."""
-    start, end = max(0, offset - width), min(len(text), offset + width)
+    start, end = max(0, offset - width), offset + width
     body = printable(text[start:end], keep="").strip()
     return f"{'…' if start else ''}{body}{'…' if end < len(text) else ''}"
 
@@ -279,13 +279,9 @@ def _charsets() -> ModuleType:
 def main_eol(text: str) -> tuple[Eol, bool]:
     """Return the most frequent line ending of ``text`` (``\\n`` if none) and whether there are several."""
     crlf = text.count("\r\n")
-    counts: dict[Eol, int] = {
-        "\n": text.count("\n") - crlf,
-        "\r\n": crlf,
-        "\r": text.count("\r") - crlf,
-    }
-    best = max(counts, key=lambda eol: counts[eol])
-    return best, sum(1 for count in counts.values() if count) > 1
+    counts: dict[Eol, int] = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
+    best = max(counts, key=counts.__getitem__)
+    return best, sum(map(bool, counts.values())) > 1
 
 
 #: The signs that lines of the live view begin with, and what a screen reader is to read instead.
@@ -295,8 +291,8 @@ _SIGNS: Final = {"🔧 ": "", "✅ ": "done: ", "❌ ": "failed: ", "→ ": "", 
 def in_words(line: str) -> str:
     """Return a line of the live view with words in place of the sign that it begins with, and without a rule."""
     body = line.lstrip()
-    sign = next((sign for sign in _SIGNS if body.startswith(sign)), "")
-    if not sign:
+    sign = body[: body.find(" ") + 1]
+    if sign not in _SIGNS:
         return line
     return f"{line[: len(line) - len(body)]}{_SIGNS[sign]}{body.removeprefix(sign).rstrip('─ ')}"
 

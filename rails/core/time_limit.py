@@ -12,20 +12,17 @@ T = TypeVar("T")
 
 def run_within(seconds: float, work: Callable[[], T], name: str) -> T:
     """Return what ``work`` returns. Raises what it raises, and TimeoutError after ``seconds``."""
-    found: list[tuple[T | None, BaseException | None]] = []
-    ended = threading.Event()
+    from concurrent.futures import Future, wait
+
+    future: Future[T] = Future()
 
     def run() -> None:
         try:
-            found.append((work(), None))
+            future.set_result(work())
         except BaseException as error:  # raised again below, in the caller's thread
-            found.append((None, error))
-        ended.set()
+            future.set_exception(error)
 
     threading.Thread(target=copy_context().run, args=(run,), daemon=True, name=name).start()
-    if not ended.wait(min(max(0.0, seconds), threading.TIMEOUT_MAX)):
+    if not wait([future], min(max(0.0, seconds), threading.TIMEOUT_MAX)).done:
         raise TimeoutError(f"{name} took longer than {seconds:g} s")
-    value, error = found[0]
-    if error is not None:
-        raise error
-    return value  # type: ignore[return-value]
+    return future.result()

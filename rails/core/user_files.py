@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from rails.core.atomic_file import RENAME_EXCHANGE, RENAME_NOREPLACE, rename_by
+from rails.core.atomic_file import RENAME_EXCHANGE, rename_by, rename_free
 from rails.core.plain_file import read_ordinary
 
 
@@ -39,7 +39,7 @@ class UserFile:
         try:
             self._fill(slot, parts)
             if self._seen is None:
-                _move(slot, self.place)
+                rename_free(slot, self.place)
             elif not rename_by(slot, self.place, RENAME_EXCHANGE):
                 if _facts(self.place) != self._seen:
                     raise _changed()
@@ -54,7 +54,7 @@ class UserFile:
         slot = self._slot()
         self.place.rename(slot)
         if _facts(slot) != self._seen:
-            _move(slot, self.place)
+            rename_free(slot, self.place)
             raise _changed()
         slot.unlink()
 
@@ -89,13 +89,6 @@ def _facts(place: Path) -> tuple[int, ...] | None:
     if not stat.S_ISREG(facts.st_mode):
         raise OSError(errno.EINVAL, "it is not an ordinary file")
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, stat.S_IMODE(facts.st_mode)
-
-
-def _move(old: Path, new: Path) -> None:
-    """Rename to a name that is free. Raises OSError."""
-    if not rename_by(old, new, RENAME_NOREPLACE):
-        new.hardlink_to(old)
-        old.unlink()
 
 
 def _changed() -> OSError:

@@ -19,27 +19,31 @@ covered: disks that lie about ``fsync``; a program that keeps writing into a fil
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from rails.core import limits, paths
+from rails.core import limits, lock, paths
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import RailsError, StaleError, WorkspaceError
+from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.edits import journal as journals
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.journal import Entry, Journal, close_journal, mark_applied
-from rails.edits.project_lock import JOURNAL, locked, state_folder
+from rails.edits.project_lock import JOURNAL, STATE, locked, state_folder
 from rails.edits.rollback import clear, file_states, is_complete, left_alone, roll_back, tidy
 from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened, write_new
 from rails.edits.swap import AFTER, BEFORE, GONE, OTHER, PART, State, put_forward, write_slot
 
 #: A journal holds the bytes of every file before and after, and its own facts.
 _JOURNAL_BYTES: Final = 3 * limits.CHANGE_BYTES
+_UNFINISHED: Final = lazy(r"\..+\.[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +161,13 @@ def read_file(project: Path, path: WorkspacePath) -> bytes | None:
 
 
 def recover(project: Path, *, disk: Disk = DISK) -> tuple[str, ...]:
-    """Finish or undo changes that were interrupted. Returns what was done, in sentences; usually nothing."""
+    """Finish or undo changes that were interrupted. Returns what was done, in sentences; usually nothing.
+
+    Files of our own state that a killed writer began (:mod:`rails.core.atomic_file`) are removed without a word.
+    """
     with _told(), opened(project, disk) as workspace:
+        for parts in (STATE, (*STATE, "blobs")):
+            _remove_unfinished(workspace, parts)
         if set(workspace.names(JOURNAL)) <= {"lock"}:
             return ()
         with locked(workspace):
@@ -324,6 +333,21 @@ def _record(workspace: Workspace, journal: Journal, *, again: bool) -> int:
 
 
 # -- recovery --------------------------------------------------------------------------------------
+
+
+def _remove_unfinished(workspace: Workspace, parts: tuple[str, ...]) -> None:
+    """Remove what nobody works on any more: a writer locks its file, within a second, until it has its name."""
+    folder = workspace.folder(parts)
+    if folder is None:
+        return
+    for name in filter(_UNFINISHED.fullmatch, workspace.names(parts)):
+        with suppress(OSError):
+            descriptor = workspace.disk.look(name, folder)
+            try:
+                if os.fstat(descriptor).st_mtime < time.time() - 1 and lock.acquire(descriptor):
+                    workspace.disk.unlink(name, folder)
+            finally:
+                os.close(descriptor)
 
 
 def _recover(workspace: Workspace) -> list[str]:

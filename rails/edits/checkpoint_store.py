@@ -130,11 +130,6 @@ class CheckpointStore:
         pairs = zip(step.files, step.modes, blobs[::2], blobs[1::2], strict=True)
         return ChangeSet(tuple(FileChange(path, before, after, mode) for path, mode, before, after in pairs))
 
-    def merge(self, now: Path, base: Path, wanted: Path) -> bytes | None:
-        """Return two changes of ``base`` together, ``None`` where they touch the same lines."""
-        status, out, _ = self._run(["merge-file", "-p", "-q", str(now), str(base), str(wanted)])
-        return out if status == 0 else None
-
     def _blobs(self, names: Sequence[str]) -> list[bytes | None]:
         """Return the content of each ``commit:path``, ``None`` where there is none."""
         data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())

@@ -19,11 +19,11 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
-from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import sole_writer, write_held
 from rails.edits.checkpoint_commits import Checkpoint, CheckpointKind, StepFacts
 from rails.edits.checkpoint_store import CheckpointStore
+from rails.edits.merge import Merged, merge3
 from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 
 
@@ -177,7 +177,7 @@ class History:
                 continue
             now = None if found is None else found.data
             mode = side.new_mode if found is None or side.old is None or found.mode == side.old_mode else found.mode
-            wanted = side.new if now in (side.old, side.new) else self._merge(side.old, now, side.new)
+            wanted = side.new if now in (side.old, side.new) else _merged(side.old, now, side.new)
             if wanted is None and now not in (side.old, side.new):
                 gone = "is not there any more" if now is None else "was made anew" if side.old is None else ""
                 in_the_way.append(
@@ -197,28 +197,16 @@ class History:
             )
         return ChangeSet(tuple(changes)), merged
 
-    def _merge(self, base: bytes | None, now: bytes | None, wanted: bytes | None) -> bytes | None:
-        """Merge two changes of ``base`` that touch different lines; ``None`` where they do not.
 
-        Where lines repeat, git may take one for another: only what it makes from the end as well as from the
-        beginning is taken. What follows the last line end is a line, too, so that one more below does not change it.
-        """
-        if base is None or now is None or wanted is None:
-            return None
-        found: list[bytes | None] = []
-        with scratch_folder("merge") as folder:
-            files = [Path(folder) / name for name in ("now", "base", "wanted")]
-            for reverse in (False, True):
-                for file, data in zip(files, (now, base, wanted), strict=True):
-                    file.write_bytes((_last_line_first(data) if reverse else data) + b"\n")
-                merged = self.store.merge(*files)
-                found.append(_last_line_first(merged[:-1]) if merged and reverse else merged and merged[:-1])
-        return found[0] if found[0] == found[1] else None
+def _merged(base: bytes | None, now: bytes | None, wanted: bytes | None) -> bytes | None:
+    """Return two changes of ``base`` together; ``None`` where they touch, or a text is missing.
 
-
-def _last_line_first(data: bytes) -> bytes:
-    """Return a text with its lines in reverse; twice, the text itself. What follows the last line end is a line."""
-    return b"\n".join(reversed(data.split(b"\n")))
+    What follows the last line end is a line, too, so that one more below does not change it.
+    """
+    if base is None or now is None or wanted is None:
+        return None
+    found = merge3(base + b"\n", now + b"\n", wanted + b"\n")
+    return found.data[:-1] if isinstance(found, Merged) else None
 
 
 #: How the title of a step begins that is all about one file; the store may shorten the path after it.

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits
-from rails.core.atomic_file import CANNOT_RENAME, RENAME_EXCHANGE, RENAME_NOREPLACE, rename_by
+from rails.core.atomic_file import RENAME_EXCHANGE, rename_by, rename_free
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
@@ -87,17 +87,7 @@ class Disk:
 
     def move(self, old: str, new: str, folder: int) -> None:
         """Rename to a name that is free; fails if it is taken."""
-        try:
-            self.link(old, new, folder, folder)
-            self.unlink(old, folder)
-        except OSError as error:
-            if error.errno not in CANNOT_RENAME:
-                raise
-            if rename_by(old, new, RENAME_NOREPLACE, folder):  # a folder, or a disk without second names
-                return
-            if new in os.listdir(folder):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from error
-            self.rename(old, new, folder)
+        rename_free(old, new, folder)
 
     def link(self, old: str, new: str, folder: int, target: int) -> None:
         """Give a file a second name, in the folder ``target``; fails if the name is taken."""

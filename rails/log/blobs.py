@@ -36,11 +36,9 @@ def store_blob(state: Path, data: bytes) -> str:
         raise LogError(f"A value of {len(data)} bytes is too large for the session log")
     try:
         with files.folder(state, "blobs", name[:2], create=True) as folder:
-            atomic_file.create(folder, name, data)
+            atomic_file.create(folder, name, data, begun_in="..")
     except OSError as error:
-        raise LogError(
-            f"The session log cannot store a value in {state / 'blobs'}: {error.strerror or error}"
-        ) from error
+        raise LogError(f"The session log cannot store a value in {state}/blobs: {error.strerror or error}") from error
     return name
 
 

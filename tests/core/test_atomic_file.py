@@ -18,12 +18,6 @@ def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_permissions_are_those_that_were_asked_for(tmp_path):
-    file = tmp_path / "x"
-    atomic_file.replace_file(file, b"", mode=0o666)
-    assert file.stat().st_mode & 0o777 == 0o666
-
-
 def test_a_link_in_the_place_of_the_file_is_replaced_and_not_followed(tmp_path):
     target = tmp_path / "target"
     target.write_bytes(b"theirs")

@@ -23,7 +23,7 @@ from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
 from rails.edits.safe_files import Disk
 
-from .disks import CALLS
+from .disks import CALLS, StepwiseDisk
 from .helpers import change, save
 
 MARK = b"an hour of a person's work"
@@ -118,7 +118,7 @@ class Dead(BaseException):
     """The process is gone: it touches nothing any more."""
 
 
-class Stage(Disk):
+class Stage(StepwiseDisk):
     """Counts every call; ``script`` says what happens before, or with "after", behind which one."""
 
     def __init__(self, script: dict[int, Callable[[], object]] | None = None) -> None:

@@ -13,7 +13,6 @@ from rails.core import atomic_file, limits
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
-from rails.edits import safe_files
 from rails.edits.apply import apply, read_file, record_written, recover, write
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
@@ -583,68 +582,6 @@ def test_a_file_in_a_folder_that_is_not_there_is_none_of_another_folder(tmp_path
     assert read_file(tmp_path, at("no/b.txt")) is None
     with opened(tmp_path) as workspace:
         assert workspace.names(("no",)) == []
-
-
-@pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])
-def test_a_system_without_the_call_that_exchanges_has_none(monkeypatch, error):
-    def fail(*_, **__):
-        raise error
-
-    monkeypatch.setattr("ctypes.CDLL", fail)
-    assert atomic_file._renameat2.__wrapped__() is None
-    monkeypatch.setattr("rails.core.atomic_file._renameat2", lambda: None)
-    assert Disk().exchange("a", "b", 0) is False
-
-
-def test_every_call_that_changes_the_disk_is_made_in_the_folder_that_is_held(tmp_path, monkeypatch):
-    calls, disk = [], Disk()
-
-    class System:
-        O_RDONLY = 0
-
-        def __getattr__(self, name):
-            return lambda *words, **named: calls.append((name, words, named)) or 7
-
-    monkeypatch.setattr(safe_files, "os", System())
-    assert disk.create("new", 3) == 7
-    disk.set_owner(4, (11, 12))
-    disk.set_mode(4, 0o640)
-    disk.sync(4)
-    disk.rename("one", "two", 3)
-    disk.link("one", "two", 3, 5)
-    disk.unlink("one", 3)
-    disk.make_folder("one", 3)
-    disk.remove_folder("one", 3)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    within = {"src_dir_fd": 3, "dst_dir_fd": 3}
-    assert calls == [
-        ("open", ("new", flags, 0o600), {"dir_fd": 3}),
-        ("fchown", (4, 11, 12), {}),
-        ("fchmod", (4, 0o640), {}),
-        ("fsync", (4,), {}),
-        ("rename", ("one", "two"), within),
-        ("link", ("one", "two"), {"src_dir_fd": 3, "dst_dir_fd": 5, "follow_symlinks": False}),
-        ("unlink", ("one",), {"dir_fd": 3}),
-        ("mkdir", ("one", 0o777), {"dir_fd": 3}),
-        ("rmdir", ("one",), {"dir_fd": 3}),
-    ]
-
-
-def test_two_names_are_exchanged_in_the_folder_that_is_held(monkeypatch):
-    calls = []
-    monkeypatch.setattr("rails.core.atomic_file._renameat2", lambda: lambda *words: calls.append(words) or 0)
-    assert Disk().exchange("one", "two", 3) is True
-    monkeypatch.setattr(Disk, "link", lambda *_: (_ for _ in ()).throw(PermissionError(errno.EPERM, "no links")))
-    Disk().move("one", "two", 3)
-    assert calls == [(3, b"one", 3, b"two", 2), (3, b"one", 3, b"two", 1)]
-
-
-def test_folders_and_files_are_opened_without_following_a_link_or_waiting(tmp_path):
-    always = os.O_NOFOLLOW | os.O_CLOEXEC
-    assert os.O_RDONLY | os.O_DIRECTORY | always == safe_files._FOLDER
-    assert os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | always == safe_files._READ
-    with opened(tmp_path) as workspace:
-        assert not os.get_inheritable(workspace.folder(()))
 
 
 def test_a_folder_that_vanishes_while_it_is_made_is_named(tmp_path):

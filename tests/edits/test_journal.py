@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import os
 
 import pytest
 
+from rails.core import lock
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import replace
 from rails.edits import rollback
@@ -20,6 +22,8 @@ from rails.edits.journal import (
     next_id,
 )
 from rails.edits.safe_files import Disk, opened
+from rails.log import blobs
+from rails.log.blobs import store_blob
 
 from .helpers import at, change, save, tree
 
@@ -317,3 +321,36 @@ def test_a_folder_that_became_a_link_is_not_gone_through_when_a_change_is_taken_
     assert tree(tmp_path) == {"elsewhere/a.txt": (b"a", 0o644), "e.txt": (b"b", 0o644)}
     left = "d/a.txt was changed by someone else meanwhile and is left as it is."
     assert said == ["An interrupted change was taken back: d/a.txt, e.txt.", left]
+
+
+def test_what_a_killed_writer_of_our_state_began_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
+    save(tmp_path, ".rails/blobs/ab/" + "ab" * 32, "whole")
+    left = [save(tmp_path, f".rails/{name}.0123456789ab", "part") for name in (".masking-key", f"blobs/.{'ab' * 32}")]
+    held = save(tmp_path, f".rails/blobs/.{'cd' * 32}.0123456789ab", "being written")
+    others = [save(tmp_path, f".rails/blobs/{name}", "x") for name in (".keep", "a.0123456789ab", ".a.0123456789AB")]
+    for file in (*left, held, *others):
+        os.utime(file, (1_000, 1_000))
+    new = save(tmp_path, f".rails/blobs/.{'ef' * 32}.0123456789ab", "begun just now")
+    with held.open("rb") as writing:
+        assert lock.acquire(writing.fileno())
+        assert recover(tmp_path) == ()
+    assert [file.exists() for file in (*left, held, *others, new)] == [False, False, True, True, True, True, True]
+    assert recover(tmp_path) == ()
+    assert not held.exists()
+
+
+def test_a_writer_of_our_state_that_is_killed_in_the_middle_leaves_nothing_after_the_next_start(tmp_path):
+    state = tmp_path / ".rails"
+    for number in range(3):
+        child = os.fork()
+        if child == 0:
+            blobs.atomic_file.write_all = lambda *_: os.kill(os.getpid(), 9)
+            store_blob(state, b"content %d" % number)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 9
+    left = list((state / "blobs").glob(".*"))
+    assert len(left) == 3
+    for file in left:
+        os.utime(file, (1_000, 1_000))
+    recover(tmp_path)
+    assert [file for file in state.rglob("*") if file.is_file()] == []
