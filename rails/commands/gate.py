@@ -90,6 +90,7 @@ def run(options: argparse.Namespace) -> int:
     chosen = list(files.chosen)
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
+    from rails.gate.verdicts import checked_nothing
 
     agreed = options.settings_agreed
     with Gate(project, strict=options.strict, profile=options.profile, settings_agreed=agreed) as gate:
@@ -110,9 +111,7 @@ def run(options: argparse.Namespace) -> int:
                 _write(project, verdict.proposal, fix_run())
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"))
-    if options.require and not any(one.checks for one in verdict.evidence) and not verdict.checks:
-        return EXIT_BROKEN
-    return _EXIT[verdict.status]
+    return EXIT_BROKEN if options.require and checked_nothing(verdict) else _EXIT[verdict.status]
 
 
 def _project(options: argparse.Namespace) -> Path:

@@ -18,7 +18,7 @@ from typing import Final
 from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.similarity import likeness
-from rails.core.text import plain_text
+from rails.core.text import decode_text
 from rails.core.verdict import Finding
 
 _LINE_END: Final = lazy(r"\r\n|\r|\n")
@@ -252,14 +252,14 @@ _MOST: Final = 5_000
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Return the lines of ``data``, not to be changed; of what is not UTF-8 text, the bytes as characters."""
+    """Return the lines of ``data``, not to be changed; of what is no text, the bytes as characters."""
     small = len(data) <= _LARGEST and data.count(b"\n") + data.count(b"\r") <= _MOST
     return _kept(data) if small else _split(data)
 
 
 def _split(data: bytes) -> list[str]:
-    text = plain_text(data)
-    return split_lines(data.decode("latin-1") if text is None else text)
+    decoded = decode_text(data)
+    return split_lines(data.decode("latin-1") if decoded is None else decoded.text)
 
 
 _kept = lru_cache(_KEPT)(_split)

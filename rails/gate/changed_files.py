@@ -8,15 +8,16 @@ that begin with a dot stay out.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass, field
-from rails.core.errors import Refusal
+from rails.core.errors import Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.verdict import NotChecked
 from rails.gate.registry import FALLBACK, checks_for
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from rails.git.listing import Tracked
 
 _MOST: Final = 500_000
+#: What stands in a name for a byte that is not UTF-8.
+_UNDECODED: Final = re.compile("[\udc80-\udcff]")
 #: Kinds of entries of a tree, by their mode.
 _LINK: Final = "120000"
 _REPOSITORY: Final = "160000"
@@ -60,7 +63,8 @@ class _Reader:
             self.chosen[parsed] = None
             return
         required = self.compared or checks_for(path) != [FALLBACK]
-        self.miss(path, "path", f"its name is refused: {parsed.message.partition(': ')[2]}", required=required)
+        why = "it is not UTF-8" if _UNDECODED.search(path) else parsed.message.partition(": ")[2]
+        self.miss(path, "path", f"its name is refused: {why}", required=required)
 
     def lose(self, path: str) -> None:
         """Keep a file of the base that is gone."""
@@ -144,6 +148,10 @@ def _by_git(reader: _Reader, named: Sequence[str], base: str | None, *, staged: 
         return
     names = [*index, *listing.untracked(reader.project)] if base is None else listing.differing(reader.project, base)
     places = [*names, *(name for name in named if name and name not in index and _is_single(reader.project / name))]
+    if base is not None:
+        _in_submodules(
+            reader, named, [path for path in index if index[path].mode == _REPOSITORY and path not in places]
+        )
     for path in sorted(set(places)):
         bare = path.rstrip("/")
         entries = (then.get(bare), index.get(bare))
@@ -159,6 +167,24 @@ def _by_git(reader: _Reader, named: Sequence[str], base: str | None, *, staged: 
     for path in (path.rstrip("/") for path in ignored):
         if _is_wanted(path, named) and not (path in named and _is_single(reader.project / path)):
             reader.miss(path, "git", "it is ignored; name the file itself to have it checked", required=False)
+
+
+def _in_submodules(reader: _Reader, named: Sequence[str], paths: Sequence[str]) -> None:
+    """Name the submodules in which files differ from the commit that is recorded."""
+    from rails.git import listing
+
+    for path in paths:
+        if not _is_wanted(path, named) or not os.path.lexists(reader.project / path / ".git"):
+            continue
+        try:
+            count = len(listing.differing(reader.project / path, "HEAD"))
+        except UsageError:  # nothing was committed in it
+            count = 0
+        if count:
+            differ = counted(count, "file differs", "files differ")
+            what = f"it is a repository of its own, in which {differ} from its commit"
+            how = f"to check them: ai-rails gate --diff HEAD --project {path}"
+            reader.miss(path, "read", f"{what}; {how}", required=False)
 
 
 def _staged(reader: _Reader, index: Mapping[str, Tracked], then: Mapping[str, Tracked], named: Sequence[str]) -> None:

@@ -41,6 +41,8 @@ class File:
     mode: int
     #: Whether there is something to compare with; ``before`` is ``None`` for a new file, too.
     compared: bool = True
+    #: Why nothing of it may be repaired; "" where it may be.
+    keep: str = ""
     outcomes: list[CheckResult] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
@@ -49,7 +51,9 @@ class File:
     @property
     def job(self) -> CheckJob:
         """The file as a check receives it."""
-        return CheckJob(self.path, self.before, self.after)
+        # What writes it takes no name that Windows cannot have.
+        keep = "its name has a backslash, so nothing of it is repaired" if "\\" in self.path else self.keep
+        return CheckJob(self.path, self.before, self.after, keep)
 
     def is_pointer(self) -> bool:
         """Whether the file is a pointer of Git LFS, whose content is elsewhere; then that is noted."""

@@ -29,12 +29,16 @@ from rails.gate.support import settings
 from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.read_file import Overlay, read_from_disk
-from rails.gate.verdicts import CONFIGURES, cut_short, importance, rank, status_of
+from rails.gate.verdicts import COMMAND, CONFIGURES, cut_short, importance, rank, status_of
 
 if TYPE_CHECKING:
     from rails.gate.support.check_command import CheckCommand
     from rails.gate.support.warm_processes import PythonPool
 
+_IN_PART: Final = (
+    "it is staged only in part, so nothing of it is repaired: stage the rest with git add, "
+    "or take it away with git stash --keep-index, and do it again"
+)
 _UNPARSED: Final = "a file does not parse"
 _GOES_BACK: Final = "it was not run, because the change goes back to the agent anyway"
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
@@ -184,9 +188,12 @@ class Gate:
         left = [was for path in deleted if (was := old.get(str(path)))]
         files, not_checked = [], [*missed]
         for path in paths:
-            read = read_from_disk(self.project, path)
-            if (content := index.get(str(path))) is not None:
-                read = content, 0o644 if isinstance(read, str) else read[1]
+            read, keep = read_from_disk(self.project, path), ""
+            content = index.get(str(path))
+            if content is not None:
+                there, mode = (None, 0o644) if isinstance(read, str) else read
+                keep = "" if there == content else _IN_PART
+                read = content, mode
             if isinstance(read, str):
                 # What has no check at any size need not be read.
                 required = "larger than" not in read or checks_for(str(path)) != [FALLBACK]
@@ -195,7 +202,7 @@ class Gate:
                 data, mode = read
                 change = FileChange(path, data, data, mode)
                 before = old.get(str(path)) if str(path) in then or not data else moved_from(left, data)
-                files.append(File(str(path), change, before, data, mode, compared=base is not None))
+                files.append(File(str(path), change, before, data, mode, compared=base is not None, keep=keep))
         with self._turn:
             self._context.fix = fix
             self._context.final = True
@@ -424,7 +431,7 @@ class Gate:
             except FAULT as error:
                 missed.append(NotChecked(".", command.name, _why(error), required))
             spent = round((time.perf_counter() - start) * 1000, 2)
-            runs.append(CheckRun(command.name, "", spent, "command", len(paths), command=" ".join(command.argv)))
+            runs.append(CheckRun(command.name, "", spent, COMMAND, len(paths), command=" ".join(command.argv)))
         return findings, missed, runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:

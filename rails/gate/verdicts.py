@@ -22,6 +22,14 @@ def status_of(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Stat
     return "error" if any(miss.required for miss in missed) else "pass"
 
 
+def checked_nothing(verdict: Verdict) -> bool:
+    """Return whether there was something to check, and neither a check nor a command looked at any of it."""
+    looked = any(one.checks for one in verdict.evidence) or any(run.config == COMMAND for run in verdict.checks)
+    return not looked and bool(verdict.evidence or verdict.not_checked)
+
+
+#: What stands as the configuration of a command's run.
+COMMAND: Final = "command"
 #: A change of how the project is checked: it is shown first, and a person has to agree.
 CONFIGURES: Final = "gate-config-changed"
 #: A note about a pin, which a project's settings may make break.

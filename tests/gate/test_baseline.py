@@ -46,51 +46,10 @@ def test_a_large_change_is_mapped_by_the_lines_that_occur_once():
     assert [n for n in range(6000) if mapped[n] < 0] == list(range(0, 6000, 5))
 
 
-def test_lines_inserted_above_do_not_make_old_findings_new():
-    old, new = ["import os", "x = 1"], ["'''Doc.'''", "", "import os", "x = 1"]
-    assert new_of(old, new, [finding(1)], [finding(3)]) == [False]
-
-
-def test_a_finding_on_an_untouched_line_is_new_when_it_was_not_there():
-    old, new = ["import os", "print(os)"], ["import os", "print(1)"]
-    assert new_of(old, new, [], [finding(1)]) == [True]
-
-
-def test_numbers_in_messages_are_not_part_of_the_identity():
-    one, two = "Redefinition of `f` from line 12", "Redefinition of `f` from line 14"
-    assert new_of(["a"], ["b", "a"], [finding(1, "F811", one)], [finding(2, "F811", two)]) == [False]
-    assert without_numbers("unused. help: Remove it") == without_numbers("unused.")
-
-
-def test_a_moved_line_keeps_its_old_finding():
-    old, new = ["import os", "a", "b"], ["a", "b", "    import os"]
-    assert new_of(old, new, [finding(1)], [finding(3)]) == [False]
-
-
-def test_a_touched_line_keeps_its_old_finding():
-    old, new = ["a", "value = some_function(argument) + 1", "b"], ["a", "value = some_function(argument) + 2", "b"]
-    assert new_of(old, new, [finding(2, "E501", "long")], [finding(2, "E501", "long")]) == [False]
-
-
-def test_a_rewritten_line_does_not_inherit_a_finding():
-    old, new = ["a", "import os", "b"], ["a", "totally = different(text)", "b"]
-    assert new_of(old, new, [finding(2, "X1", "m")], [finding(2, "X1", "m")]) == [True]
-
-
-def test_a_second_equal_finding_is_new():
-    old, new = ["import os", "z"], ["import os", "import os", "z"]
-    assert sorted(new_of(old, new, [finding(1)], [finding(1), finding(2)])) == [False, True]
-
-
 def test_nothing_is_known_of_an_old_text_that_did_not_parse():
     old, new = ["import os", "def f(:"], ["import os", "def f():", "    import re"]
     found = [finding(1), finding(3)]
     assert new_of(old, new, [], found, old_is_broken=True) == [False, True]
-
-
-def test_a_finding_that_left_another_file_is_not_new_here():
-    moved = [("F401", "`os` imported but unused", "importos")]
-    assert new_of(["a"], ["a", "import os"], [], [finding(2)], moved=moved) == [False]
 
 
 def edited(chance, old):
@@ -128,14 +87,7 @@ def test_random_edit_histories_have_no_noise_and_no_misses(seed):
         assert verdicts == [lines[n][1] not in had for n in has], (seed, old, lines)
         for is_new in verdicts:
             told[is_new] += 1
-    assert min(told.values()) > 300, "both answers are given often"
-
-
-@pytest.mark.parametrize("always", [True, False])
-def test_the_histories_above_notice_a_gate_with_one_answer(monkeypatch, always):
-    monkeypatch.setitem(globals(), "new_of", lambda old, new, before, after: [always] * len(after))
-    with pytest.raises(AssertionError):
-        test_random_edit_histories_have_no_noise_and_no_misses(0)
+    assert min(told.values()) > 300
 
 
 def test_lines_end_where_compilers_end_them():
@@ -165,9 +117,7 @@ def test_a_touched_line_is_looked_for_in_its_own_changed_block_only():
     assert new_of(old, new[2:], [finding(1, "E501", "long")], [finding(1, "E501", "long")]) == [False]
 
 
-@pytest.mark.parametrize(
-    "line", ["    value = other(argument, name)  # said", "ab", "", "é" * 20, "\U0001f600", "ab\rcd"]
-)
+@pytest.mark.parametrize("line", ["    value = other(argument, name)  # said", "", "\U0001f600"])
 def test_the_lines_that_are_kept_take_a_bounded_room(line):
     text = (line + "\n").encode()
     baseline._kept.cache_clear()
@@ -233,10 +183,6 @@ def test_a_line_beyond_one_that_stayed_is_another(was, now, line):
     texts = ["keep", "value = first_calls(1)", "value = first_call(1)"]
     old, new = [texts[one] for one in was], [texts[one] for one in now]
     assert new_of(old, new, [finding(was.index(2) + 1, "E501", "long")], [finding(line, "E501", "long")]) == [True]
-
-
-def test_how_far_lines_are_compared_is_bounded():
-    assert (baseline._TOUCHED, baseline._TRIES, baseline._COMPARED) == (0.6, 2_000, 300)
 
 
 def test_at_the_end_of_a_file_is_beyond_its_last_line():

@@ -161,6 +161,13 @@ def test_mypy_is_shipped_as_an_example(commanded):
     assert [(f.rule, f.path, f.line, f.tool) for f in verdict.findings] == [("return-value", "calc.py", 2, "mypy")]
 
 
+def test_mypy_reads_the_projects_configuration(world, commanded):
+    world.put("mypy.ini", "[mypy]\nexclude = gen\ndisallow_untyped_defs = true\npretty = true\n")
+    texts = (("calc.py", "def f(n):\n    return n\n"), ("gen.py", "x: int = ''\n"))
+    verdict = commanded([mypy(sys.executable)], *texts)
+    assert [(f.rule, f.path) for f in verdict.findings] == [("no-untyped-def", "calc.py")]
+
+
 def test_bandits_lines_become_findings(commanded):
     said = "./calc.py:2:4: B307 Use of possibly insecure function.\\n"
     command = replace(bandit(sys.executable), argv=(sys.executable, "-c", f"print('{said}')"))

@@ -44,9 +44,8 @@ def assert_excluded(world, path, text, *checks):
     [
         "[tool.ruff.lint]\nselect = []\n",
         '[tool.ruff.lint.per-file-ignores]\n"*" = ["ALL"]\n',
-        '[tool.ruff.lint.per-file-ignores]\n"gen.py" = ["ALL"]\n',
     ],
-    ids=["empty-select", "ignore-all", "ignore-all-of-a-file"],
+    ids=["empty-select", "ignore-all"],
 )
 def test_a_file_for_which_ruff_has_no_rule_is_not_checked(world, config):
     pyproject(world, config)
@@ -64,8 +63,9 @@ def test_a_file_for_which_ruff_has_no_rule_is_not_checked(world, config):
         ('[tool.ruff]\nextend-exclude = ["gen.py"]\n', ("ruff", "ruff format")),
         ('[tool.ruff.lint]\nexclude = ["gen.py"]\n', ("ruff",)),
         ('[tool.ruff.format]\nexclude = ["gen.py"]\n', ("ruff format",)),
+        ('[tool.ruff.lint.per-file-ignores]\n"gen.py" = ["ALL"]\n', ("ruff",)),
     ],
-    ids=["force-exclude", "exclude", "lint-exclude", "format-exclude"],
+    ids=["force-exclude", "exclude", "lint-exclude", "format-exclude", "no-rule-for-it"],
 )
 def test_a_file_that_the_project_excludes_from_ruff_is_not_required(world, config, checks):
     pyproject(world, config)
@@ -173,18 +173,14 @@ def test_an_old_excuse_for_a_whole_file_is_not_checked(world, comment):
 # -- flake8 ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "config",
-    ["[flake8]\nselect = ZZZ\n", "[flake8]\nper-file-ignores =\n    a.py: E,W,F,C\n"],
-    ids=["nonsense-select", "ignore-all"],
-)
-def test_a_file_that_flake8_skips_is_not_checked(world, config):
-    world.put("setup.cfg", config)
+def test_a_file_that_flake8_skips_is_not_checked(world):
+    world.put(".flake8", "[flake8]\nselect = ZZZ\n")
     assert_not_checked(world.judge(("a.py", "x = 1\n")), "flake8")
 
 
-def test_a_file_that_the_project_excludes_from_flake8_is_not_required(world):
-    world.put("setup.cfg", "[flake8]\nexclude = a.py\n")
+@pytest.mark.parametrize("excludes", ["exclude = a.py", "per-file-ignores =\n    a.py: E,W,F,C"])
+def test_a_file_that_the_project_excludes_from_flake8_is_not_required(world, excludes):
+    world.put("setup.cfg", f"[flake8]\n{excludes}\n")
     assert_excluded(world, "a.py", "x = 1\n", "flake8")
 
 
@@ -219,11 +215,25 @@ def test_a_text_file_is_not_treated_as_python(world):
 
 @pytest.mark.parametrize(
     "data",
-    [b"x = 1\0\n", b"\xff\xfe\x00", b"# coding: latin-1\nx = '\xe9'\n", "x = " + "(" * 250 + "1" + ")" * 250 + "\n"],
-    ids=["nul", "binary", "latin-1", "deep"],
+    [b"x = 1\0\n", b"\xff\xfe\x00", b"x = '\xe9'\n", "x = " + "(" * 250 + "1" + ")" * 250 + "\n"],
+    ids=["nul", "binary", "latin-1-that-is-not-declared", "deep"],
 )
 def test_what_cannot_be_read_as_python_is_never_a_pass(world, data):
     assert world.judge(("a.py", data)).status in ("fail", "error")
+
+
+@pytest.mark.parametrize("name", ["latin-1", "cp1252", "koi8-r", "shift_jis"])
+@pytest.mark.parametrize("formatter", ["ruff", "black"])
+def test_a_declared_encoding_is_read_as_python_reads_it_and_written_again(world, name, formatter):
+    sections = {"ruff": "[tool.ruff.format]\n[tool.ruff.lint]\nselect = ['F']\n", "black": "[tool.black]\n"}
+    pyproject(world, sections[formatter])
+    word = {"koi8-r": "\u0434\u0430", "shift_jis": "\u8868"}.get(name, "\xe9")
+    text = f"# coding: {name}\nimport os\n\nx   = '{word}', os, undefined\n"
+    verdict = world.judge(("a.py", text.encode(name)))
+    assert [(f.rule, f.line, f.source) for f in verdict.findings] == [("F821", 4, f'x = "{word}", os, undefined')]
+    assert verdict.proposal.changes[0].after.decode(name) == text.replace("x   = '", 'x = "').replace("',", '",')
+    hidden = world.judge(("b.py", f"# coding: {name}\nx = '{word}', undefined  # noqa\n".encode(name)))
+    assert "new-suppression" in {finding.rule for finding in hidden.findings}
 
 
 def test_a_deeply_nested_expression_that_only_ruff_accepts_is_a_finding(world):

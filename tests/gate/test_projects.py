@@ -1,28 +1,24 @@
 """`ai-rails gate` where projects really lie: monorepos, work trees, submodules, and what pre-commit hands over."""
 
+import io
 import os
-import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-BAD = "print(undefined)\n"
-LONG = 'x = "' + "a" * 100 + '"\n'
-WIDE = "[tool.ruff]\nline-length = 120\n[tool.ruff.lint]\nselect = ['E', 'F']\n"
+from rails.cli import main
+from rails.core.restrictions import Restrictions
 
 
 class Repository:
     """A folder, git in it, and `ai-rails gate` from any of its folders."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder, monkeypatch, capsys):
+        self.folder, self.patch, self.printed = folder, monkeypatch, capsys
         folder.mkdir(exist_ok=True)
-
-    def put(self, **files):
-        for name, text in files.items():
-            self.write(name, text)
 
     def write(self, name, text):
         place = self.folder / name
@@ -38,134 +34,45 @@ class Repository:
         self.git("commit", "-qm", "one")
 
     def gate(self, *words, at="."):
-        command = [sys.executable, "-m", "rails", "gate", *words]
-        done = subprocess.run(command, cwd=self.folder / at, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+        self.patch.chdir(self.folder / at)
+        code = main(["gate", *words])
+        return code, "".join(self.printed.readouterr())
 
 
 @pytest.fixture
-def repository(tmp_path):
-    made = Repository(tmp_path / "repository")
-    made.git("init", "-q")
-    return made
+def repository(tmp_path, monkeypatch, capsys):
+    return Repository(tmp_path / "repository", monkeypatch, capsys)
 
 
-def three_packages(one):
-    for name in "abc":
-        one.write(f"packages/{name}/pyproject.toml", "[project]\nname = 'x'\n")
-        one.write(f"packages/{name}/m.py", "x = 1\n")
-    one.write("pyproject.toml", WIDE)
+LAYOUTS = tomllib.loads((Path(__file__).parent / "layouts.toml").read_text())
+TEXTS = LAYOUTS.pop("texts")
 
 
-def own_settings(one):
-    three_packages(one)
-    one.write("packages/a/pyproject.toml", "[tool.ruff]\nextend = '../../pyproject.toml'\n")
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_project_is_judged_as_it_lies(repository, layout):
+    """The nearest project above counts, its nearest settings decide, and all that is staged or differs is judged."""
+    [rows] = layout
+    for name, text in rows["files"].items():
+        repository.write(name, TEXTS.get(text, text))
+    for words in rows.get("git", ()):
+        repository.git(*words.split())
+    for name, text in rows.get("later", {}).items():
+        repository.write(name, TEXTS.get(text, text))
+    for at, words, code, says in rows["runs"]:
+        result, printed = repository.gate(*words.split(), at=at)
+        assert result == code, printed
+        assert (says.removeprefix("!") in printed) != says.startswith("!"), printed
 
 
-def workspace(one):
-    one.write("package.json", '{"workspaces": ["packages/*"]}')
-    one.write("pnpm-workspace.yaml", "packages: ['packages/*']\n")
-    three_packages(one)
-
-
-def nx(one):
-    one.write("nx.json", "{}")
-    three_packages(one)
-
-
-def flake8_at_the_root(one):
-    three_packages(one)
-    one.write(".flake8", "[flake8]\nmax-line-length = 120\n")
-
-
-@pytest.mark.parametrize("lay_out", [three_packages, own_settings, workspace, nx, flake8_at_the_root])
-def test_the_settings_of_the_root_count_in_a_folder_below(repository, lay_out):
-    """From the package, the file is judged as from the root."""
-    lay_out(repository)
-    repository.write("packages/a/m.py", LONG)
-    assert repository.gate("packages/a/m.py") == repository.gate("m.py", at="packages/a")
-    assert repository.gate("m.py", at="packages/a")[0] == 0
-
-
-def test_all_that_is_staged_is_judged_from_any_folder_and_here_is_less(repository):
-    """A mistake that is staged in another package is no pass; without staging the folder is the filter."""
-    three_packages(repository)
-    repository.commit()
-    repository.write("packages/b/m.py", BAD)
-    repository.git("add", "-A")
-    for words in (["--staged"], ["--diff", "HEAD"]):
-        code, said = repository.gate(*words, at="packages/a")
-        assert (code, "F821" in said, "--here" in said) == (1, True, True)
-        assert repository.gate(*words, "--here", at="packages/a")[0] == 0
-    assert repository.gate(at="packages/a")[0] == 0
-    assert repository.gate(at="packages/b")[0] == 1
-
-
-@pytest.mark.parametrize("kind", ["worktree", "submodule", "inner", "none", "rails"])
-def test_the_nearest_project_above_counts(repository, tmp_path, kind):
-    """A work tree, a submodule, a repository inside another; no repository; a folder with settings of its own."""
-    repository.write("pyproject.toml", WIDE)
-    repository.write("src/m.py", "x = 1\n")
-    repository.commit()
-    place = {"worktree": "../tree", "submodule": "sub", "inner": "inner", "none": "../plain", "rails": "src"}[kind]
-    other = Repository(repository.folder / place)
-    if kind == "worktree":
-        repository.git("worktree", "add", "-q", place)
-    elif kind == "submodule":
-        repository.git("clone", "-q", ".", "../origin")
-        other.folder.rmdir()
-        repository.git("submodule", "add", "-q", "../origin", "sub")
-    elif kind == "inner":
-        other.git("init", "-q")
-    elif kind == "rails":
-        other.write(".rails.toml", "")
-    if kind in ("inner", "none", "rails"):
-        other.write("pyproject.toml", "[tool.ruff]\nline-length = 80\n[tool.ruff.lint]\nselect = ['E']\n")
-    other.write("deep/m.py", LONG)
-    code, said = other.gate("m.py", at="deep")
-    # Without a repository the folder is a project of its own, which has no settings and so no style.
-    is_wide = kind in ("worktree", "submodule", "none")
-    assert (code, "E501" in said) == ((0, False) if is_wide else (1, True)), said
-
-
-def test_the_nearest_settings_decide_the_formatter(repository):
-    """Below a root with ruff, a package that names black is formatted by black with its own line length."""
-    repository.write("pyproject.toml", "[tool.ruff]\nline-length = 60\n[tool.ruff.format]\n")
-    repository.write("packages/b/pyproject.toml", "[tool.black]\nline-length = 120\n")
-    text = f'value = call("{"p" * 30}", "{"q" * 20}")\n\n\ndef call(*a):\n    return a\n'
-    repository.write("packages/b/m.py", text)
-    code, said = repository.gate("--fix", "packages/b/m.py")
-    assert ("format" in said, (repository.folder / "packages/b/m.py").read_text()) == (False, text), (code, said)
-
-
-PRE_COMMIT = shutil.which("pre-commit", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
-
-
-@pytest.mark.skipif(PRE_COMMIT is None, reason="pre-commit is not installed")
-@pytest.mark.parametrize("way", ["commit", "--all-files", "--files", "--from-ref"])
-def test_what_pre_commit_names_is_judged(repository, way):
-    """Staged at a commit; whatever is there for --all-files and --files; what is new since --from-ref."""
-    hook = f"entry: {sys.executable} -m rails gate --staged\n    language: system\n    types: [text]"
-    repository.write(
-        ".pre-commit-config.yaml", f"repos:\n- repo: local\n  hooks:\n  - id: gate\n    name: gate\n    {hook}\n"
-    )
-    repository.write("pyproject.toml", WIDE)
-    repository.write("a.py", "x = 1\n")
-    repository.commit()
-    repository.write("bad.py", BAD)
-    repository.git("add", "-A")
-    words = {
-        "commit": [],
-        "--all-files": [way],
-        "--files": [way, "bad.py"],
-        "--from-ref": [way, "HEAD~1", "--to-ref", "HEAD"],
-    }
-    if way != "commit":
-        repository.git("commit", "-qnm", "bad")
-    command = [PRE_COMMIT, "run", *words[way]]
-    environment = {**os.environ, "PRE_COMMIT_HOME": str(repository.folder.parent / "cache")}
-    done = subprocess.run(command, cwd=repository.folder, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, "F821" in done.stdout) == (1, True), done.stdout
+def test_what_any_level_above_forbids_is_forbidden(repository):
+    """The restrictions of each project above hold; a folder below adds to them and takes nothing away."""
+    repository.git("init", "-q")
+    repository.write(".agent-restrictions", "secret.txt\n")
+    repository.write("packages/.agent-restrictions", "*.key\n")
+    repository.write("packages/a/.agent-restrictions", "!secret.txt\nown.txt\n")
+    restrictions = Restrictions.of(repository.folder / "packages" / "a")
+    forbidden = [name for name in ("secret.txt", "b.key", "own.txt", "m.py") if restrictions.reason(name)]
+    assert forbidden == ["secret.txt", "b.key", "own.txt"]
 
 
 def test_a_pointer_of_git_lfs_is_a_note(repository):
@@ -180,6 +87,7 @@ def test_a_pointer_of_git_lfs_is_a_note(repository):
 
 def test_a_large_file_that_has_no_check_is_a_note_and_one_that_has_is_required(repository):
     """The same exit code in every mode."""
+    repository.git("init", "-q")
     repository.write("a.txt", "x\n")
     repository.commit()
     (repository.folder / "p.png").write_bytes(bytes(11_000_000))
@@ -189,13 +97,43 @@ def test_a_large_file_that_has_no_check_is_a_note_and_one_that_has_is_required(r
     assert repository.gate("p.py")[0] == 3
 
 
-def test_a_buffer_is_judged_as_the_file_would_be(repository):
+def test_a_buffer_is_judged_as_the_file_would_be(repository, monkeypatch):
     """Without --fix nothing is called fixed that nobody gets."""
     repository.write("pyproject.toml", "[tool.ruff.lint]\nselect = ['F', 'I']\n")
     repository.write("a.py", "import os\n")
-    command = [sys.executable, "-m", "rails", "gate", "--stdin-filename", "a.py"]
-    buffer = subprocess.run(
-        command, cwd=repository.folder, input="import os\n", capture_output=True, text=True, check=False
-    )
-    assert (buffer.returncode, "F401" in buffer.stdout, "Fixed" in buffer.stdout) == (1, True, False)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"import os\n")))
+    code, printed = repository.gate("--stdin-filename", "a.py")
+    assert (code, "F401" in printed, "Fixed" in printed) == (1, True, False)
     assert repository.gate("a.py")[0] == 1
+
+
+def test_what_is_staged_in_part_is_not_repaired_and_the_person_is_told_what_to_do(repository):
+    """A repair of the file would mix what is staged with what is not."""
+    repository.git("init", "-q")
+    repository.write("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n")
+    repository.write("a.py", "import os\n")
+    repository.write("b.py", "import os\n")
+    repository.git("add", "-A")
+    repository.write("a.py", "import os\n\nx = 1\n")
+    code, printed = repository.gate("--staged", "--fix")
+    assert (code, "stage the rest with git add" in printed, "b.py: F401 (1)" in printed) == (1, True, True), printed
+    assert [(repository.folder / name).read_text() for name in ("a.py", "b.py")] == ["import os\n\nx = 1\n", ""]
+    repository.git("add", "-A")
+    assert repository.gate("--staged", "--fix")[0] == 0
+
+
+def test_a_name_that_is_not_utf_8_is_named_as_such(repository):
+    """It can be given to no tool, and the rest is judged."""
+    (repository.folder / os.fsdecode(b"b\xff.py")).write_text("x = 1\n")
+    repository.write("a.py", "print(undefined)\n")
+    code, printed = repository.gate()
+    assert (code, "it is not UTF-8" in printed, "F821" in printed) == (1, True, True), printed
+
+
+@pytest.mark.parametrize("name", ["chart/templates/a.yaml", "renovate.json5"])
+def test_what_has_no_check_is_no_error(repository, name):
+    """A template of YAML, a form of JSON that nothing reads: noted, and only --require fails."""
+    repository.write(name, "a: {{ .b }}\n")
+    code, printed = repository.gate(name)
+    assert (code, "Nothing was checked" in printed) == (0, True), printed
+    assert repository.gate("--require", name)[0] == 3

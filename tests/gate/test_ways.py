@@ -31,7 +31,7 @@ def commits():
 
 @pytest.fixture
 def planted(world, commits, tmp_path_factory):
-    def plant(way, *, change=True):
+    def plant(way):
         files = {**ways.BASE, **way.base}
         for path, text in files.items():
             world.put(path, text)
@@ -43,17 +43,28 @@ def planted(world, commits, tmp_path_factory):
             shutil.copytree(world.project / ".git", made)
         else:
             shutil.copytree(made, world.project / ".git")
-        if not change:
-            return world
-        if callable(way.change):
-            wanted = [world.project, world.git][: len(inspect.signature(way.change).parameters)]
-            way.change(*wanted)
-        else:
-            for path, text in way.change.items():
-                world.put(path, text) if text is not None else (world.project / path).unlink()
         return world
 
     return plant
+
+
+@pytest.fixture
+def changed(planted):
+    def change(way):
+        world = planted(way)
+        done(way, world)
+        return world
+
+    return change
+
+
+def done(way, world):
+    if callable(way.change):
+        wanted = [world.project, world.git][: len(inspect.signature(way.change).parameters)]
+        way.change(*wanted)
+        return
+    for path, text in way.change.items():
+        world.put(path, text) if text is not None else (world.project / path).unlink()
 
 
 def seen(report, path):
@@ -70,44 +81,42 @@ def gate(project, monkeypatch, capsys, *words):
 
 @pytest.mark.parametrize("way", ways.WAYS, ids=repr)
 def test_nothing_passes_unseen(way, planted, monkeypatch, capsys):
+    """Nor in a turn; and what configuration would excuse is found beside the change of that configuration."""
     world = planted(way)
+    if way.turn:
+        assert judged_in_a_turn(world, way)
+    done(way, world)
+    configures = way in ways.CONFIGURATION
     runs = [("--diff", "HEAD")]
-    runs += [()] if way.plain and way not in [*ways.COMMENTS, *ways.CONFIGURATION, *ways.KEPT] else []
+    runs += [()] if way.plain and not configures and way not in [*ways.COMMENTS, *ways.KEPT] else []
     for words in runs:
         code, report = gate(world.project, monkeypatch, capsys, *words)
         found = seen(report, way.path)
         assert found, (words, code, report)
         judged = [one for one in found if one.get("severity") == "error" or one.get("required")]
         assert bool(judged) <= (code != 0), (words, code, report)
+        if configures:
+            rules = {one["rule"] for one in report["findings"] if one["path"] == way.path}
+            assert (code != 0, bool(rules - {"gate-config-changed"})) == (True, True), report
     if way.staged:
         world.git("add", "-A")
         code, report = gate(world.project, monkeypatch, capsys, "--staged")
         assert seen(report, way.path), ("--staged", code, report)
 
 
-@pytest.mark.parametrize("way", [way for way in ways.WAYS if way.turn], ids=repr)
-def test_nothing_passes_unseen_in_a_turn(way, planted):
-    world, changes = planted(way, change=False), []
+def judged_in_a_turn(world, way):
+    changes = []
     for path, text in way.change.items():
         place = world.project / path
         before = place.read_bytes() if place.exists() else None
         after = text.encode() if isinstance(text, str) else text
         changes.append(FileChange(WorkspacePath(path), before, after))
     verdict = world.gate.judge(ChangeSet(tuple(changes)))
-    said = [one for one in (*verdict.findings, *verdict.not_checked, *verdict.fixed) if one.path == way.path]
-    assert said, verdict
+    return [one for one in (*verdict.findings, *verdict.not_checked, *verdict.fixed) if one.path == way.path]
 
 
-@pytest.mark.parametrize("way", [*ways.CONFIGURATION, ways.KINDS[0]], ids=repr)
-def test_code_findings_stand_beside_the_weakening(way, planted, monkeypatch, capsys):
-    world = planted(way)
-    code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
-    assert code != 0
-    assert any(one["path"] == way.path and one["rule"] not in ("gate-config-changed",) for one in report["findings"])
-
-
-def test_no_program_that_the_repository_names_is_run(planted, monkeypatch, capsys):
-    world = planted(ways.KINDS[0])
+def test_no_program_that_the_repository_names_is_run(changed, monkeypatch, capsys):
+    world = changed(ways.KINDS[0])
     marker = world.project.parent / "ran"
     program = world.project.parent / "evil"
     program.write_text(f"#!/bin/sh\ntouch {marker}\ncat\n")
@@ -132,7 +141,7 @@ def test_no_program_that_the_repository_names_is_run(planted, monkeypatch, capsy
 
 
 def test_what_differs_counts_from_where_the_branches_parted(planted, monkeypatch, capsys):
-    world = planted(ways.KINDS[0], change=False)
+    world = planted(ways.KINDS[0])
     world.git("checkout", "-qb", "mine")
     world.put("mine.py", "x = 1\n")
     world.git("add", "-A")
@@ -147,13 +156,13 @@ def test_what_differs_counts_from_where_the_branches_parted(planted, monkeypatch
 
 
 def test_a_file_that_was_moved_keeps_its_old_findings(planted, monkeypatch, capsys):
-    world = planted(ways.Way("x", {}, "", {"old.py": "import os\n" + "x = 1\n" * 5}), change=False)
+    world = planted(ways.Way("x", {}, "", {"old.py": "import os\n" + "x = 1\n" * 5}))
     (world.project / "old.py").rename(world.project / "sub.py")
     assert gate(world.project, monkeypatch, capsys, "--diff", "HEAD")[0] == 0
 
 
-def test_a_link_to_what_is_ignored_has_to_be_looked_at(planted, monkeypatch, capsys):
-    world = planted(next(way for way in ways.PLACES if way.name == "link to what is ignored"))
+def test_a_link_to_what_is_ignored_has_to_be_looked_at(changed, monkeypatch, capsys):
+    world = changed(next(way for way in ways.PLACES if way.name == "link to what is ignored"))
     for words in (("--diff", "HEAD"), ("--staged",)):
         world.git(*(("add", "-A") if "--staged" in words else ("status",)))
         code, report = gate(world.project, monkeypatch, capsys, *words)
@@ -165,7 +174,7 @@ def test_a_link_to_what_is_ignored_has_to_be_looked_at(planted, monkeypatch, cap
 
 
 def test_an_ignored_file_that_is_named_is_checked(planted, monkeypatch, capsys):
-    world = planted(ways.Way("x", {}, "", {".gitignore": "build/\n*.log\n"}), change=False)
+    world = planted(ways.Way("x", {}, "", {".gitignore": "build/\n*.log\n"}))
     world.put("build/c.py", ways.BAD)
     assert seen(gate(world.project, monkeypatch, capsys, "build/c.py")[1], "build/c.py")
     assert seen(gate(world.project, monkeypatch, capsys, "build")[1], "build")
@@ -191,15 +200,15 @@ def test_what_a_comment_hid_before_it_may_hide_again(world, before, after):
     assert verdict.status == "pass", verdict.findings
 
 
-def test_code_findings_stand_where_git_says_that_the_base_held_them(planted, monkeypatch, capsys):
-    world = planted(next(way for way in ways.PLACES if way.name == "replaced blob"))
+def test_code_findings_stand_where_git_says_that_the_base_held_them(changed, monkeypatch, capsys):
+    world = changed(next(way for way in ways.PLACES if way.name == "replaced blob"))
     code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
     assert code == 1
     assert "F821" in {one["rule"] for one in report["findings"]}
 
 
 def test_a_commit_is_judged_by_the_index_that_git_makes_for_it(planted, monkeypatch, capsys):
-    world = planted(ways.KINDS[0], change=False)
+    world = planted(ways.KINDS[0])
     world.put("a.py", ways.BAD)
     hook = world.put(".git/hooks/pre-commit", '#!/bin/sh\ncp "$GIT_INDEX_FILE" .git/asked\nexit 1\n')
     hook.chmod(0o755)
@@ -215,7 +224,7 @@ def test_a_commit_is_judged_by_the_index_that_git_makes_for_it(planted, monkeypa
 
 
 def test_no_file_of_the_repository_says_where_branches_parted(planted, monkeypatch, capsys):
-    world = planted(ways.KINDS[0], change=False)
+    world = planted(ways.KINDS[0])
 
     def name():
         asked = ["git", "-C", world.project, "rev-parse", "HEAD"]
@@ -234,8 +243,8 @@ EXTENDED = {**ways.NESTED, "other.toml": "[lint]\nselect = ['F']\n"}
 WEAKER = b"[lint]\nselect = ['W']\n"
 
 
-def test_what_configuration_extends_is_configuration_by_any_name(planted, monkeypatch, capsys):
-    world = planted(ways.Way("x", {"conf/two.toml": WEAKER, "other.toml": WEAKER}, "", EXTENDED))
+def test_what_configuration_extends_is_configuration_by_any_name(changed, monkeypatch, capsys):
+    world = changed(ways.Way("x", {"conf/two.toml": WEAKER, "other.toml": WEAKER}, "", EXTENDED))
     code, report = gate(world.project, monkeypatch, capsys, "--diff", "HEAD")
     told = [(one["path"], one["rule"]) for one in report["findings"]]
     assert (code, told) == (1, [("conf/two.toml", "gate-config-changed")])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked
@@ -21,6 +19,10 @@ from rails.gate.support.parse_hints import cause
 
 if TYPE_CHECKING:
     from yaml import Node
+
+#: What is found in a file and, where it could not be checked, why.
+DataFindings: TypeAlias = tuple[Sequence[Finding], NotChecked | None]
+DataCheck: TypeAlias = Callable[[str, bytes, CheckContext], DataFindings]
 
 _YAML: Final = frozenset({".yaml", ".yml"})
 _TOML: Final = frozenset({".toml"})
@@ -43,58 +45,48 @@ _TOML_PLACE: Final = lazy(r" \(at (?:line (\d+), column (\d+)|end of document)\)
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Parse each file, before and after."""
-    start = time.perf_counter()
-    outcomes = tuple(_outcome(job, context) for job in jobs)
-    duration = round((time.perf_counter() - start) * 1000, 2)
-    return CheckReport(outcomes, (CheckRun("data", "", duration, "syntax, duplicate keys, JSON Schemas", len(jobs)),))
+    run = CheckRun("data", "", 0, "syntax, duplicate keys, JSON Schemas")
+    return CheckReport.of_files(run, jobs, lambda job: data_outcome(job, context, _check))
 
 
-def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
-    found, missing = _check(job.path, job.after, context)
-    before, _ = _check(job.path, job.before, context) if job.before is not None else ((), None)
-    not_checked = (NotChecked(job.path, missing.check, missing.reason, missing.required),) if missing else ()
+def data_outcome(job: CheckJob, context: CheckContext, check: DataCheck) -> CheckResult:
+    """Return what ``check`` says of both sides of a file that stays as it is."""
+    found, missing = check(job.path, job.after, context)
+    before, _ = check(job.path, job.before, context) if job.before is not None else ((), None)
+    not_checked = (missing,) if missing else ()
     return CheckResult(job.path, job.after, tuple(found), tuple(before), not_checked=not_checked)
 
 
-class Missing(NamedTuple):
-    """Why a file, or its schema, was not checked."""
-
-    reason: str
-    check: str = "data"
-    required: bool = True
-
-
-def _check(path: str, data: bytes, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
-    """Return the findings of one file and, when it could not be checked, why."""
+def _check(path: str, data: bytes, context: CheckContext) -> DataFindings:
     suffix = suffix_of(path)
     if suffix == ".json5":
-        return (), Missing("there is no check for JSON5")
+        return (), NotChecked(path, "data", "there is no check for JSON5", required=False)
     if suffix not in _YAML and suffix not in _TOML:
         return json_findings(path, data, context)
-    text, missing = _text(data)
+    text, missing = _text(path, data)
     if missing is not None:
         return (), missing
     if suffix in _YAML:
         if "{{" in text and "/templates/" in f"/{path}":
-            return (), Missing("it is a template, not YAML yet")
+            return (), NotChecked(path, "data", "it is a template, not YAML yet", required=False)
         found = list(_yaml(path, text))
         return (found, None) if found else _yaml_schema(path, text, context)
     found = list(_toml(path, text))
     return (found, None) if found else _toml_schema(path, text, context)
 
 
-def _text(data: bytes) -> tuple[str, Missing | None]:
+def _text(path: str, data: bytes) -> tuple[str, NotChecked | None]:
     decoded = decode_text(data)
     if decoded is None:
-        return "", Missing("it is not UTF-8 text")
+        return "", NotChecked(path, "data", "it is not UTF-8 text")
     if decoded.encoding != "utf-8" and not data.isascii():
-        return "", Missing(f"it is {decoded.label}, not UTF-8")
+        return "", NotChecked(path, "data", f"it is {decoded.label}, not UTF-8")
     return decoded.text, None
 
 
-def json_findings(path: str, data: bytes, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
+def json_findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
     """Return what is wrong with the syntax of a JSON file, else by its schema, and what could not be checked."""
-    text, missing = _text(data)
+    text, missing = _text(path, data)
     if missing is not None:
         return (), missing
     if suffix_of(path) in (".jsonl", ".ndjson"):
@@ -107,7 +99,7 @@ def json_findings(path: str, data: bytes, context: CheckContext) -> tuple[Sequen
     return _schema(path, text, value, context, lambda: positions.in_json(source))
 
 
-def schema_findings(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
+def schema_findings(path: str, text: str, context: CheckContext) -> DataFindings:
     """Return what the schema of a JSON file finds, as :func:`json_findings` does."""
     return _schema(path, text, parse_json(path, text)[0], context, lambda: positions.in_json(text))
 
@@ -116,7 +108,7 @@ def _has_schema(text: str, context: CheckContext) -> bool:
     return "$schema" in text or ":schema" in text or bool(context.options.schemas)
 
 
-def _yaml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
+def _yaml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
     if not _has_schema(text, context):
         return (), None
     import yaml
@@ -127,7 +119,7 @@ def _yaml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[
         values = list(yaml.load_all(text, Loader=loader))
         nodes = list(yaml.compose_all(text, Loader=loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return (), Missing(f"its values cannot be read: {one_line(str(error), 100)}", "schema", required=False)
+        return (), NotChecked(path, "schema", f"its values cannot be read: {one_line(str(error), 100)}", required=False)
     findings: list[Finding] = []
     for value, node in zip(values, nodes, strict=False):
         found, missing = _schema(path, text, value, context, partial(positions.in_yaml, node))
@@ -137,7 +129,7 @@ def _yaml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[
     return findings, None
 
 
-def _toml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
+def _toml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
     if not _has_schema(text, context):
         return (), None
     import tomllib
@@ -147,14 +139,13 @@ def _toml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[
 
 def _schema(
     path: str, text: str, value: object, context: CheckContext, locate: Callable[[], positions.Places]
-) -> tuple[Sequence[Finding], Missing | None]:
+) -> DataFindings:
     """Compare with the file's JSON Schema, if it has one."""
     if not _has_schema(text, context):
         return (), None
     from rails.gate.kinds import schemas
 
-    found, missing = schemas.findings_of_schema(schemas.SchemaDocument(path, text, value, locate), context)
-    return found, Missing(missing.reason, "schema", missing.required) if missing else None
+    return schemas.findings_of_schema(schemas.SchemaDocument(path, text, value, locate), context)
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
-from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.core.verdict import CheckRun, Finding
 from rails.gate.baseline import split_lines
 from rails.gate.kinds.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
@@ -36,19 +35,16 @@ _ELSEWHERE: Final = lazy(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Look at each file, before and after."""
-    start = time.perf_counter()
-    outcomes = tuple(_outcome(job, context) for job in jobs)
-    duration = round((time.perf_counter() - start) * 1000, 2)
-    return CheckReport(outcomes, (CheckRun("markdown", "", duration, "links to files, headings, markers", len(jobs)),))
+    run = CheckRun("markdown", "", 0, "links to files, headings, markers")
+    return CheckReport.of_files(run, jobs, lambda job: _outcome(job, context))
 
 
 def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
     text = plain_text(job.after)
     if text is None:
-        missed = NotChecked(job.path, "markdown", "it is not UTF-8 text")
-        return CheckResult(job.path, job.after, not_checked=(missed,))
-    before = plain_text(job.before) if job.before is not None else None
-    old = tuple(_findings(job.path, before, context, changed=False)) if before is not None else ()
+        return CheckResult.missed(job, "markdown", "it is not UTF-8 text")
+    before = plain_text(job.before or b"")
+    old = tuple(_findings(job.path, before, context, changed=False)) if before else ()
     return CheckResult(job.path, job.after, tuple(_findings(job.path, text, context, changed=True)), old)
 
 

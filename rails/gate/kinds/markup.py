@@ -7,13 +7,12 @@ closes; that is said.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
 from rails.core.text import decode_text, why_not_text
-from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind
@@ -31,18 +30,15 @@ _REMEDY: Final = "Close what is open, or take out what closes nothing."
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Look at each file, before and after."""
     del context
-    start = time.perf_counter()
-    outcomes = tuple(map(_outcome, jobs))
-    duration = round((time.perf_counter() - start) * 1000, 2)
-    return CheckReport(outcomes, (CheckRun("markup", "", duration, "structure", len(jobs)),))
+    return CheckReport.of_files(CheckRun("markup", "", 0, "structure"), jobs, _outcome)
 
 
 def _outcome(job: CheckJob) -> CheckResult:
     decoded, old = decode_text(job.after), decode_text(job.before or b"")
-    why = why_not_text(job.after) if decoded is None else "it is a template" if _TEMPLATE.search(decoded.text) else ""
-    if decoded is None or why:
-        missed = NotChecked(job.path, "markup", why, required=decoded is None)
-        return CheckResult(job.path, job.after, not_checked=(missed,))
+    if decoded is None:
+        return CheckResult.missed(job, "markup", why_not_text(job.after))
+    if _TEMPLATE.search(decoded.text):
+        return CheckResult.missed(job, "markup", "it is a template", required=False)
     before = tuple(_findings(job.path, old.text)) if old else ()
     return CheckResult(job.path, job.after, tuple(_findings(job.path, decoded.text)), before)
 
@@ -62,10 +58,8 @@ def _css(text: str) -> Iterator[tuple[int, int, str]]:
         if opened := found["open"]:
             waiting.append((opened, found.start()))
         elif found["broken"]:
-            yield (
-                *_place(text, found.start()),
-                f"{'This comment' if found['broken'] == '/*' else 'This string'} is never closed.",
-            )
+            what = "This comment" if found["broken"] == "/*" else "This string"
+            yield *_place(text, found.start()), f"{what} is never closed."
             return
         elif found["close"] and waiting and _PAIRS[waiting[-1][0]] == found["close"]:
             waiting.pop()

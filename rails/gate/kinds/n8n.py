@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rails.core.dataclass import replace
 from rails.core.text import plain_text
-from rails.core.verdict import CheckRun, Finding, NotChecked
-from rails.gate.kinds.data import Missing, json_findings, parse_json, schema_findings
+from rails.core.verdict import CheckRun, NotChecked
+from rails.gate.kinds.data import DataFindings, data_outcome, json_findings, parse_json, schema_findings
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind, RuleTexts
@@ -22,26 +22,21 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Judge each workflow, before and after, and with ``context.fix`` repair it."""
     from rails.n8n import plugin
 
-    start = time.perf_counter()
-    outcomes = tuple(_outcome(job, context) for job in jobs)
-    spent = round((time.perf_counter() - start) * 1000, 2)
-    return CheckReport(outcomes, (CheckRun("n8n", plugin.version(), spent, f"profile {context.profile}", len(jobs)),))
+    run = CheckRun("n8n", plugin.version(), 0, f"profile {context.profile}")
+    return CheckReport.of_files(run, jobs, lambda job: _outcome(job, context))
 
 
 def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
     from rails.n8n import plugin
 
-    may_write = context.fix and "\\" not in job.path
+    may_write = context.fix and not job.keep
     after, fixed = plugin.tidied_change(job.before, job.after, job.path) if may_write else (job.after, ())
-    found, missing = _findings(job.path, after, context)
-    before, _ = _findings(job.path, job.before, context) if job.before is not None else ((), None)
-    not_checked = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged()]
-    if missing is not None:
-        not_checked.append(NotChecked(job.path, missing.check, missing.reason, missing.required))
-    return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
+    judged = data_outcome(replace(job, after=after), context, _findings)
+    unjudged = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged()]
+    return replace(judged, fixed=fixed, not_checked=(*unjudged, *judged.not_checked))
 
 
-def _findings(path: str, data: bytes, context: CheckContext) -> tuple[Sequence[Finding], Missing | None]:
+def _findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
     """Return what n8n's rules and the user's own schema find; what is no workflow is judged as JSON.
 
     A schema that the workflow itself names is not looked at.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,17 +25,13 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     from rails.processes import programs
 
     config = settings.read_python_settings(context.project)
-    tool, started = programs.find_ruff(), time.perf_counter()
+    tool = programs.find_ruff()
     if tool is None:
         missing = "ruff is not installed, and nothing else reads the cells"
-        return CheckReport(tuple(CheckResult(job.path, job.after, not_checked=_miss(job, missing)) for job in jobs))
+        return CheckReport(tuple(CheckResult.missed(job, "ruff", missing) for job in jobs))
     cli = RuffCli(tool, context.project)
-    outcomes = tuple(_outcome(job, context, cli, config) for job in jobs)
-    spent = round((time.perf_counter() - started) * 1000, 2)
-    return CheckReport(
-        outcomes,
-        (CheckRun("ruff", tool.version, spent, "notebook cells", len(jobs), command=f"{' '.join(tool.argv)} check -"),),
-    )
+    run = CheckRun("ruff", tool.version, 0, "notebook cells", command=f"{' '.join(tool.argv)} check -")
+    return CheckReport.of_files(run, jobs, lambda job: _outcome(job, context, cli, config))
 
 
 def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonSettings) -> CheckResult:
@@ -44,7 +39,7 @@ def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonS
         found = tuple(_findings(job.path, job.after, context, cli, config))
         before = tuple(_findings(job.path, job.before, context, cli, config)) if job.before else ()
     except CheckError as error:
-        return CheckResult(job.path, job.after, not_checked=_miss(job, str(error)))
+        return CheckResult.missed(job, "ruff", str(error))
     except JsonError:
         return CheckResult(job.path, job.after)  # the check of data says so
     return CheckResult(job.path, job.after, found, before, not_checked=_unread(job))
@@ -82,10 +77,6 @@ def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, confi
 
 def _line(document: JsonDocument, cell: int, row: int) -> int:
     return document.line(("cells", cell, "source", row))
-
-
-def _miss(job: CheckJob, reason: str) -> tuple[NotChecked, ...]:
-    return (NotChecked(job.path, "ruff", reason),)
 
 
 KIND = Kind("notebook", suffixes=frozenset({".ipynb"}), place=20)

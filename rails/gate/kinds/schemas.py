@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError
 from rails.core.text import one_line
-from rails.core.verdict import Finding
+from rails.core.verdict import Finding, NotChecked
 from rails.data_formats import positions
 from rails.gate.support import settings
 
@@ -43,33 +43,29 @@ class SchemaDocument:
     locate: Callable[[], positions.Places]
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Why a schema was not looked at, and whether that keeps the verdict from "pass"."""
-
-    reason: str
-    required: bool = True
-
-
-def findings_of_schema(document: SchemaDocument, context: CheckContext) -> tuple[list[Finding], Missing | None]:
+def findings_of_schema(document: SchemaDocument, context: CheckContext) -> tuple[list[Finding], NotChecked | None]:
     """Return what the file's schema finds, and why it was not asked, if it has one."""
     try:
         schema = _schema_of(document, context)
-        if schema is None or isinstance(schema, Missing):
+        if schema is None or isinstance(schema, NotChecked):
             return [], schema
         data = json.dumps(document.value, default=str)
         base = context.project / schema if schema else Path()
         text = _read(context.project, schema) if schema else ""
         known = context.once(("schema", text, data), lambda: _validated(context, text, base, document.value))
     except CheckError as error:
-        return [], Missing(str(error))
+        return [], _missing(document.path, str(error))
     except (ValueError, RecursionError) as error:
-        return [], Missing(f"it cannot be compared with its schema: {one_line(str(error), 100)}")
+        return [], _missing(document.path, f"it cannot be compared with its schema: {one_line(str(error), 100)}")
     found = document.locate() if known else {}
     return [_finding(document.path, error, found) for error in known], None
 
 
-def _schema_of(document: SchemaDocument, context: CheckContext) -> str | Missing | None:
+def _missing(path: str, reason: str, *, required: bool = True) -> NotChecked:
+    return NotChecked(path, "schema", reason, required)
+
+
+def _schema_of(document: SchemaDocument, context: CheckContext) -> str | NotChecked | None:
     """Return a schema's path in the project, "" for a schema about schemas, ``None`` where there is none."""
     for entry in context.options.schemas:
         if any(settings.matches(document.path, pattern) for pattern in entry.path):
@@ -84,16 +80,18 @@ def _schema_of(document: SchemaDocument, context: CheckContext) -> str | Missing
         return ""
     if re.match(r"[a-z][a-z0-9+.-]*:", name, re.I):
         words = f"its schema is at {one_line(name, 100)}, which is never fetched"
-        return Missing(f"{words}; map the address to a file: [[gate.schema]] in .rails.toml", required=False)
+        return _missing(
+            document.path, f"{words}; map the address to a file: [[gate.schema]] in .rails.toml", required=False
+        )
     return _local(document.path, name, context)
 
 
-def _local(path: str, name: str, context: CheckContext) -> str | Missing:
+def _local(path: str, name: str, context: CheckContext) -> str | NotChecked:
     parts: list[str] = []
     for part in (*path.split("/")[:-1], *name.partition("#")[0].split("/")):
         if part == "..":
             if not parts:
-                return Missing(f"its schema {one_line(name, 80)} is outside the project")
+                return _missing(path, f"its schema {one_line(name, 80)} is outside the project")
             parts.pop()
         elif part not in ("", "."):
             parts.append(part)
@@ -101,9 +99,9 @@ def _local(path: str, name: str, context: CheckContext) -> str | Missing:
     if (context.project / schema).is_file():
         return schema
     if schema in context.created:
-        return Missing(f"its schema {one_line(schema, 80)} comes with this change", required=False)
+        return _missing(path, f"its schema {one_line(schema, 80)} comes with this change", required=False)
     installed = "node_modules" not in parts
-    return Missing(f"its schema {one_line(schema, 80)} does not exist", required=installed)
+    return _missing(path, f"its schema {one_line(schema, 80)} does not exist", required=installed)
 
 
 def _read(project: Path, schema: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -11,7 +10,7 @@ from typing import Final
 from rails.core.errors import CheckError
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
-from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind, suffix_of
@@ -25,27 +24,24 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Look at each script, before and after."""
     del context
     bash = next((place for place in _PLACES if Path(place).is_file()), "")
-    start = time.perf_counter()
-    outcomes = tuple(_outcome(job, bash) for job in jobs)
-    duration = round((time.perf_counter() - start) * 1000, 2)
-    return CheckReport(
-        outcomes, (CheckRun("bash", "", duration, "syntax", len(jobs), command=f"{bash} -n"),) if bash else ()
-    )
+    if not bash:
+        return CheckReport(
+            tuple(CheckResult.missed(job, "shell", "bash is not installed", required=False) for job in jobs)
+        )
+    run = CheckRun("bash", "", 0, "syntax", command=f"{bash} -n")
+    return CheckReport.of_files(run, jobs, lambda job: _outcome(job, bash))
 
 
 def _outcome(job: CheckJob, bash: str) -> CheckResult:
     program = interpreter_of(job.after)
-    why = "bash is not installed" if not bash else ""
     if program and program not in SHELLS:
-        why = f"it is run by {one_line(program, 40)}"
-    if why:
-        return CheckResult(job.path, job.after, not_checked=(NotChecked(job.path, "shell", why, False),))
+        return CheckResult.missed(job, "shell", f"it is run by {one_line(program, 40)}", required=False)
     try:
         old = tuple(_findings(job.path, job.before, bash)) if job.before is not None else ()
         broken = any(finding.rule == "syntax-error" for finding in old)
         return CheckResult(job.path, job.after, tuple(_findings(job.path, job.after, bash)), old, broken)
     except CheckError as error:
-        return CheckResult(job.path, job.after, not_checked=(NotChecked(job.path, "shell", str(error)),))
+        return CheckResult.missed(job, "shell", str(error))
 
 
 def _findings(path: str, data: bytes, bash: str) -> Iterator[Finding]:

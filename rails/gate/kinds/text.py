@@ -36,9 +36,7 @@ def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
 def _outcome(job: CheckJob) -> CheckResult:
     decoded = decode_text(job.after)
     if decoded is None:
-        return CheckResult(
-            job.path, job.after, not_checked=(NotChecked(job.path, "text", why_not_text(job.after), False),)
-        )
+        return CheckResult.missed(job, "text", why_not_text(job.after), required=False)
     old = decode_text(job.before) if job.before is not None else None
     before = tuple(marker_findings(job.path, old.text)) if old else ()
     found = tuple(marker_findings(job.path, decoded.text))
@@ -51,7 +49,10 @@ def _outcome(job: CheckJob) -> CheckResult:
     stem, dot, ending = name.rpartition(".")
     if name not in name_list("plain_text") and f".{ending}" not in _PLAIN:
         what = f".{ending} files" if dot and stem else "files of this name"
-        missing = (NotChecked(job.path, "syntax", f"there is no check for {what}", False),)
+        why = f"there is no check for {what}"
+        if f".{ending}" in _PARSED:
+            why = f"{what} are parsed with the extra grammars: pip install 'ai-rails[grammars]'"
+        missing = (NotChecked(job.path, "syntax", why, False),)
     return CheckResult(job.path, job.after, found, before, not_checked=missing, ran=_RAN)
 
 

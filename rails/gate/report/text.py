@@ -11,6 +11,7 @@ from rails.core.errors import UsageError
 from rails.core.text import counted, one_line, printable
 from rails.core.verdict import Finding, Fixed, NotChecked, Verdict
 from rails.gate.baseline import split_lines
+from rails.gate.verdicts import checked_nothing
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
@@ -194,7 +195,7 @@ def _summary(verdict: Verdict) -> str:
         return f"Fail: {counted(blocking, 'finding')} in {counted(files, 'file')}{worse}.{hint}"
     if verdict.status == "error":
         return "Error: something required could not be checked. This is not a pass."
-    if verdict.evidence and not any(one.checks for one in verdict.evidence):
+    if checked_nothing(verdict):
         return "Nothing was checked."
     return "Pass: every required check ran and found nothing new."
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.text import plain_text, why_not_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.support.settings import GateSettings
@@ -32,11 +32,15 @@ _KNOWN: Final = 16_384
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """One file to check. ``before`` is ``None`` for a new file, or when there is nothing to compare with."""
+    """One file to check. ``before`` is ``None`` for a new file, or when there is nothing to compare with.
+
+    ``keep`` is why nothing of it may be repaired, "" where it may be.
+    """
 
     path: str
     before: bytes | None
     after: bytes
+    keep: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,11 @@ class CheckResult:
     ran: tuple[str, ...] = ()
 
     @classmethod
+    def missed(cls, job: CheckJob, check: str, reason: str, *, required: bool = True) -> CheckResult:
+        """Return that a check did not look at a file, and why."""
+        return cls(job.path, job.after, not_checked=(NotChecked(job.path, check, reason, required),))
+
+    @classmethod
     def of_text(cls, tool: str, job: CheckJob, findings: TextCheck) -> CheckResult:
         """Return what ``findings(path, text)`` yields for both sides of a file that stays as it is.
 
@@ -66,8 +75,7 @@ class CheckResult:
         """
         text = plain_text(job.after)
         if text is None:
-            missed = NotChecked(job.path, tool, why_not_text(job.after))
-            return cls(job.path, job.after, not_checked=(missed,))
+            return cls.missed(job, tool, why_not_text(job.after))
         before = plain_text(job.before or b"")
         old = tuple(findings(job.path, before)) if before else ()
         return cls(job.path, job.after, tuple(findings(job.path, text)), old)
@@ -83,10 +91,17 @@ class CheckReport:
     @classmethod
     def of_texts(cls, tool: str, about: str, jobs: Sequence[CheckJob], findings: TextCheck) -> CheckReport:
         """Return the report of a check that reads each file alone; ``about`` says what it looks at."""
+        return cls.of_files(CheckRun(tool, "", 0, about), jobs, lambda job: CheckResult.of_text(tool, job, findings))
+
+    @classmethod
+    def of_files(
+        cls, run: CheckRun, jobs: Sequence[CheckJob], outcome: Callable[[CheckJob], CheckResult]
+    ) -> CheckReport:
+        """Return the report of a check that looks at each file alone; ``run`` has neither its time nor its files."""
         start = time.perf_counter()
-        outcomes = tuple(CheckResult.of_text(tool, job, findings) for job in jobs)
+        outcomes = tuple(map(outcome, jobs))
         spent = round((time.perf_counter() - start) * 1000, 2)
-        return cls(outcomes, (CheckRun(tool, "", spent, about, len(jobs)),))
+        return cls(outcomes, (replace(run, duration_ms=spent, files=len(jobs)),))
 
 
 @dataclass(slots=True)

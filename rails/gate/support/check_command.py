@@ -57,8 +57,9 @@ def python_function(name: str, module_and_name: str, python: str) -> CheckComman
 
 
 def mypy(python: str) -> CheckCommand:
-    """Return mypy, run by ``python``, without the project's plugins."""
-    flags = ("--no-error-summary", "--show-column-numbers", "--show-error-codes", "--config-file=", "--no-incremental")
+    """Return mypy, run by ``python`` with the project's own configuration: what it excludes, how strict it is."""
+    shape = ("--no-pretty", "--hide-error-end", "--hide-error-context", "--no-error-summary")
+    flags = (*shape, "--show-column-numbers", "--show-error-codes", "--no-incremental")
     pattern = (
         r"(?m)^(?P<path>[^\n:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<message>.+?)(?:  \[(?P<rule>[\w-]+)\])?$"
     )

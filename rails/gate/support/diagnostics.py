@@ -10,6 +10,8 @@ from typing import Final
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
+from rails.core.verdict import Finding, Severity
+from rails.gate.support.advice import remedy_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class FixEdit:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding of ruff's. ``edits`` is its fix, ``safe`` whether ruff calls that fix safe."""
+    """One finding of a linter. ``edits`` is its fix, ``safe`` whether the linter calls that fix safe."""
 
     rule: str
     message: str
@@ -32,12 +34,31 @@ class Diagnostic:
     edits: tuple[FixEdit, ...] = ()
     safe: bool = False
     remedy: str = ""
+    severity: Severity = "error"
+
+    def as_finding(self, path: str, tool: str) -> Finding:
+        """Return it as a finding of ``tool`` in a file."""
+        (line, column), (end_line, end_column) = self.start, self.end
+        return Finding(
+            path,
+            line,
+            column,
+            RULE if self.rule == SYNTAX else self.rule,
+            self.message,
+            tool,
+            self.severity,
+            end_line=end_line,
+            end_column=end_column,
+            fixable=self.safe,
+            remedy=self.remedy or remedy_of(self.rule),
+        )
 
 
 _LINE_END: Final = lazy(r"\r\n|\r|\n")
 
-
+#: What linters call a text that does not parse, and what we do.
 SYNTAX: Final = "invalid-syntax"
+RULE: Final = "syntax-error"
 #: What stands for findings that are counted and not listed.
 MORE: Final = "more-findings"
 

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import CheckError
-from rails.core.text import Decoded, decode_text, plain_text
+from rails.core.text import Decoded, decode_text, why_not_text
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import lines_of, without_numbers
 from rails.gate.support.advice import name_list
@@ -59,8 +59,8 @@ class FixAndLint:
         unknown = before is not None and (self._unreadable(before) or self.tools.excused(before))
         if broken:
             return self._broken(broken)
-        if plain_text(after) is None:
-            self._miss(self.tools.linter, "it is not UTF-8 text")
+        if decode_text(after) is None:
+            self._miss(self.tools.linter, why_not_text(after))
             return self._result(after, (), ())
         old = b"" if before is None or unknown else before
         before_found = self._lint(old) if old else Findings(())
@@ -101,11 +101,10 @@ class FixAndLint:
         return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed, ran=ran)
 
     def _may_write(self) -> bool:
-        """Whether the text may be repaired; what writes it takes no name that Windows cannot have."""
-        if "\\" in self.job.path:
-            self._miss("fix", "its name has a backslash, so nothing of it is repaired", required=False)
-            return False
-        return self.context.fix
+        """Whether the text may be repaired."""
+        if self.context.fix and self.job.keep:
+            self._miss("fix", self.job.keep, required=False)
+        return self.context.fix and not self.job.keep
 
     # -- repairs ----------------------------------------------------------------------------------
 
@@ -180,7 +179,7 @@ class FixAndLint:
         Two fixes may be right alone and wrong together: of a name that is imported twice and used, each of the two
         rules takes one import away. Halving finds the group; all that is outside of it is applied.
         """
-        text, good = plain_text(data) or "", list[Diagnostic]()
+        text, good = _text(data), list[Diagnostic]()
         parts, result = [chosen], (data, list[Diagnostic]())
         while parts:
             part = parts.pop()
@@ -216,7 +215,7 @@ class FixAndLint:
         formatted, before = self._format(data), self.job.before
         if formatted == data or before is None or (decoded := decode_text(data)) is None:
             return formatted
-        texts = plain_text(before) or "", decoded.text, plain_text(formatted) or ""
+        texts = _text(before), decoded.text, _text(formatted)
         from rails.gate.support.partial_format import touched_only
 
         partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
@@ -288,6 +287,11 @@ class FixAndLint:
             return made
         finally:
             self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+
+
+def _text(data: bytes) -> str:
+    decoded = decode_text(data)
+    return decoded.text if decoded else ""
 
 
 def _meaning(found: Diagnostic) -> tuple[str, str]:

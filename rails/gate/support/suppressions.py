@@ -10,7 +10,7 @@ from typing import Final
 
 from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
-from rails.core.text import one_line, plain_text
+from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.support.read_file import run_by_python
@@ -148,7 +148,8 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
 
 def _text(path: str, data: bytes) -> str | None:
     """Return the text; of a notebook, with characters that JSON would let stand as they are, but for quotes."""
-    text = plain_text(data)
+    decoded = decode_text(data)
+    text = decoded.text if decoded else None
     if text is None or "\\u00" not in text or not path.lower().endswith(".ipynb"):
         return text
     return _ESCAPED.sub(lambda found: found[1] + chr(int(found[2], 16)), text)

@@ -17,14 +17,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+import msgspec
+from msgspec import Struct
+
 from rails.core import limits
+from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line, plain_text
-from rails.core.tool_request import Json
-from rails.core.verdict import Finding
+from rails.core.verdict import Finding, Severity
 from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools
-from rails.gate.languages.python.syntax import RULE
 from rails.gate.support import config_files
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
@@ -102,15 +104,12 @@ class BiomeTools(NodeTools):
         except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
             key = ("biome", self._version, (), path, data)
             reported = self.context.once(key, lambda: self._lint_now(path, data, ()))
-        found = next((one for one, _ in reported if one.rule == SYNTAX), None)
+        found = next((one for one in reported if one.rule == SYNTAX), None)
         if found is None:
             return None
-        (line, column), (end_line, end_column) = found.start, found.end
-        why, remedy = cause(text, line, found.message)
+        why, remedy = cause(text, found.start[0], found.message)
         words = f"{found.message} {why}".strip()
-        return Finding(
-            path, line, column, RULE, words, "biome", end_line=end_line, end_column=end_column, remedy=remedy
-        )
+        return replace(found, message=words, remedy=remedy).as_finding(path, "biome")
 
     def excused(self, data: bytes) -> bool:
         """Whether a comment excuses the whole file from the linter."""
@@ -120,10 +119,15 @@ class BiomeTools(NodeTools):
         """Return the linter's findings. Raises CheckError or NotCheckedError."""
         if self.config.eslint:
             return super().lint(path, data)
-        if all(one.rule == SYNTAX for one, _ in self._reported(path, _LINT_CANARY)):
+        if not self._selects_rules(path):
+            if self._selects_rules("canary.js"):
+                raise ExcludedError
             raise NotCheckedError("Biome's configuration selects no rule for this file")
-        found = [pair for pair in self._reported(path, data) if pair[0].rule != SYNTAX]
-        return Findings(tuple(_finding(path, *pair) for pair in found), tuple(one for one, _ in found))
+        found = tuple(one for one in self._reported(path, data) if one.rule != SYNTAX)
+        return Findings(tuple(one.as_finding(path, "biome") for one in found), found)
+
+    def _selects_rules(self, path: str) -> bool:
+        return any(one.rule != SYNTAX for one in self._reported(path, _LINT_CANARY))
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
@@ -175,25 +179,22 @@ class BiomeTools(NodeTools):
                 if data := config_files.read_config_file(self.context.project / folder / name):
                     yield f"{folder}/{name}", data
 
-    def _reported(self, path: str, data: bytes) -> list[tuple[Diagnostic, str]]:
+    def _reported(self, path: str, data: bytes) -> list[Diagnostic]:
         configuration = tuple(self._configuration(path))
         key = ("biome", self._version, configuration, path, data)
         return self.context.once(key, lambda: self._lint_now(path, data, configuration))
 
-    def _lint_now(
-        self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]
-    ) -> list[tuple[Diagnostic, str]]:
+    def _lint_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> list[Diagnostic]:
         with scratch_folder("biome") as folder:
             self._laid_out(Path(folder), {**dict(configuration), path: data})
             flags = ("--reporter=json", "--max-diagnostics=none", "--colors=off")
             ran = self._run(folder, ("lint", *flags, f"./{path}"))
         try:
-            report = json.loads(ran.out)
-            seen = sum(report["summary"][key] for key in ("changed", "unchanged"))
-            found = [_diagnostic(item) for item in report["diagnostics"]]
-        except (ValueError, KeyError, TypeError) as error:
+            report = msgspec.json.decode(ran.out, type=_Report)
+            found = [_diagnostic(item) for item in report.diagnostics]
+        except msgspec.DecodeError as error:
             raise CheckError(f"Biome ended with code {ran.exit_code}: {_complaint(ran)}") from error
-        if not seen and not found:
+        if not (report.summary.changed or report.summary.unchanged or found):
             if "are ignored" in ran.err or "were provided but ignored" in ran.err:
                 raise ExcludedError
             raise NotCheckedError("Biome does not look at this file")
@@ -241,36 +242,38 @@ def _complaint(ran: Result) -> str:
     return one_line(" ".join(ran.err[-600:].split()), 300)
 
 
-def _diagnostic(item: Mapping[str, Json]) -> tuple[Diagnostic, str]:
-    category, location = str(item["category"]), item["location"]
-    if not isinstance(location, dict):
-        raise TypeError("location")
-    if not category.startswith(("lint/", "parse", "suppressions/", "assist/", "plugin")):
-        raise TypeError(category)
-    rule = SYNTAX if category.startswith("parse") else category.removeprefix("lint/")
-    start, end = _place(location["start"]), _place(location["end"])
-    return Diagnostic(rule, one_line(str(item["message"]), 300), start, end), str(item["severity"])
+class _Place(Struct):
+    line: int
+    column: int
 
 
-def _place(value: Json) -> tuple[int, int]:
-    if not isinstance(value, dict):
-        raise TypeError("place")
-    line, column = value["line"], value["column"]
-    if not isinstance(line, int) or not isinstance(column, int):
-        raise TypeError("place")
-    return line, column
+class _Location(Struct):
+    start: _Place
+    end: _Place
 
 
-def _finding(path: str, found: Diagnostic, severity: str) -> Finding:
-    (line, column), (end_line, end_column) = found.start, found.end
-    return Finding(
-        path,
-        line,
-        column,
-        found.rule,
-        found.message,
-        "biome",
-        "error" if severity in ("error", "fatal") else "warning",
-        end_line=end_line,
-        end_column=end_column,
-    )
+class _Item(Struct):
+    category: str
+    severity: str
+    message: str
+    location: _Location
+
+
+class _Summary(Struct):
+    changed: int
+    unchanged: int
+
+
+class _Report(Struct):
+    summary: _Summary
+    diagnostics: list[_Item]
+
+
+def _diagnostic(item: _Item) -> Diagnostic:
+    """Return what Biome reports. Raises msgspec.ValidationError for a kind that is not known."""
+    if not item.category.startswith(("lint/", "parse", "suppressions/", "assist/", "plugin")):
+        raise msgspec.ValidationError(item.category)
+    rule = SYNTAX if item.category.startswith("parse") else item.category.removeprefix("lint/")
+    start, end = ((place.line, place.column) for place in (item.location.start, item.location.end))
+    severity: Severity = "error" if item.severity in ("error", "fatal") else "warning"
+    return Diagnostic(rule, one_line(item.message, 300), start, end, severity=severity)

@@ -45,7 +45,7 @@ class ScriptSettings:
 
     def eslint_for(self, path: str) -> str:
         """Return the configuration of ESLint nearest to ``path``, ``""`` where there is none."""
-        for folder in reversed(_folders(path)):
+        for folder in reversed(folders_to(path)):
             try:
                 names = sorted(entry.name for entry in (self.project / folder).iterdir())
             except OSError:
@@ -56,7 +56,7 @@ class ScriptSettings:
 
     def prettier_near(self, path: str) -> PrettierSettings:
         """Return Prettier's configuration nearest to ``path``. Raises CheckError when it cannot be understood."""
-        for folder in reversed(_folders(path)):
+        for folder in reversed(folders_to(path)):
             for name in _PRETTIER:
                 config = _prettier_in(self.project / folder, name)
                 if isinstance(config, dict) and not config.get("plugins"):
@@ -74,7 +74,7 @@ class ScriptSettings:
         return options
 
 
-def _folders(path: str) -> list[str]:
+def folders_to(path: str) -> list[str]:
     """Return the folders on the way to ``path``, each with its slash, the project's first."""
     return ["", *(path[: at + 1] for at, sign in enumerate(path) if sign == "/")]
 
@@ -133,7 +133,7 @@ def _fits(within: tuple[str, ...], without: tuple[str, ...], path: str) -> bool:
 def _editorconfig(project: Path, path: str) -> dict[str, Json]:
     """Return what Prettier takes from the EditorConfig files on the way to ``path``, the nearest last."""
     options: dict[str, Json] = {}
-    for folder in _folders(path):
+    for folder in folders_to(path):
         applies = False
         for raw in (
             config_files.read_config_file(project / folder / ".editorconfig").decode(errors="replace").splitlines()

@@ -11,7 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Final, cast
+from typing import Final
+
+import msgspec
+from msgspec import Struct
 
 from rails.core import limits
 from rails.core.errors import CheckError
@@ -20,11 +23,10 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.languages.javascript import node_worker
-from rails.gate.languages.javascript.config import PrettierSettings, ScriptSettings
-from rails.gate.languages.python.syntax import RULE
+from rails.gate.languages.javascript.config import PrettierSettings, ScriptSettings, folders_to
 from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
-from rails.gate.support.diagnostics import Diagnostic, FixEdit, not_listed
+from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
@@ -140,7 +142,7 @@ class NodeTools:
         place = path if self._own(path) else f"canary{PurePosixPath(path).suffix}"
         if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
             raise NotNeededError("ESLint's configuration selects no rule for this file")
-        return Findings(tuple(_finding(path, diagnostic) for diagnostic in found), tuple(found))
+        return Findings(tuple(one.as_finding(path, "eslint") for one in found), tuple(found))
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
@@ -153,6 +155,8 @@ class NodeTools:
             raise NotNeededError(f"{how.code} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, data)
         if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
+            if self.config.prettier_options(path, how).get("requirePragma"):
+                raise ExcludedError
             raise NotCheckedError("Prettier does not format this file")
         return wanted
 
@@ -245,14 +249,14 @@ class NodeTools:
         answer = self._ok(self.worker.ask(request), "ESLint")
         if answer.get("ignored"):
             raise ExcludedError
-        messages = answer.get("messages")
-        if not isinstance(messages, list):
-            raise CheckError("The Node worker answered something unknown.")
-        fatal = next((m for m in messages if isinstance(m, dict) and m.get("fatal")), None)
+        try:
+            found = msgspec.convert(answer, _Messages)
+        except msgspec.ValidationError as error:
+            raise CheckError("The Node worker answered something unknown.") from error
+        fatal = next((one for one in found.messages if one.fatal), None)
         if fatal is not None:
-            raise NotCheckedError(f"ESLint could not parse it: {one_line(str(fatal.get('message')), 160)}")
-        more = cast("Mapping[str, int]", answer.get("more") or {})
-        return [*(_diagnostic(message) for message in messages if isinstance(message, dict)), *not_listed(more)]
+            raise NotCheckedError(f"ESLint could not parse it: {one_line(fatal.message, 160)}")
+        return [*map(_diagnostic, found.messages), *not_listed(found.more)]
 
     def _prettier(self, path: str, data: bytes) -> bytes:
         decoded = decode_text(data)
@@ -266,8 +270,8 @@ class NodeTools:
             "path": self._place(path),
             "text": decoded.text,
             "options": options,
+            "ignorePath": [self._place(f"{folder}.prettierignore") for folder in folders_to(path)],
         }
-        request["ignorePath"] = self._place(".prettierignore")
         key = ("prettier", self.version("prettier"), repr(options), path, data)
         return self.context.once(key, lambda: decoded.encode(self._prettier_now(request)))
 
@@ -301,35 +305,32 @@ def _rules(found: Sequence[Diagnostic]) -> bool:
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
 
 
-def _diagnostic(message: Mapping[str, Json]) -> Diagnostic:
-    fix = message.get("fix")
-    edits: tuple[FixEdit, ...] = ()
-    if isinstance(fix, dict):
-        edits = (FixEdit(_pair(fix.get("start")), _pair(fix.get("end")), str(fix.get("text") or "")),)
-    start, end = _pair(message.get("start")), _pair(message.get("end"))
-    rule = str(message.get("rule") or _NO_RULE)
-    return Diagnostic(rule, one_line(str(message.get("message")), 300), start, end, edits, bool(edits))
+class _Fix(Struct):
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
 
 
-def _finding(path: str, found: Diagnostic) -> Finding:
-    (line, column), (end_line, end_column) = found.start, found.end
-    return Finding(
-        path,
-        line,
-        column,
-        found.rule,
-        found.message,
-        "eslint",
-        end_line=end_line,
-        end_column=end_column,
-        fixable=found.safe,
-    )
+class _Message(Struct):
+    """What the worker answers of a finding of ESLint's."""
+
+    message: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    rule: str | None = None
+    fatal: bool = False
+    fix: _Fix | None = None
 
 
-def _pair(value: Json) -> tuple[int, int]:
-    if isinstance(value, list) and len(value) == 2:
-        return _number(value[0]), _number(value[1])
-    return 0, 0
+class _Messages(Struct):
+    messages: list[_Message]
+    more: dict[str, int]
+
+
+def _diagnostic(found: _Message) -> Diagnostic:
+    edits = (FixEdit(found.fix.start, found.fix.end, found.fix.text),) if found.fix else ()
+    words = one_line(found.message, 300)
+    return Diagnostic(found.rule or _NO_RULE, words, found.start, found.end, edits, bool(edits))
 
 
 def _number(value: Json) -> int:

@@ -145,7 +145,7 @@ function compileError(compile) {
 async function prettier({ text, path: file, options, ignorePath }) {
   const engine = state.prettier.require("prettier");
   // Prettier's own answer takes a thread and 0.3 ms; without a list, and outside of packages, it is known.
-  const asked = fs.existsSync(ignorePath) || file.split(/[\\/]/).includes("node_modules");
+  const asked = ignorePath.some((place) => fs.existsSync(place)) || file.split(/[\\/]/).includes("node_modules");
   if (asked && (await engine.getFileInfo(file, { ignorePath, resolveConfig: false })).ignored) return { ignored: true };
   return { text: await engine.format(text, { ...options, filepath: file, plugins: [] }) };
 }
@@ -217,7 +217,7 @@ function ruler(text) {
 async function eslint({ text, ...how }) {
   const results = await engine(how).lintText(text, { filePath: how.path, warnIgnored: true });
   if (results.length === 0) return { ignored: "no file was linted" };
-  if (results[0].messages.length === 0) return { messages: [] };
+  if (results[0].messages.length === 0) return { messages: [], more: {} };
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   const [at, theirs] = [ruler(body), starts(body, THEIR_ENDS)];
   const place = (line, column) => (line ? at((theirs[line - 1] ?? body.length) + (column || 1) - 1) : [0, 0]);

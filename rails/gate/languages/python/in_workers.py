@@ -12,9 +12,8 @@ from rails.core.errors import CheckError
 from rails.core.text import decode_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python.config import PythonSettings
-from rails.gate.support import diagnostics
-from rails.gate.support.advice import remedy_of
 from rails.gate.support.check import CheckContext
+from rails.gate.support.diagnostics import Diagnostic, not_listed
 from rails.gate.support.language import ExcludedError, NotCheckedError
 from rails.processes.programs import Tool
 
@@ -78,6 +77,8 @@ class InWorkers:
             raise ExcludedError
         by_path = any(one.startswith("--per-file-ignores") for one in self.config.flake8 or ())
         if not self._found(path if by_path else "canary.py", LINT_CANARY.decode()):
+            if self._found("canary.py", LINT_CANARY.decode()):
+                raise ExcludedError
             raise NotCheckedError("the project's configuration selects no flake8 code for this file")
         decoded = decode_text(data)
         if decoded is None:
@@ -113,12 +114,9 @@ class InWorkers:
         self.context.known["flake8 codes", self.config.flake8] = answer["codes"]
         if not isinstance(found, list):
             raise CheckError("flake8 answered something unknown.")
-        more = diagnostics.not_listed(cast("Mapping[str, int]", answer.get("more") or {}))
-        found = [*found, *((one.rule, *one.start, one.message) for one in more)]
-        return tuple(
-            Finding(path, line, column, code, text, "flake8", end_line=line, remedy=remedy_of(code))
-            for code, line, column, text in found
-        )
+        more = not_listed(cast("Mapping[str, int]", answer.get("more") or {}))
+        listed = [Diagnostic(code, text, (line, column), (line, 0)) for code, line, column, text in found]
+        return tuple(one.as_finding(path, "flake8") for one in (*listed, *more))
 
     def _asked(self, request: Mapping[str, object]) -> Mapping[str, object]:
         answer = self._ask(request)

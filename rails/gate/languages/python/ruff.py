@@ -7,22 +7,20 @@ https://docs.astral.sh/ruff/settings/#output-format ; rows and columns are 1-bas
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
 
 from rails.core import limits
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
-from rails.core.text import one_line
+from rails.core.text import decode_text, one_line
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic, FixEdit, first_ones
 from rails.processes import programs
-
-if TYPE_CHECKING:
-    from rails.core.tool_request import Json
 
 
 def _started(argv: list[str], data: bytes) -> programs.ToolRun:
@@ -57,51 +55,66 @@ class RuffCli:
         ran = self._run("format", path, data, settings)
         if ran.code != 0:
             raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
-        return ran.out
+        decoded = decode_text(data)
+        if decoded is None or decoded.encoding == "utf-8":
+            return ran.out
+        return decoded.encode(ran.out.decode())
 
     def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> programs.ToolRun:
         options = [a for a in settings.arguments() if verb == "check" or not a.startswith("--config=lint.")]
-        name = str(self.project / path)
+        name, decoded = str(self.project / path), decode_text(data)
+        if decoded is not None and decoded.encoding != "utf-8":  # ruff reads nothing else
+            data = decoded.text.encode()
         files = ("--no-cache", "--force-exclude", "--stdin-filename", name, "-")
         return self.ask([*self.tool.argv, verb, *options, *more, *files], data)
+
+
+class _Place(Struct):
+    row: int
+    column: int
+
+
+class _Edit(Struct):
+    content: str
+    location: _Place
+    end_location: _Place
+
+
+class _Fix(Struct):
+    applicability: str
+    edits: list[_Edit]
+    message: str | None = None
+
+
+class _Item(Struct):
+    message: str
+    location: _Place
+    end_location: _Place
+    code: str | None
+    name: str | None = None  # which some rules of the preview have alone
+    fix: _Fix | None = None
+    cell: int | None = None
 
 
 def parse_diagnostics(out: bytes) -> Iterator[tuple[int, Diagnostic]]:
     """Yield the cell (1 where there are none) and the content of each line of ruff's JSON. Raises CheckError."""
     for line in io.BytesIO(out):
         try:
-            item = json.loads(line)
-            yield cell if isinstance(cell := item.get("cell"), int) else 1, _diagnostic(item)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            item = msgspec.json.decode(line, type=_Item)
+        except msgspec.DecodeError as error:
             raise CheckError(f"ruff printed something that is not its JSON: {one_line(repr(line[:80]))}") from error
+        yield item.cell or 1, _diagnostic(item)
 
 
-def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
-    fix = item.get("fix")
+def _diagnostic(item: _Item) -> Diagnostic:
     edits: tuple[FixEdit, ...] = ()
     safe, remedy = False, ""
-    if isinstance(fix, dict):
-        edits = tuple(
-            FixEdit(_place(edit["location"]), _place(edit["end_location"]), str(edit["content"]))
-            for edit in _dicts(fix["edits"])
-        )
-        safe, remedy = fix.get("applicability") == "safe", str(fix.get("message") or "")
-    rule = item["code"] or item.get("name") or SYNTAX  # some rules of the preview have a name only
-    return Diagnostic(
-        str(rule), str(item["message"]), _place(item["location"]), _place(item["end_location"]), edits, safe, remedy
-    )
+    if item.fix is not None:
+        edits = tuple(FixEdit(_pair(one.location), _pair(one.end_location), one.content) for one in item.fix.edits)
+        safe, remedy = item.fix.applicability == "safe", item.fix.message or ""
+    rule = item.code or item.name or SYNTAX
+    return Diagnostic(rule, item.message, _pair(item.location), _pair(item.end_location), edits, safe, remedy)
 
 
-def _dicts(value: Json) -> Sequence[Mapping[str, Json]]:
-    if not isinstance(value, list):
-        raise TypeError("edits")
-    return [item for item in value if isinstance(item, dict)]
-
-
-def _place(value: Json) -> tuple[int, int]:
-    if not isinstance(value, dict):
-        raise TypeError("location")
-    row, column = value["row"], value["column"]
-    if not isinstance(row, int) or not isinstance(column, int):
-        raise TypeError("location")
-    return row, column
+def _pair(place: _Place) -> tuple[int, int]:
+    return place.row, place.column

@@ -15,9 +15,8 @@ from rails.core.text import decode_text, one_line, plain_text
 from rails.core.verdict import Finding
 from rails.data_formats.python_code import alone, parse_tree
 from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.diagnostics import RULE
 from rails.gate.support.warm_processes import side_by_side
-
-RULE: Final = "syntax-error"
 
 
 def error_in(path: str, data: bytes) -> Finding | None:

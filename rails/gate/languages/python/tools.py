@@ -19,8 +19,7 @@ from rails.gate.languages.python.config import PythonSettings, RuffSettings
 from rails.gate.languages.python.in_workers import BROKEN_CANARY, FORMAT_CANARY, LINT_CANARY, InWorkers
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
 from rails.gate.languages.python.ruff import RuffCli
-from rails.gate.support import diagnostics, suppressions
-from rails.gate.support.advice import remedy_of
+from rails.gate.support import suppressions
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
@@ -126,7 +125,7 @@ class PythonTools:
 
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
         try:
-            return not any(found.rule == diagnostics.SYNTAX for found in self.lint(path, data).diagnostics)
+            return not any(found.rule == SYNTAX for found in self.lint(path, data).diagnostics)
         except (CheckError, NotCheckedError):
             return False
 
@@ -165,7 +164,10 @@ class PythonTools:
         canary = self._looked(path, LINT_CANARY, how).diagnostics
         if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
-        if all(found.rule == diagnostics.SYNTAX for found in canary):
+        if not _has_rule(canary):
+            elsewhere = self._looked("canary.py", LINT_CANARY, self.ruff_settings("canary.py"))
+            if _has_rule(elsewhere.diagnostics):
+                raise ExcludedError
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
     def _lint_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
@@ -261,27 +263,12 @@ class PythonTools:
         return self.in_workers.left_out() if has_something else ()
 
 
-def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:
+def _has_rule(found: Sequence[Diagnostic]) -> bool:
+    """Whether one of the selected rules spoke; what does not parse is reported without any."""
+    return any(one.rule != SYNTAX for one in found)
+
+
+def _as_findings(path: str, found: Sequence[Diagnostic]) -> tuple[Finding, ...]:
     """Turn ruff's findings into ours; of many syntax errors only the first is reported."""
-    findings = []
-    seen_syntax = False
-    for found in diagnostics:
-        if found.rule == SYNTAX:
-            if seen_syntax:
-                continue
-            seen_syntax = True
-        findings.append(
-            Finding(
-                path,
-                found.start[0],
-                found.start[1],
-                syntax.RULE if found.rule == SYNTAX else found.rule,
-                found.message,
-                "ruff",
-                end_line=found.end[0],
-                end_column=found.end[1],
-                fixable=found.safe,
-                remedy=found.remedy or remedy_of(found.rule),
-            )
-        )
-    return tuple(findings)
+    first = next((one for one in found if one.rule == SYNTAX), None)
+    return tuple(one.as_finding(path, "ruff") for one in found if one.rule != SYNTAX or one is first)
