@@ -19,7 +19,7 @@ PACKAGES = {
     ".": 1_057,
     "agents": 9_635,
     "approval": 28_026,
-    "batch": 15_542,
+    "batch": 15_540,
     "commands": 45_150,
     "config": 5_778,
     "core": 24_701,

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -59,6 +60,8 @@ POLICIES: Final = {
 _FINDINGS: Final = 50
 _DIFF_CHARS: Final = 2_000_000
 _SESSIONS: Final = 1_000
+#: The temperature of a local model from a job's second seed on: its likeliest words would be the same each time.
+_REPEATED: Final = 0.7
 
 
 def run_job(spec: JobSpec) -> JobResult:
@@ -91,7 +94,7 @@ class _Run:
 
     def __init__(self, spec: JobSpec, result: JobResult, state: Path, place: Path) -> None:
         self.spec, self._result, self._state, self._place = spec, result, state, place
-        self._seconds: dict[str, float] = {}
+        self._seconds = defaultdict[str, float](float)
 
     def result(self, model: Callable[[], Model]) -> JobResult:
         spec, config = self.spec, self._place / "config"
@@ -127,7 +130,7 @@ class _Run:
         try:
             yield
         finally:
-            self._seconds[stage] = round(self._seconds.get(stage, 0.0) + time.monotonic() - began, 4)
+            self._seconds[stage] += round(time.monotonic() - began, 4)
 
     @contextmanager
     def _log(self, secrets: Sequence[str]) -> Iterator[SessionLog]:
@@ -209,19 +212,23 @@ def _pool() -> PythonPool:
 
 
 def _write_config(spec: JobSpec, config: Path) -> None:
-    (config / TEMPLATES).mkdir(parents=True)
-    (config / "policy.toml").write_text(POLICIES.get(spec.policy, spec.policy), "utf-8")
-    (config / "policy.toml").chmod(0o600)
+    templates = config / TEMPLATES
+    templates.mkdir(parents=True)
+    policy = config / "policy.toml"
+    policy.write_text(POLICIES.get(spec.policy, spec.policy), "utf-8")
+    policy.chmod(0o600)
     for name, text in spec.templates.items():
         if not name.replace("-", "").isalnum():
             raise UsageError(f"{one_line(name)!r} is not the name of an agent. The job was not begun.")
-        (config / TEMPLATES / f"{name}.md").write_text(text, "utf-8")
+        (templates / f"{name}.md").write_text(text, "utf-8")
 
 
 def model_of(spec: JobSpec) -> Model:
     """Open the model that a job names, with the keys that it may look up. Raises UsageError or ModelError."""
     name, url = named_server(spec.model)
-    return open_model(name, options=ModelOptions(base_url=url, environment=_environment(spec), seed=spec.seed or None))
+    options = ModelOptions(base_url=url, environment=_environment(spec), seed=spec.seed or None)
+    model = open_model(name, options=options)
+    return model.at(_REPEATED) if spec.seed > 1 and model.local else model
 
 
 def _environment(spec: JobSpec) -> dict[str, str]:
@@ -252,9 +259,8 @@ def _written(records: Sequence[Record]) -> list[str]:
 
 def _changes(tree: JobTree, paths: Sequence[str]) -> ChangeSet:
     """Return what became of the commit's files, as one change set."""
-    before = revisions.contents(tree.folder, tree.commit, paths) if paths else {}
     found = []
-    for name, old in before.items():
+    for name, old in revisions.contents(tree.folder, tree.commit, paths).items():
         path, file = parse_path(name), tree.folder / name
         new = file.read_bytes() if file.is_file() and not file.is_symlink() else None
         if isinstance(path, WorkspacePath) and old != new:
@@ -264,12 +270,11 @@ def _changes(tree: JobTree, paths: Sequence[str]) -> ChangeSet:
 
 def _tries(view: SessionView) -> tuple[int, int]:
     """Count the new findings that agents were told of, and the verdicts that each stood in."""
-    stood: dict[tuple[str, str, str, str], int] = {}
+    stood = Counter[tuple[str, ...]]()
     for turn in view.turns:
         for gate in turn.gates:
-            for key in {(turn.agent, f.path, f.rule, f.message) for f in gate.verdict.findings if f.new}:
-                stood[key] = stood.get(key, 0) + 1
-    return len(stood), sum(stood.values())
+            stood.update({(turn.agent, f.path, f.rule, f.message) for f in gate.verdict.findings if f.new})
+    return len(stood), stood.total()
 
 
 def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult:

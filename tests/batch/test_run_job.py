@@ -162,6 +162,8 @@ def test_a_key_is_looked_up_by_its_name_and_stands_nowhere(job, model, monkeypat
         result = run_job(named)
         sent = [request.headers.get("authorization", "") for request in server.requests]
         assert [request.body.get("seed") for request in server.requests] == [None, 7]
+        # A local model would answer a repeat with the same likeliest words again.
+        assert [request.body.get("temperature") for request in server.requests] == [0.0, 0.7]
     assert "sk-live" not in sent[0]
     assert "sk-live" in sent[1]
     assert named.name != without.name
