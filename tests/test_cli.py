@@ -610,7 +610,8 @@ def test_c14_04_the_answers_of_a_session_are_written_as_files_and_never_over_oth
     with StubServer([says(f"I write.\n{WRITE}"), says("Done.")]) as stub:
         words = ("--base-url", f"{stub.url}/v1", "--approve", "policy", "--protocol", "json")
         rails("run", "write hello", "--model", "openai:m", *words, code=0)
-    named = rails("log", "export", "--format", "answers", code=0).stdout.splitlines()
+    written = rails("log", "export", "--format", "answers", code=0).stdout.splitlines()
+    named = [line.removeprefix("Wrote ") for line in written]
     assert [(project / name).read_text("utf-8") for name in named] == [f"I write.\n{WRITE}", "Done."]
     assert all(re.fullmatch(r"answers/coder_output_\d{8}_\d{6}(_2)?\.md", name) for name in named)
     assert "is there already" in rails("log", "export", "--format", "answers", code=2).stderr

@@ -18,6 +18,7 @@ from rails.batch.run_job import run_job
 from rails.commands import common
 from rails.config.prices import PRICES_NAME, load_price_file
 from rails.core.app_dirs import config_folder
+from rails.core.atomic_file import replace_file
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, UsageError
 from rails.core.text import counted, one_line
 from rails.git import listing, revisions
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_FINDINGS
     print(f"attempt {picked + 1} is proposed; the others stay in the log.", flush=True)
     file = state_of(project) / "attempt.diff"
-    file.write_text(f"```diff\n{results[picked].diff.rstrip()}\n```\n", "utf-8")
+    replace_file(file, f"```diff\n{results[picked].diff.rstrip()}\n```\n".encode())
     from rails.cli import main
 
     flags = ["--plain"] if options.plain else []

@@ -279,23 +279,23 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
             raise UsageError(f'Line {number} is not {{"id": …, "text": …}}: {why}. Nothing more was read.') from error
 
 
-def write_output(name: str, parts: Iterable[str], mark: str) -> None:
+def write_output(name: str | Path, parts: Iterable[str], mark: str = "") -> None:
     """Write what a command makes into a file of the user's, piece by piece, and say where.
 
-    Raises UsageError where a file stands that does not begin with such a text, which has ``mark`` in it, and RailsError
-    where it cannot be written.
+    A link is followed. Raises UsageError where a file stands that does not begin with such a text, which has ``mark``
+    in it (without one, where any stands), and RailsError where it cannot be written.
     """
     from rails.core.user_files import UserFile
 
     try:
         file = UserFile(Path(name))
         held = file.read(2_000)
-        if held and mark.encode() not in held:
-            raise UsageError(f"{one_line(name)} is there and was not written by this command. Name another file.")
+        if held and not (mark and mark.encode() in held):
+            raise UsageError(f"{file} is there already and stays as it is. Name another file.")
         file.write(part.encode("utf-8", "replace") for part in parts)
     except OSError as error:
         raise RailsError(
-            f"{one_line(name)} cannot be written: {error.strerror or error}. Nothing was written."
+            f"{one_line(str(name))} cannot be written: {error.strerror or error}. Nothing was written."
         ) from error
     print(f"Wrote {one_line(str(file), 300)}")
 

@@ -92,10 +92,8 @@ def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
         raise UsageError(
             f"{one_line(str(folder / there[0]))} is there already. Nothing was written; name another --to."
         )
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        (folder / name).write_text(text, "utf-8", errors="replace")
-        print(one_line(str(folder / name), 300))
+        common.write_output(folder / name, (text,))
     return EXIT_OK
 
 

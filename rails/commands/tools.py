@@ -115,7 +115,7 @@ def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
 
 def _new(options: Namespace, project: Path) -> int:
     name = _name(options, "count_lines")
-    _write(project / "mcp_definitions" / f"{name}.json", starter(name))
+    common.write_output(project / "mcp_definitions" / f"{name}.json", (starter(name),))
     print(f"It works as it is. Change it, then run: ai-rails tools check, and: ai-rails tools test {name}")
     return EXIT_OK
 
@@ -185,7 +185,7 @@ def _import(options: Namespace, project: Path) -> int:
             code = EXIT_BROKEN
             continue
         for name, text in imported.files.items():
-            _write(project / "mcp_definitions" / name, text)
+            common.write_output(project / "mcp_definitions" / name, (text,))
             taken.add(name.removesuffix(".json"))
         written += len(imported.files)
         for note in imported.notes:
@@ -220,14 +220,6 @@ def _named(options: Namespace, registry: Registry) -> Definition:
     if definition is None:
         raise UsageError(f"There is no tool {one_line(name)!r}. Known tools: {', '.join(registry.names())}.")
     return definition
-
-
-def _write(file: Path, text: str) -> None:
-    if file.exists():
-        raise UsageError(f"{file} exists already. Nothing was changed.")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
-    print(f"Wrote {file}")
 
 
 _ACTIONS: Final = {

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from rails.core.atomic_file import replace_file
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import WorkspaceError
 from rails.core.text import one_line
@@ -36,7 +37,7 @@ _FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("objects", "pack"), (
 _PACKS: Final = 50  # more than this many are joined into one, which keeps a checkpoint's cost the same
 #: What a killed git leaves, by how names begin and end: locks, marks on packs, half written packs, reports of a crash.
 _LEFT: Final = {
-    ".": (("fast_import_crash_",), (".lock",)),
+    ".": (("fast_import_crash_", "."), (".lock",)),
     "refs/rails": ((), (".lock",)),
     "objects/pack": (("tmp_", ".tmp-"), (".keep",)),
 }
@@ -166,8 +167,7 @@ class CheckpointStore:
         for name, text in (("HEAD", "ref: refs/rails/none\n"), ("config", _CONFIG)):
             file = self.folder / name
             if file.is_symlink() or not file.is_file() or file.read_bytes() != text.encode():
-                file.unlink(missing_ok=True)
-                file.write_bytes(text.encode())
+                replace_file(file, text.encode(), durable=False)
         for name in ("commondir", "config.worktree", "objects/info/alternates", "info/grafts", "shallow"):
             (self.folder / name).unlink(missing_ok=True)
 

@@ -10,6 +10,7 @@ corrects it saves it as ``final_plan.md``. The folders, names and the order of t
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal, UsageError, WorkspaceError
 from rails.core.text import one_line
+from rails.core.user_files import UserFile
 from rails.session.handoffs import read_text
 from rails.session.job import facts_of
 
@@ -149,10 +151,10 @@ def _write(file: Path, text: str, inside: Path) -> Path:
     for folder in file.parents[: len(file.relative_to(inside).parts) - 1]:
         if folder.is_symlink():
             raise WorkspaceError(f"{folder} is a link. Nothing was written; remove it or choose another folder.")
+    if os.path.lexists(file):
+        raise NameTaken(file)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        UserFile(file).write((text.encode(),))
     except FileExistsError as error:
         raise NameTaken(file) from error
     except OSError as error:

@@ -10,8 +10,8 @@ not to the name. No agent can write into the user's configuration folder.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +41,7 @@ class TrustRecord:
         """Record that a human accepted ``text`` under ``name``. Raises UsageError; nothing is accepted then."""
         entry: dict[str, Json] = {
             "digest": digest,
-            "accepted_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "accepted_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "text": text,
         }
         self._change({**self._entries(), name: entry})
@@ -108,9 +108,8 @@ def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def write_record(file: Path, value: Mapping[str, Json]) -> None:
-    """Put ``value`` in the place of ``file``, whole or not at all. Raises OSError."""
-    from rails.core import atomic_file
+    """Let ``file``, or what it links to, hold ``value``. Raises OSError, also where somebody changes it meanwhile."""
+    from rails.core.user_files import UserFile
 
-    atomic_file.replace_file(
-        file, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
-    )
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    UserFile(file).write((text.encode("utf-8", "surrogatepass"), b"\n"))

@@ -97,7 +97,7 @@ def test_what_cannot_be_written_down_is_not_accepted_and_says_so(tmp_path):
     (tmp_path / "full" / "trust.json.d").mkdir()
     record = TrustRecord(tmp_path / "full", tmp_path)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("os.rename", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        patched.setattr("os.fsync", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         with pytest.raises(UsageError, match=r"cannot be written: No space left on device\. Nothing was accepted\."):
             record.accept("x", "d", "t")
     assert record.digests() == frozenset()
