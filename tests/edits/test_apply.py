@@ -9,14 +9,14 @@ from unittest.mock import Mock
 
 import pytest
 
-from rails.core import atomic_file, limits
+from rails.core import limits
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.edits.apply import apply, read_file, record_written, recover, write
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
-from rails.edits.safe_files import Disk, UnsafeFileError, Workspace, opened, write_new
+from rails.edits.safe_files import Disk, UnsafeFileError, opened, write_new
 
 from .disks import WriteFreeDisk
 from .helpers import approved, at, change, save, step, tree
@@ -394,17 +394,6 @@ def test_a_file_that_grows_while_it_is_read_is_read_up_to_the_bound_only(tmp_pat
         workspace.read_name("a.txt", workspace.folder(()), most=5)
 
 
-def test_a_snapshot_says_what_a_file_was_at_one_look(tmp_path):
-    place = save(tmp_path, "a.txt", "12345")
-    place.chmod(0o4751)
-    os.link(place, tmp_path / "b.txt")
-    with opened(tmp_path) as workspace:
-        found = workspace.read(at("a.txt"))
-    now = place.stat()
-    assert (found.data, found.mode, found.links, found.owner) == (b"12345", 0o751, 2, (now.st_uid, now.st_gid))
-    assert found.identity == (now.st_dev, now.st_ino, 5, now.st_mtime_ns)
-
-
 def test_a_project_folder_that_cannot_be_opened_is_named(tmp_path):
     with pytest.raises(WorkspaceError, match=r"Cannot open the project folder .*nowhere: No such file"):
         read_file(tmp_path / "nowhere", at("a.txt"))
@@ -436,34 +425,6 @@ def test_no_descriptor_stays_open(tmp_path):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_new_file_is_private_unless_it_is_said_otherwise(tmp_path):
-    with opened(tmp_path) as workspace:
-        assert isinstance(workspace, Workspace)
-        write_new(workspace.disk, "a", workspace.folder(()), b"1")
-        write_new(workspace.disk, "b", workspace.folder(()), b"2", 0o640)
-        with pytest.raises(FileExistsError):
-            write_new(workspace.disk, "a", workspace.folder(()), b"3")
-    assert tree(tmp_path) == {"a": (b"1", 0o600), "b": (b"2", 0o640)}
-
-
-@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EIO])
-def test_a_system_that_cannot_exchange_is_told_from_a_disk_that_fails(tmp_path, monkeypatch, number):
-    monkeypatch.setattr("rails.core.atomic_file._renameat2", lambda: lambda *arguments: -1)
-    monkeypatch.setattr("ctypes.get_errno", lambda: number)
-    if number == errno.EIO:
-        with pytest.raises(OSError, match=r"a.*b") as raised:
-            Disk().exchange("a", "b", 0)
-        assert (raised.value.errno, raised.value.filename, raised.value.filename2) == (errno.EIO, "a", "b")
-    else:
-        assert Disk().exchange("a", "b", 0) is False
-
-
-@pytest.mark.skipif(atomic_file._renameat2() is None, reason="this system cannot exchange two names")
-def test_why_two_names_could_not_be_exchanged_is_what_the_system_says(tmp_path):
-    with opened(tmp_path) as workspace, pytest.raises(FileNotFoundError, match=r"a.*b"):
-        workspace.disk.exchange("a", "b", workspace.folder(()))
-
-
 def test_what_is_taken_back_is_the_very_file_that_was_there(tmp_path):
     for name in ("a.txt", "b.txt"):
         save(tmp_path, name, "old")
@@ -483,15 +444,6 @@ def test_what_is_taken_back_is_the_very_file_that_was_there(tmp_path):
         "b.txt": (b"by hand", 0o644),
         "linked.txt": (b"old", 0o640),
     }
-
-
-def test_a_folder_that_is_made_has_the_mode_that_every_folder_gets(tmp_path):
-    kept = os.umask(0o027)
-    try:
-        apply(approved([change("x/y/a.txt", None, b"1")]), tmp_path)
-    finally:
-        os.umask(kept)
-    assert [os.stat(tmp_path / name).st_mode & 0o7777 for name in ("x", "x/y")] == [0o750, 0o750]
 
 
 def test_a_folder_that_was_removed_and_made_again_is_the_new_one(tmp_path):

@@ -1,7 +1,6 @@
 """What the history asks of git, word by word, what it keeps, and what it removes for good."""
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -11,58 +10,21 @@ from rails.edits import checkpoint_store
 from rails.edits.checkpoint_commits import ref_name
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.checkpoints import History
-from rails.edits.journal import Journal
 from rails.edits.safe_files import opened
-from rails.git.program import CLEAN
 
 from .helpers import change, save, step, tree
 
 pytestmark = pytest.mark.usefixtures("quick_disk")
-FAST_IMPORT = ["fast-import", "--quiet", "--date-format=raw"]
-TIPS = ["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"]
-REPACK = ["repack", "-a", "-d", "-q"]
 
 
-@pytest.fixture
-def asked(tmp_path, monkeypatch):
-    """What git was asked for since the last look: words, and whether it holds the project's lock."""
-    calls, real = [], checkpoint_store.run_git
-    folder = tmp_path / ".rails/history.git"
-    environment = {
-        **CLEAN,
-        "GIT_DIR": str(folder),
-        "GIT_WORK_TREE": str(folder),
-        "GIT_INDEX_FILE": str(folder / "index"),
-        "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
-        "GIT_COMMON_DIR": str(folder),
-    }
-
-    def run(arguments, where, variables, data=b"", *, keep=()):
-        assert (arguments[0], where, variables) == (f"--git-dir={folder}", folder, environment)
-        calls.append((arguments[1:], len(keep)))
-        return real(arguments, where, variables, data, keep=keep)
-
-    monkeypatch.setattr(checkpoint_store, "run_git", run)
-
-    def look():
-        seen, calls[:] = list(calls), []
-        return seen
-
-    return look
-
-
-def test_sessions_are_forgotten_with_every_byte_that_no_other_has(tmp_path, asked):
+def test_sessions_are_forgotten_with_every_byte_that_no_other_has(tmp_path):
     for name in ("s1", "s2", "s3"):
         step(tmp_path, change(f"{name}.txt", None, f"only in {name}".encode()), session=name)
     store, lock = CheckpointStore(tmp_path), os.open(save(tmp_path, "lock", ""), os.O_RDONLY)
     step_of = {one.session: one for one in store.steps()}
-    asked()
     store.forget([], (lock,))
-    assert asked() == []
     store.forget(["s1", "s3"], (lock,))
     os.close(lock)
-    deleted = [(["update-ref", "-d", f"refs/rails/{name}"], 0) for name in ("s1", "s3")]
-    assert asked() == [*deleted, (REPACK, 1), (["prune", "--expire=now"], 1)]
     assert [one.session for one in store.steps()] == ["s2"]
     assert [one.after for one in store.restore_point(step_of["s2"]).changes] == [b"only in s2"]
     for name in ("s1", "s3"):
@@ -127,55 +89,12 @@ def test_no_folder_of_the_history_may_be_a_link(tmp_path, name):
     assert list(outside.iterdir()) == []
 
 
-def test_a_link_that_came_since_is_seen_before_git_runs(tmp_path, asked):
+def test_a_link_that_came_since_is_seen_before_git_runs(tmp_path):
     step(tmp_path, change("a.txt", None, b"1"))
     (tmp_path / ".rails/history.git/info").rmdir()
     (tmp_path / ".rails/history.git/info").symlink_to(tmp_path)
-    asked()
     with pytest.raises(WorkspaceError, match=r"history\.git/info is "):
         History(tmp_path).steps()
-    assert asked() == []
-
-
-def test_what_git_refuses_is_told_in_one_line_with_what_to_do(tmp_path, monkeypatch):
-    def told(said):
-        return str(checkpoint_store._refused("log", said))
-
-    todo = "No file was changed by this. "
-    todo += "If it is damaged, move that folder away: what is written from then on can be undone again."
-    start = "git log failed on the history, .rails/history.git: "
-    assert told("fatal: no\nand more\n") == f"{start}fatal: no. {todo}"
-    assert told("x" * 300) == f"{start}{'x' * 300}. {todo}"
-    assert told("x" * 301) == f"{start}{'x' * 300}… (+1 characters). {todo}"
-    step(tmp_path, change("a.txt", None, b"1"))
-    monkeypatch.setattr(checkpoint_store, "run_git", lambda *_, **__: (1, b"", "fatal: so\n"))
-    done = step(tmp_path, change("b.txt", None, b"1"))
-    assert (done.step, done.unrecorded.startswith(start.replace("log", "for-each-ref") + "fatal: so. No file")) == (
-        0,
-        True,
-    )
-    monkeypatch.setattr(CheckpointStore, "_tips", lambda _: [])
-    done = step(tmp_path, change("c.txt", None, b"1"))
-    assert done.unrecorded == "An earlier step waits to be recorded."
-    with opened(tmp_path) as workspace, pytest.raises(WorkspaceError) as raised:
-        CheckpointStore(tmp_path).record(workspace, Journal("0" * 16, (), ()))
-    assert str(raised.value) == "A change set without a step cannot be recorded."
-
-
-def test_the_history_is_made_private_by_its_settings_at_the_first_step_only(tmp_path):
-    store = CheckpointStore(tmp_path)
-    assert (store.steps(), os.listdir(tmp_path)) == ((), [])
-    step(tmp_path, change("a.txt", None, b"1"))
-    folder = tmp_path / ".rails/history.git"
-    assert (folder / "HEAD").read_text() == "ref: refs/rails/none\n"
-    settings = dict(line.strip().split(" = ") for line in (folder / "config").read_text().splitlines() if "=" in line)
-    assert settings == {
-        **{"repositoryformatversion": "0", "bare": "true", "hooksPath": "/dev/null", "fsmonitor": "false"},
-        **{"logAllRefUpdates": "false", "autocrlf": "false", "fsync": "committed,reference", "auto": "0"},
-        **{"gpgSign": "false", "unpackLimit": "0"},
-    }
-    assert {"objects", "refs", "info", "HEAD", "config"} <= set(os.listdir(folder))
-    assert stat.S_ISDIR((folder / "objects/info").stat().st_mode)
 
 
 def test_a_first_step_that_git_does_not_take_waits_and_says_which_command_failed(tmp_path, monkeypatch):
