@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -20,8 +21,10 @@ from rails.cli import main as ai_rails
 
 DOCS = Path(__file__).parent
 COLUMNS = 104
-#: The turns that are shown: one that the checks stopped, and the one that is asked about.
-FIRST, LAST = "turn 3", "denied by the demo script"
+#: What is shown: from the first line to before the second. The checks stop a turn; a later one is approved and written.
+SHOWN = (("turn 3", "turn 4"), ("turn 5", "turn 6"))
+#: Of the change's parts, those that are shown.
+PARTS = (2, 6)
 
 
 class _Terminal(io.StringIO):
@@ -42,21 +45,34 @@ def printed() -> str:
 
 
 def shown(text: str) -> str:
-    """Return the lines of the picture: no spinner, no blank line after another, and two of the change's four parts."""
+    """Return the lines of the picture: no spinner, no time, and some of the change's parts."""
     pairs = [(Text.from_ansi(line).plain, line) for line in text.splitlines()]
     pairs = [(plain, line) for plain, line in pairs if not re.match(r"[\u2800-\u28ff] ", plain)]
-    first = next(number for number, (plain, _) in enumerate(pairs) if plain.startswith(FIRST))
-    last = next(number for number, (plain, _) in enumerate(pairs) if number > first and LAST in plain)
-    lines: list[tuple[str, str]] = []
-    parts = 0
-    for plain, line in pairs[first : last + 1]:
+    lines: list[str] = []
+    for begin, end in SHOWN:
+        if lines:
+            lines += [GAP.strip(), ""]
+        first = next(number for number, (plain, _) in enumerate(pairs) if plain.startswith(begin))
+        last = next(number for number, (plain, _) in enumerate(pairs) if plain.startswith(end))
+        lines += _without_parts(pairs[first:last])
+    return re.sub(r"; \d+ ms\)", ")", "\n".join(lines))
+
+
+#: Stands for lines that are left out.
+GAP = "         …"
+
+
+def _without_parts(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield lines without the parts of a change that are left out, and one blank line for several."""
+    parts, before = 0, ""
+    for plain, line in pairs:
         parts += plain.strip().startswith("@@")
-        blank = not plain.strip() and bool(lines) and not lines[-1][0].strip()
-        if not blank and parts not in (2, 3):
-            lines.append((plain, line))
-        elif parts == 2 and lines[-1][0] != "         …":
-            lines.append(("         …", "         …"))
-    return "\n".join([*(line for _, line in lines), ""])
+        is_change = re.match(r" +(@@|\d+( |$))", plain) is not None
+        is_left_out = is_change and parts not in PARTS
+        now = GAP if is_left_out else plain.rstrip()
+        if now != before:
+            yield GAP if is_left_out else line
+        before = now
 
 
 def picture(text: str) -> str:

@@ -1,5 +1,6 @@
 """What the README says is so: its demo command runs, the transcript is real, its links lead somewhere, it is short."""
 
+import html
 import re
 import shutil
 import subprocess
@@ -10,16 +11,18 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+PICTURE = (ROOT / "docs/terminal.svg").read_text("utf-8")
 DEMO = (ROOT / "docs/demo.md").read_text("utf-8")
 
 
 def without_what_varies(text):
-    """Take out the session's name, its temporary folder and every duration."""
+    """Take out the session's name, its temporary folder, every duration, and how wide the terminal is."""
     text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{4}", "SESSION", text)
     text = re.sub(r"\S*/ai-rails-demo-\w+", "/tmp/ai-rails-demo", text)
     text = re.sub(r"digest  │ [0-9a-f]+", "digest  │ 0", text)
     text = re.sub(r"\d+(\.\d+)? (ms|s)\b", r"0 \2", text)
     text = re.sub(r"in [\d.]+s", "in 0s", text)
+    text = re.sub(r"─{3,}", "──", text)
     text = re.sub(r"\((python|n8n)[^)]*\)", "(checks)", text)
     return "\n".join(line.rstrip() for line in text.splitlines())
 
@@ -39,7 +42,13 @@ def demo():
         text=True,
         check=False,
         timeout=110,
-        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8", "AI_RAILS_LANG": "en"},
+        env={
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": "/nonexistent",
+            "LANG": "C.UTF-8",
+            "AI_RAILS_LANG": "en",
+            "COLUMNS": "104",  # as in docs/pictures.py
+        },
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -79,9 +88,23 @@ def test_it_is_read_in_two_minutes():
 
 
 def test_the_picture_loads_nothing():
-    picture = (ROOT / "docs/terminal.svg").read_text("utf-8")
-    assert "F821 Undefined name" in picture.replace("&#160;", " ")
-    assert not re.search(r"@font-face|@import|url\((?!#)|<image|<script|href=", picture)
+    assert not re.search(r"@font-face|@import|url\((?!#)|<image|<script|href=", PICTURE)
+
+
+def test_the_picture_shows_what_the_demo_prints_and_ends_in_what_was_written(demo):
+    """``python docs/pictures.py`` draws it again, where a message has changed since."""
+    rows = {}
+    for height, words in re.findall(r'<text class="demo-r\d+" x="[\d.]+" y="([\d.]+)"[^>]*>([^<]*)', PICTURE):
+        rows[float(height)] = rows.get(float(height), "") + html.unescape(words)
+    lines = [plain_words(row) for height, row in sorted(rows.items()) if not row.startswith("──")]
+    printed = plain_words(demo)
+    assert [line for line in lines if line not in ("", "…") and line not in printed] == []
+    assert [line for line in lines if line][-1] == "✅Editedtests/test_cli.py"
+
+
+def plain_words(text):
+    """Return the letters of a text, however wide it is set and whatever is marked in it."""
+    return "".join(without_what_varies(text.replace("\xa0", " ").replace("`", "")).split())
 
 
 def test_every_file_that_the_readme_links_exists():
