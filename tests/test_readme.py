@@ -60,7 +60,7 @@ def test_the_demo_does_its_whole_job(demo):
         "refused: `new_string` is missing",
         "F821 Undefined name `json`",
         "auto-fixed: format in todo/cli.py",
-        "denied by the demo script: multi_edit: Add a test for --json, then I take it.",
+        "denied by the demo script: multi_edit todo/cli.py: Add a test for --json, then I take it.",
         "🔧 Creating... flows/daily_digest.json",
         "N8N",
         "✅ Created flows/daily_digest.json",
@@ -93,31 +93,12 @@ def test_the_picture_loads_nothing():
 
 def test_the_picture_shows_what_the_demo_prints_and_ends_in_what_was_written(demo):
     """``python docs/pictures.py`` draws it again, where a message has changed since."""
-    rows = {}
-    for height, words in re.findall(r'<text class="demo-r\d+" x="[\d.]+" y="([\d.]+)"[^>]*>([^<]*)', PICTURE):
-        rows[float(height)] = rows.get(float(height), "") + html.unescape(words)
-    lines = [plain_words(row) for height, row in sorted(rows.items()) if not row.startswith("──")]
-    printed = plain_words(demo)
-    assert [line for line in lines if line not in ("", "…") and line not in printed] == []
-    assert [line for line in lines if line][-1] == "✅Editedtests/test_cli.py"
+    drawn = html.unescape(re.sub(r"<style.*?</style>|<title.*?</text>|<[^>]+>", "", PICTURE, flags=re.DOTALL))
+    lines, printed = [plain_words(line) for line in drawn.splitlines()], plain_words(demo)
+    assert [line for line in lines if line not in printed] == ["ai-railsdemo", "…", "…", "…"]
+    assert "✅Editedtests/test_cli.py" in lines[-6:]
 
 
 def plain_words(text):
     """Return the letters of a text, however wide it is set and whatever is marked in it."""
     return "".join(without_what_varies(text.replace("\xa0", " ").replace("`", "")).split())
-
-
-def test_every_file_that_the_readme_links_exists():
-    links = re.findall(r"\]\(([^)#:]+)\)", README)
-    assert links
-    for link in links:
-        assert (ROOT / link).exists(), link
-
-
-def test_every_command_of_the_readme_is_known():
-    verbs = set(re.findall(r"ai-rails ([a-z][a-z0-9]*)", README))
-    text = subprocess.run(
-        [sys.executable, "-m", "rails", "--help"], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
-    for verb in verbs - {"with"}:
-        assert re.search(rf" {verb}\s", text), verb

@@ -13,7 +13,7 @@ from rails.commands.options import verb_parser
 from rails.commands.verbs import VERBS
 
 from ..golden.running import committed, rails
-from .pages import DOCS, ROOT, ChangeFile, TypeCommand, WriteFile, is_plain, page_of, pages, words_of
+from .pages import ROOT, ChangeFile, TypeCommand, WriteFile, is_plain, page_of, pages, words_of
 
 PAGES = [path for path in pages() if path.parent != ROOT]
 ANSWERS = Path(__file__).parent / "answers"
@@ -30,10 +30,6 @@ TYPED_THERE = {
     "hooks-codex.md",
     "hooks-gemini.md",
 }
-
-
-def names_of(paths):
-    return [str(path.relative_to(ROOT)) for path in paths]
 
 
 @pytest.fixture
@@ -111,7 +107,7 @@ def reader(tmp_path, monkeypatch, shared_workers):
     return Reader()
 
 
-@pytest.mark.parametrize("path", PAGES, ids=names_of(PAGES))
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_every_command_of_a_page_does_what_the_page_shows(path, reader):
     page = page_of(path)
     reader.open(page)
@@ -119,7 +115,7 @@ def test_every_command_of_a_page_does_what_the_page_shows(path, reader):
         reader.do(step)
 
 
-@pytest.mark.parametrize("path", pages(), ids=names_of(pages()))
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
 def test_every_verb_and_option_that_is_written_exists(path):
     for step in page_of(path).steps:
         # A page that changes the source may add options; those are typed.
@@ -172,4 +168,3 @@ def test_a_command_that_is_no_fence_of_a_console_is_seen():
         if re.match(r"\$? ?ai-rails \w", line)
     ]
     assert loose == []
-    assert DOCS.is_dir()
