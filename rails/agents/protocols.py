@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from rails.agents.prompt import Protocol
 from rails.agents.template import PROTOCOLS
-from rails.core.dataclass import dataclass
 
 #: Billions of parameters in a model's name: "qwen2.5-coder-1.5b", "llama3.2:3b".
 _SIZE: Final = re.compile(r"(?<![\w.])(\d{1,4}(?:\.\d{1,3})?)b(?![a-z])", re.IGNORECASE)
@@ -25,8 +26,7 @@ OTHERWISE: Final[Mapping[Protocol, Protocol]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolChoice:
+class ProtocolChoice(Struct, frozen=True):
     """A protocol, and in words for a person why it is this one."""
 
     protocol: Protocol

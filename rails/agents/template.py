@@ -8,10 +8,12 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final, Literal, NoReturn
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.agents.front_matter import front_matter_values, split_front_matter
 from rails.core import limits
 from rails.core.app_dirs import builtin_folder
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import DefinitionError, UsageError
 from rails.core.lazy_pattern import lazy
 from rails.core.plain_file import read_ordinary
@@ -49,8 +51,7 @@ _MODEL: Final = lazy(r"(anthropic|openai|recorded):[^\s@]{1,200}")
 TemplateOrigin = Literal["shipped", "user", "project"]
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """A role. ``tools`` is ``None`` when the role may use all that the definitions allow it.
 
     ``model`` is the subagent's model as Claude Code reads it; ``runs_on`` is ours (``PROVIDER:NAME``), and
@@ -86,7 +87,7 @@ class Agent:
     origin: TemplateOrigin = "user"
     trusted: bool = True
     digest: str = ""
-    text: str = field(default="", repr=False)
+    text: str = ""
     replaces: TemplateOrigin | None = None
 
 

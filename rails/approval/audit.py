@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.grants import Grants, as_toml, propose, sentence, wider
 from rails.core.changes import FileChange
-from rails.core.dataclass import replace
 from rails.core.events.approval import ApprovalOpened, AskedFile, AskedRequest, GrantOffer
 from rails.core.text import decode_text
 from rails.core.tool_request import ToolRequest

@@ -13,11 +13,10 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from rails.approval.diff_view import card_lines, file_diff
 from rails.core.changes import FileChange
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.text import counted, decode_text, one_line, printable
 from rails.core.tool_request import Json

@@ -14,11 +14,13 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.approval.content_risks import Risk, parameter_risks, returned_risks
 from rails.approval.risks import change_risks, gate_risks, tool_risks
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import StaleError
 from rails.core.text import sha256
 from rails.core.tool_request import PATH_KEYS, Json, ToolRequest
@@ -38,8 +40,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
+class ApprovalRequest(Struct, frozen=True):
     """One question to a human or a policy: exactly what would happen, and why to be careful.
 
     ``risks`` come first on the screen, worst first. ``notes`` say what was adjusted on the way (repairs,
@@ -67,8 +68,7 @@ class ApprovalRequest:
     returned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """An answer. ``seconds`` is how long it took; ``at`` is UTC, ISO 8601; ``by`` says who decided.
 
     ``reason`` of a denial goes to the agent word for word. ``edited`` is what was approved in place of
@@ -82,8 +82,8 @@ class Decision:
     at: str = field(default_factory=now)
     seconds: float = 0.0
     scope: str = "once"
-    edited: ApprovalRequest | None = field(default=None, repr=False)
-    of: str = field(default="", repr=False)
+    edited: ApprovalRequest | None = None
+    of: str = ""
 
 
 @runtime_checkable

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from rails.core.changes import FileChange
-from rails.core.dataclass import NamedTuple
 from rails.core.diff import LineDiff, line_diff, line_map
 from rails.core.text import Decoded, counted, decode_text, one_line, why_not_text
 from rails.core.verdict import Finding

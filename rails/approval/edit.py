@@ -14,10 +14,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.approval.decision import ApprovalRequest, request_for_changes, request_for_tool
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import replace
 from rails.core.diff import line_diff, unified
 from rails.core.errors import CheckError, UsageError
 from rails.core.paths import WorkspacePath

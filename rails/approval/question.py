@@ -10,12 +10,13 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from rails.approval.content_risks import PARAMETER_LINES, parameter_lines
 from rails.approval.decision import RETURNED, ApprovalRequest
 from rails.approval.diff_view import card_lines, file_diff
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import FileChange
-from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalOpened, AskedRequest
 from rails.core.paths import protected
 from rails.core.text import counted, one_line
@@ -34,8 +35,7 @@ _WHY_LINES: Final = 12
 _REPAIRED: Final = ": JSON repaired ("
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionCard:
+class QuestionCard(Struct, frozen=True):
     """Who asks and why, then the parts of what is asked; ``hidden`` lines of it are left out."""
 
     title: str

@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.audit import audit_of
@@ -29,7 +30,6 @@ from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.terminal.console import Elsewhere
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import FileChange
-from rails.core.dataclass import dataclass, replace
 from rails.core.errors import RailsError, UnansweredError, UsageError
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened
 from rails.core.events.base import Event
@@ -67,8 +67,7 @@ class AnswerBox(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     """A question as it stands: the number of its record, what it is about, what the agent had proposed,
     and the files whose text the log masked in part.
     """

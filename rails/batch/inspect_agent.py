@@ -21,6 +21,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final
 
+from msgspec import Struct
+
 from rails.batch.job_spec import JobSpec, from_object, to_object
 from rails.batch.run_job import run_job_with
 from rails.core.conversation import (
@@ -36,7 +38,6 @@ from rails.core.conversation import (
     ToolSpec,
     Usage,
 )
-from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, RailsError, UsageError
 from rails.core.extras import install_command
 from rails.models.model import Model
@@ -91,8 +92,7 @@ _METRICS: Final = [_scorer.accuracy(), _scorer.stderr()]
 ai_rails_scorer: Final = _scorer.scorer(metrics=_METRICS, name="ai_rails_scorer")(_score_with)
 
 
-@dataclass(frozen=True, slots=True)
-class _InspectModel(Model):
+class _InspectModel(Model, Struct, frozen=True):
     """The model that Inspect has chosen, asked on Inspect's own loop so that its log and limits hold."""
 
     name: str

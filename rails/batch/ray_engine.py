@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
+from msgspec import Struct
+
 from rails.batch.engine import JobFunction
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.ray_pace import load_ray
 from rails.batch.run_job import run_job
 from rails.batch.store import work
-from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError, UsageError
 from rails.core.text import one_line
 
@@ -30,8 +31,7 @@ _REFUSED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RayResources:
+class RayResources(Struct, frozen=True):
     """What one job takes of a node."""
 
     cpus: float = 1.0

@@ -10,9 +10,10 @@ from itertools import combinations, groupby
 from statistics import fmean
 from typing import Final
 
+from msgspec import Struct
+
 from rails.batch.job_spec import JobResult
 from rails.batch.statistics import ALPHA, mcnemar, mean_interval, pass_at
-from rails.core.dataclass import dataclass
 from rails.core.json_text import json_object
 from rails.core.tool_request import Json
 from rails.projections.share import Share
@@ -26,8 +27,7 @@ VARIED: Final = ("model", "agent", "gate")
 JobSetting = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingRow:
+class SettingRow(Struct, frozen=True):
     """One model, agent and gate setting on all its tasks. ``cost`` is ``None`` where some of it is not known."""
 
     setting: JobSetting
@@ -47,8 +47,7 @@ class SettingRow:
         return self.cost / self.passed.hits if self.cost is not None and self.passed.hits else None
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two settings on the runs that both have: how many passed with one only, and how often chance does that.
 
     ``cost`` and ``turns`` are mean differences, the second less the first, with their 95 % interval.
@@ -70,8 +69,7 @@ class Comparison:
         return self.chance < ALPHA
 
 
-@dataclass(frozen=True, slots=True)
-class BatchReport:
+class BatchReport(Struct, frozen=True):
     """Rows by setting, and each two of them compared."""
 
     rows: tuple[SettingRow, ...]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from rails.batch.job_spec import JobCheck, JobCheckResult, JobResult, JobSpec
 from rails.batch.licences import licence_of
@@ -28,7 +29,6 @@ from rails.batch.shared_limits import limited
 from rails.config.prices import Price
 from rails.core.app_dirs import choose_config_folder, take_back
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import replace
 from rails.core.errors import FAULT, CheckError, LogError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record

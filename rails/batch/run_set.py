@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from rails.batch.engine import JobEngine
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.store import JobStore
-from rails.core.dataclass import dataclass, field
 
 _RENEW_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 1.0
@@ -18,8 +19,7 @@ _LOOK_SECONDS: Final = 1.0
 _OTHERS_SECONDS: Final = 1.0
 
 
-@dataclass(slots=True)
-class SetProgress:
+class SetProgress(Struct):
     """How far a set is. ``skipped`` had a result before; ``elsewhere`` are run by others; ``stopped`` says why it ends
     early. ``cost`` is what was spent in this run, ``unpriced`` whether some of it is not known.
     """

@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from rails.batch.job_spec import JobSpec
 from rails.batch.pace import Pace, PaceKeeper, PaceTurn
 from rails.core import atomic_file, lock
 from rails.core.conversation import Delta, Message, ModelAnswer, ToolSpec
-from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelRetryable, RailsError
 from rails.models.model import Model
 
 _LOCK_SECONDS: Final = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class PaceFiles:
+class PaceFiles(msgspec.Struct, frozen=True):
     """The paces of providers in files of a folder, for the processes of one machine."""
 
     folder: Path
@@ -61,8 +60,7 @@ def limited(model: Model, spec: JobSpec) -> Model:
     return _Paced.of(model, keep, spec.model.partition(":")[0], every, 60 / limits.tokens if limits.tokens else 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Paced(Model):
+class _Paced(Model, msgspec.Struct, frozen=True):
     """A model that waits for its place. One that is told to wait makes all wait."""
 
     model: Model

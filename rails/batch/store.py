@@ -25,7 +25,6 @@ import msgspec
 
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.core import atomic_file, lock
-from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError, UsageError
 from rails.core.extras import install_command
 from rails.core.text import one_line
@@ -45,8 +44,7 @@ class IndexRow(msgspec.Struct, frozen=True):
     result: JobResult
 
 
-@dataclass(frozen=True, slots=True)
-class LocalFiles:
+class LocalFiles(msgspec.Struct, frozen=True):
     """Files of a folder."""
 
     folder: Path

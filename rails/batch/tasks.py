@@ -11,7 +11,6 @@ from typing import Any, Final
 import msgspec
 
 from rails.batch.job_spec import GateMode, JobBudgets, JobCheck, JobSpec
-from rails.core.dataclass import dataclass, field
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 from rails.git.worktrees import commit_named
@@ -32,15 +31,14 @@ class TaskLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budgets: JobBudgets | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
+class Variants(msgspec.Struct, frozen=True):
     """What a set varies; ``templates`` are the texts of agents that are not shipped."""
 
     models: Sequence[str]
     agents: Sequence[str] = ("coder",)
     gates: Sequence[GateMode] = ("on",)
     repeat: int = 1
-    templates: Mapping[str, str] = field(default_factory=dict)
+    templates: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 def read_tasks(file: Path) -> list[TaskLine]:

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rails.agents import acceptance
 from rails.agents.instructions import Instructions, instructions_text, unaccepted
 from rails.agents.prompt import system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.commands import common
 from rails.commands.options import add_project
-from rails.core.dataclass import replace
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json

@@ -224,9 +224,10 @@ class Talk:
 
     def _switch(self, session: Session) -> None:
         """Let another model go on with the conversation as it stands. Raises UsageError or ModelError."""
+        from msgspec.structs import replace
+
         from rails.commands.models import check_models
         from rails.core.app_dirs import config_folder
-        from rails.core.dataclass import replace
         from rails.session.compaction import ModelWindow
 
         loop = session.state.loop

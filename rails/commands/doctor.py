@@ -13,10 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from rails import __version__
 from rails.commands import common
 from rails.commands.options import add_project
-from rails.core.dataclass import dataclass
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line
@@ -34,8 +35,7 @@ _OLLAMA: Final = 11434
 _PORTS: Final = (_OLLAMA, 8080, 1234, 8000)
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """One thing that was looked at: ``ok``, ``missing`` (something optional) or ``broken``."""
 
     name: str

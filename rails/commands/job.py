@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
+from msgspec.structs import replace
+
 from rails.agents.template import Agent, named
 from rails.commands import agents as trust
 from rails.commands import common, models
@@ -18,7 +20,6 @@ from rails.commands.live import ProgressScreen
 from rails.commands.log import chosen_session
 from rails.config.run_defaults import RunDefaults, keep_days, run_defaults
 from rails.core.app_dirs import config_folder
-from rails.core.dataclass import replace
 from rails.core.errors import LogError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from rails.core.errors import EXIT_BROKEN
+from rails.core.exit_codes import EXIT_BROKEN
 from rails.core.text import one_line
 
 #: What ends a program from outside: it ends as Ctrl-C ends it, so that nothing is left.

@@ -279,7 +279,7 @@ class ProgressScreen:
             self.line(f"  The model stopped early ({event.stop_reason}). {one_line(event.note)}".rstrip(), "yellow")
 
     def _use(self, model: str, usage: Usage) -> None:
-        counts = map(astuple, (self.used.get(model, Usage()), usage))  # type: ignore[arg-type]
+        counts = map(astuple, (self.used.get(model, Usage()), usage))
         self.used[model] = Usage(*map(add, *counts))
 
     def _tool_status(self, event: ToolStatus) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NoReturn
 
 from rails import __version__
-from rails.core.errors import EXIT_USAGE
+from rails.core.exit_codes import EXIT_USAGE
 from rails.render.terminal import columns, fitted, unbroken
 
 DESCRIPTION: Final = """\

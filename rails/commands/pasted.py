@@ -11,8 +11,9 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec import Struct, field
+
 from rails.core.changes import unified_diff
-from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
@@ -89,8 +90,7 @@ def _is_block(item: BlockSpan | str) -> bool:
     return not isinstance(item, str) and item.container in (None, "patch") and item.closed
 
 
-@dataclass(slots=True)
-class Settling:
+class Settling(Struct):
     """Settles one answer. ``files`` are the texts of the project by path, ``person`` answers what is open.
 
     ``note`` gets a sentence on each thing that was settled. ``_claims``: by a file and names in it, the piece that

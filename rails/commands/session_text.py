@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.outcomes import is_good
 from rails.core.text import one_line
 from rails.projections.common import SessionView

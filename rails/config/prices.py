@@ -20,8 +20,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+
 from rails.core.conversation import Usage
-from rails.core.dataclass import dataclass, field
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 
@@ -30,8 +31,7 @@ _USELESS: Final = "No cost can be worked out."
 _MILLION: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """Money for a million tokens of each kind. ``window`` is how many the model takes at once; 0: as it says itself."""
 
     input: float = 0.0
@@ -46,8 +46,7 @@ class Price:
         return sum(tokens * price for tokens, price in kinds) / _MILLION
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """The user's table: prices by model. Without any, nothing is said of money."""
 
     models: Mapping[str, Price] = field(default_factory=dict)

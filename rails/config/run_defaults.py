@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from rails.config.settings_file import SCHEMAS, SettingsError, parse_settings
-from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 _BOUNDS: Final = ("max_tokens", "max_minutes", "max_cost")
 
 
-@dataclass(frozen=True, slots=True)
-class RunDefaults:
+class RunDefaults(Struct, frozen=True):
     """Values by the option's name, each with the file that said it."""
 
     values: Mapping[str, Any]

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -47,8 +48,7 @@ class SettingsError(Exception):
         self.mistakes = mistakes
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
+class SettingsFile(Struct, frozen=True):
     """A parsed settings file. ``source`` names it in messages."""
 
     source: str

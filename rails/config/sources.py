@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.config import tables
 from rails.config.settings_file import (
     SCHEMAS,
@@ -23,7 +25,6 @@ from rails.config.settings_file import (
     schema_value,
     table_in_words,
 )
-from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 
@@ -52,8 +53,7 @@ _KINDS: Final[Mapping[SchemaName, type[object]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One value. ``source`` is "default", "environment" or a file; ``line`` is 0 where there is none."""
 
     name: str
@@ -62,8 +62,7 @@ class Setting:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AllSettings:
+class AllSettings(Struct, frozen=True):
     """What counts, and the sentences on files that cannot be read."""
 
     settings: tuple[Setting, ...]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.tool_request import Effect
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltinTool:
+class BuiltinTool(Struct, frozen=True):
     """One built-in tool.
 
     ``status_verb`` begins the line that is shown while a request for it arrives. ``by_place`` is whether it says where

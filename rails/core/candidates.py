@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class CandidatePlace:
+class CandidatePlace(Struct, frozen=True):
     """One place: its name, its lines (from 1), how alike it is (0 to 1), and what the edit would do there."""
 
     handle: str
@@ -17,8 +17,7 @@ class CandidatePlace:
     changes: ChangeSet
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceChoice:
+class PlaceChoice(Struct, frozen=True):
     """An edit that was refused, why, and the places that come nearest, best first; at least one.
 
     ``edit`` is which one of a request with several edits, from 0.

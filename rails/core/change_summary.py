@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 SummaryStyle = Literal["note", "add", "remove", "change"]
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryLine:
+class SummaryLine(Struct, frozen=True):
     """One line: what happened, and how far it is set in (0 is a thing, 1 and more are its details)."""
 
     style: SummaryStyle
@@ -25,8 +24,7 @@ class SummaryLine:
     indent: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeSummary:
+class ChangeSummary(Struct, frozen=True):
     """What happens to one file. ``hidden`` counts the lines left out; ``drawing`` is what a picture is made of."""
 
     path: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Generic, Literal, TypeVar
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.paths import WorkspacePath
 from rails.core.text import counted, decode_text, sha256
 
@@ -16,8 +17,7 @@ ChangeKind = Literal["create", "modify", "delete"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """One file, before and after. ``None`` means that there is no such file.
 
     ``mode`` is the permission bits that the file has, or gets when it is new.
@@ -48,8 +48,7 @@ class FileChange:
         return None if self.after is None else sha256(self.after)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(Struct, frozen=True):
     """A file change without its bytes, as the log holds it: hashes are ``None`` where there is no such file.
 
     ``kind`` is a :data:`ChangeKind`, or what a newer log says.
@@ -61,8 +60,7 @@ class ChangedFile:
     after_sha256: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class EditResult:
+class EditResult(Struct, frozen=True):
     """What became of one edit of an answer; ``occurrences`` counts the places that it replaces, 0 for a whole file."""
 
     path: str
@@ -71,8 +69,7 @@ class EditResult:
     occurrences: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeSet:
+class ChangeSet(Struct, frozen=True):
     """Changes that are written together or not at all. At most one change for each path."""
 
     changes: tuple[FileChange, ...] = ()
@@ -98,8 +95,7 @@ class ChangeSet:
         return next((change for change in self.changes if change.path == path), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Approved(Generic[T]):
+class Approved(Struct, Generic[T], frozen=True):
     """Something that a human or a policy has agreed to. Made only by ``rails.approval.decision``.
 
     ``digest`` is what was signed; whoever executes computes it again from ``value`` and refuses if it

@@ -13,7 +13,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, Literal, TypeAlias, TypeVar, cast, get_args
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.tool_request import Json
 
 T = TypeVar("T")
@@ -23,15 +24,13 @@ BAD_CALL: Final = "the model's server could not read the call that it wrote"
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut"]
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+class TextPart(Struct, frozen=True):
     """Plain text of a message."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class NativeCall:
+class NativeCall(Struct, frozen=True):
     """A provider's own tool call. ``arguments`` is the JSON text as it came, not yet parsed."""
 
     id: str
@@ -39,8 +38,7 @@ class NativeCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class NativeResult:
+class NativeResult(Struct, frozen=True):
     """The answer to one :class:`NativeCall`; every call of an answer gets one, run or not."""
 
     id: str
@@ -48,8 +46,7 @@ class NativeResult:
     is_error: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Struct, frozen=True):
     """A block or fields of the provider's own, such as signed thinking: sent back as they came, never read.
 
     ``provider`` is who sent them ("anthropic", "openai@127.0.0.1:8000"), and gets them back; ``data`` is JSON text.
@@ -62,8 +59,7 @@ class Opaque:
 MessagePart: TypeAlias = TextPart | NativeCall | NativeResult | Opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message; ``user`` messages carry the task, feedback and tool results.
 
     ``stands_for`` is how many earlier answers of the same model this message replaces or follows that are not
@@ -102,8 +98,7 @@ class EachOnce(Generic[T]):
         return self._kept[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens of one model call, as the provider counted them (0: not reported).
 
     ``cache_read_tokens`` and ``cache_write_tokens`` are input as well, and not part of ``input_tokens``.
@@ -120,15 +115,13 @@ class Usage:
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """A piece of streamed text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
+class ModelAnswer(Struct, frozen=True):
     """A complete model answer: the last thing a stream yields."""
 
     message: Message
@@ -142,8 +135,7 @@ class ModelAnswer:
 Delta: TypeAlias = TextDelta | ModelAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool as a provider receives it: name, description and the JSON Schema of its parameters."""
 
     name: str

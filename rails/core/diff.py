@@ -19,10 +19,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, compress, count, repeat
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from rails.core import limits
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 
 #: The bits of a line stand in whole words.

@@ -20,20 +20,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
+from rails.core.exit_codes import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, EXIT_USAGE, RailsError
+
+__all__ = ["EXIT_BROKEN", "EXIT_FINDINGS", "EXIT_OK", "EXIT_USAGE", "RailsError"]
 
 #: What a fault of ours may be, and of a library that would end the program: caught where it has to be an outcome.
 FAULT: Final = (Exception, SystemExit)
 
-#: Exit codes, the same for every command.
-EXIT_OK: Final = 0
-EXIT_FINDINGS: Final = 1
-EXIT_USAGE: Final = 2
-EXIT_BROKEN: Final = 3
 
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A "no" with a reason, addressed to whoever wrote the request.
 
     ``code`` is a stable word for programs ("not_found"). ``message`` says what is wrong and where,
@@ -55,12 +52,6 @@ class Refusal:
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
-
-
-class RailsError(Exception):
-    """Something the operator must know. The text says what happened, what was not changed, what to do."""
-
-    exit_code: int = EXIT_BROKEN
 
 
 class UsageError(RailsError):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import shown_fields
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import Json
 
 
 def to_json(value: object) -> Json:
-    """Return ``value`` as JSON: dataclasses become objects, sequences arrays, paths strings.
+    """Return ``value`` as JSON: values with fields become objects, sequences arrays, paths strings.
 
     A file change becomes its path, kind and hashes; file contents never get into a log record this way.
     Raises TypeError for anything else that JSON cannot hold.
@@ -28,10 +27,9 @@ def to_json(value: object) -> Json:
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
-    try:
-        names = shown_fields(type(value))
-    except TypeError as error:
-        raise TypeError(f"{type(value).__name__} has no JSON form") from error
+    names = getattr(value, "__struct_fields__", None) or getattr(value, "__dataclass_fields__", None)
+    if names is None:
+        raise TypeError(f"{type(value).__name__} has no JSON form")
     return {name: to_json(getattr(value, name)) for name in names}
 
 
@@ -46,7 +44,7 @@ def change_json(change: FileChange) -> dict[str, Json]:
 
 
 def json_object(value: object) -> dict[str, Json]:
-    """Return a dataclass or mapping as a JSON object."""
+    """Return a value with fields, or a mapping, as a JSON object."""
     result = to_json(value)
     if not isinstance(result, dict):
         raise TypeError(f"{type(value).__name__} is not an object in JSON")

@@ -16,8 +16,9 @@ import unicodedata
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, printable
@@ -193,8 +194,7 @@ PROTECTED_PATTERNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class WorkspacePath:
+class WorkspacePath(Struct, frozen=True, order=True):
     """A path inside the project, written with ``/`` and without ``.``, ``..`` or an absolute start.
 
     Made only by :func:`parse_path`; every function that touches a file takes this type and no string.

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from rails.core.errors import Refusal
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 _MODULES: Final = {"n8n": "rails.n8n.plugin"}
 
 
-@dataclass(frozen=True, slots=True)
-class KindPlugin:
+class KindPlugin(Struct, frozen=True):
     """What a kind of files offers beyond the gate's check of it.
 
     ``edit`` takes a file's path, bytes and operations and returns its text before and after; ``answer`` is its tool

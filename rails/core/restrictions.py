@@ -20,7 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.lazy_pattern import lazy
 from rails.core.plain_file import read_ordinary
 
@@ -39,15 +41,13 @@ _MOST_PATTERNS: Final = 2_000
 _MOST_CHARS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(Struct, frozen=True):
     shape: re2._Regexp[str]
     restricts: bool
     written: str
 
 
-@dataclass(frozen=True, slots=True)
-class Restrictions:
+class Restrictions(Struct, frozen=True):
     """The patterns in force; ``broken`` says why all is restricted instead.
 
     ``above`` is what the folder above restricts, in which the project is called ``name``.

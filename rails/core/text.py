@@ -14,9 +14,8 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
-from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
 
 Eol = Literal["\n", "\r\n", "\r"]
@@ -149,8 +148,7 @@ def _sha256(much: bool) -> Callable[[bytes], Any]:
     return cast("Callable[[bytes], Any]", import_module("hashlib").sha256)
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """A text file's characters and everything needed to write the same bytes again.
 
     ``text`` keeps its line endings as they are in the file. ``encoding`` is a codec of Python, ``mark`` the

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct, field
+
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass, field
 
 #: A JSON value as Python holds it. The one place where "anything JSON" is named.
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -35,8 +36,7 @@ PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "file")
 Effect = Literal["read", "edit", "run"]
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """One syntax-only change that made a block parse: what kind, where, and the text before and after."""
 
     name: str
@@ -50,8 +50,7 @@ class Repair:
 SELDOM: Final = ("below", "expected", "received")
 
 
-@dataclass(frozen=True, slots=True)
-class RawRequest:
+class RawRequest(Struct, frozen=True):
     """One tool request found in an answer.
 
     ``dialect`` names the wire format ("s0", "s1", "s2", "s4", "native", …). ``start`` and ``end`` are
@@ -72,8 +71,7 @@ class RawRequest:
     below: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRequest:
+class ToolRequest(Struct, frozen=True):
     """A request that satisfies its tool's definition. Made only by ``rails.tools.validate``.
 
     ``parameters`` have the definition's own names, aliases resolved. ``coerced`` says in words what was
@@ -90,11 +88,10 @@ class ToolRequest:
     definition_digest: str
     agent: str
     coerced: tuple[str, ...] = ()
-    raw: RawRequest | None = field(default=None, compare=False)
+    raw: RawRequest | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """What running a tool gave back: the text for the model, whether it worked, and how long it took."""
 
     ok: bool

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
@@ -16,16 +17,14 @@ Status = Literal["pass", "fail", "error"]
 Weight = Literal["breaks", "style", "note"]
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(Struct, frozen=True):
     """Whose change it is: the task's words, and whether the role changes only tests it was given."""
 
     task: str = ""
     given_tests_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One problem at one place. Lines and columns are 1-based and count characters; 0 means unknown.
 
     ``new`` is whether this change set introduced it: only new findings count. ``worse_than`` is what it counted before
@@ -59,8 +58,7 @@ class Finding:
         return f"{self.message.rstrip('.')}. {self.remedy}"
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """Something the gate repaired for the agent: the rule or formatter, and how many places."""
 
     path: str
@@ -69,8 +67,7 @@ class Fixed:
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class NotChecked:
+class NotChecked(Struct, frozen=True):
     """A check that did not run on a file, and why. ``required`` ones keep the verdict from "pass"."""
 
     path: str
@@ -79,8 +76,7 @@ class NotChecked:
     required: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRun:
+class CheckRun(Struct, frozen=True):
     """A check that ran: its tool's version and how long it took.
 
     ``config`` says whose rules it used and where they came from, ``files`` on how many files it ran and
@@ -94,19 +90,17 @@ class CheckRun:
     files: int = 0
     cached: int = 0
     #: The command that was started, "" where it ran in our own process; of this machine, so not in any log.
-    command: str = field(default="", compare=False)
+    command: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """Which checks looked at a file."""
 
     path: str
     checks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """pass: every required check ran and found nothing new. fail: new findings. error: something
     required could not be checked; this is never the agent's fault and never a pass.
 
@@ -121,8 +115,8 @@ class Verdict:
     fixed: tuple[Fixed, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
     checks: tuple[CheckRun, ...] = ()
-    outlines: tuple[ChangeSummary, ...] = field(default=(), repr=False, compare=False)
-    evidence: tuple[Evidence, ...] = field(default=(), repr=False, compare=False)
+    outlines: tuple[ChangeSummary, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def blocking(self) -> tuple[Finding, ...]:

@@ -12,9 +12,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 
 if TYPE_CHECKING:

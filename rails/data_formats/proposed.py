@@ -7,10 +7,9 @@ file keeps its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
-from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json
 
 

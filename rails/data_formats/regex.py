@@ -14,10 +14,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from time import thread_time
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from rails.core import limits
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.lazy_pattern import lazy
 from rails.data_formats.python_code import parse_tree
 from rails.data_formats.strict_json import JsonFault, parse_strict
@@ -82,8 +83,7 @@ def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
     return None if rest[:1] in ("/", "`", "#") or '"""' in rest or "'''" in rest else not rest
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """Something that a text defines: its name with what it is in (``Class.method``), its lines, and the first line."""
 
     name: str

@@ -16,10 +16,11 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import countOf
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
+
+from msgspec import Struct
 
 from rails.core import limits
-from rails.core.dataclass import NamedTuple, dataclass
 from rails.core.lazy_pattern import lazy
 from rails.core.text import excerpt, line_column
 from rails.core.tool_request import Json, Repair
@@ -39,8 +40,7 @@ class ParsedJson(NamedTuple):
     repeats_keys: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class JsonFault:
+class JsonFault(Struct, frozen=True):
     """Why a text is not (one) JSON value: a stable code, a sentence part and a character offset.
 
     Of a value that is JSON and not what it should be, ``path`` leads there instead.

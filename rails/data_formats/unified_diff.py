@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from rails.core.builtin_tools import DELETE_FILE, INSERT_LINES, MOVE_FILE
-from rails.core.dataclass import dataclass, field
 from rails.core.lazy_pattern import lazy
 from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
 
@@ -29,8 +30,7 @@ _NO_FILE: Final = "/dev/null"
 _NO_NEWLINE: Final = "\\"
 
 
-@dataclass(slots=True)
-class _Hunk:
+class _Hunk(Struct):
     line: int
     numbers: tuple[int, ...]
     rows: list[str] = field(default_factory=list)
@@ -52,8 +52,7 @@ class _Hunk:
         return last < 0 or self.rows[last + 1 : last + 2] != [_NO_NEWLINE]
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     line: int  # or that of the fault, if it has one
     old: str = ""
     new: str = ""

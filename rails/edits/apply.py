@@ -26,9 +26,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core import limits, lock, paths
 from rails.core.changes import Approved, ChangeSet, FileChange
-from rails.core.dataclass import dataclass, replace
 from rails.core.errors import RailsError, StaleError, WorkspaceError
 from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
@@ -46,8 +48,7 @@ _JOURNAL_BYTES: Final = 3 * limits.CHANGE_BYTES
 _UNFINISHED: Final = lazy(r"\..+\.[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """What is on disk now, synced and read back, and the folders that had to be made for it.
 
     ``step`` is its number in its session's history. It is 0 where none was asked for, and where the history

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.diff import line_diff
 from rails.edits.edit_request import EditRequest
 from rails.edits.strategies import as_lines

@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from rails.core import paths
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
@@ -45,8 +45,7 @@ def is_fix_run(session: str) -> bool:
     return session.startswith(f"{_FIX}-")
 
 
-@dataclass(frozen=True, slots=True)
-class StepFacts:
+class StepFacts(msgspec.Struct, frozen=True):
     """What the history is told of a change set: whose it is, its title, and which step it takes back or does again."""
 
     session: str
@@ -78,8 +77,7 @@ class _Facts(msgspec.Struct):
     v: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True):
     """One checkpoint. ``at`` is UTC, ISO 8601. ``undone`` is whether its change is taken back now.
 
     ``last`` is the record that was last about a change: itself, or an undo or redo of it.

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
@@ -27,8 +28,7 @@ from rails.edits.merge import Merged, merge3
 from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(Struct, frozen=True):
     """What an undo or redo wrote. ``step`` is the step of ``session`` concerned.
 
     ``unrecorded`` says why this could not be recorded yet, "" if it was.
@@ -43,8 +43,7 @@ class Undone:
     unrecorded: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """One file on the way from one recorded state to another: bytes (``None``: absent) and modes."""
 
     path: WorkspacePath

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from rails.core.changes import FileChange
-from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath, parse_path, protected
@@ -30,8 +31,7 @@ _Environment: TypeAlias = Mapping[str, str] | None
 _GITDIR: Final = lazy(r"gitdir: (.*\S)\s*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(Struct, frozen=True):
     """The new commit, the files in it, and those left out because the project ignores them."""
 
     commit: str
@@ -98,8 +98,7 @@ def _net_changes(project: Path, session: str) -> list[FileChange]:
     return changes
 
 
-@dataclass(frozen=True, slots=True)
-class _Repository:
+class _Repository(Struct, frozen=True):
     """The user's repository: its work tree, its git folder, and what they share with other work trees."""
 
     top: Path

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.lazy_pattern import lazy
 from rails.edits.text_view import flatten
 
@@ -18,8 +20,7 @@ _CHARACTERS: Final = {"lt;": "<", "gt;": ">", "amp;": "&", "quot;": '"', "#39;":
 _ENTITY: Final = "|".join(_CHARACTERS)
 
 
-@dataclass(frozen=True, slots=True)
-class EditRequest:
+class EditRequest(Struct, frozen=True):
     """Replace ``old`` by ``new``, both literal.
 
     ``replace_all``: every place. ``occurrence``: only the n-th place, from 1. ``near_line``: the place

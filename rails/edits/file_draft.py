@@ -6,9 +6,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.changes import FileChange
-from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
 from rails.core.text import Decoded, control_in, counted, decode_text, one_line, sha256, why_not_text
 from rails.edits import placeholders

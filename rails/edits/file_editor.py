@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from rails.core import paths
 from rails.core.builtin_tools import EDIT_FILE, INSERT_LINES, WRITE_FILE
-from rails.core.dataclass import replace
 from rails.core.text import unfenced
 from rails.core.tool_request import RawRequest, ToolRequest
 from rails.data_formats.proposed import PATCHES, NotRead, Outcome

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.edits.text_view import indent
 
 OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one level more
@@ -20,8 +21,7 @@ OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one le
 _USUAL = frozenset({"\t", "  ", "    ", "        "})
 
 
-@dataclass(frozen=True, slots=True)
-class IndentMap:
+class IndentMap(Struct, frozen=True):
     """Search indentation to file indentation, and the step of each for depths the map has not seen.
 
     ``shifted``: the search is the file's text moved sideways as a whole, so what is deeper in one is as

@@ -23,10 +23,10 @@ from contextlib import suppress
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import dataclass, replace
 from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
 from rails.edits.checkpoint_commits import StepFacts
@@ -39,8 +39,7 @@ SUFFIX: Final = ".journal"
 APPLIED: Final = ".applied"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One file of a change set: its bytes before and after, their hashes and modes (``None``: absent)."""
 
     path: WorkspacePath
@@ -59,8 +58,7 @@ class Entry:
         return self.before_sha256 == self.after_sha256
 
 
-@dataclass(frozen=True, slots=True)
-class Journal:
+class Journal(msgspec.Struct, frozen=True):
     """What one change set is about to do. ``applied`` is whether it is wholly there, by the file's name."""
 
     id: str

@@ -18,7 +18,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.text import counted
 from rails.data_formats.regex import RegexError, fill_in, find_all
 from rails.edits.edit_request import EditRequest, unnumbered, without_entities, without_fence
@@ -32,8 +34,7 @@ _MANY: Final = 50  # places from which on an index of lines is worth making
 _LISTED: Final = 5  # ambiguous places that are listed
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """Where the edit goes: disjoint spans in file order, the strategy, and what a reader should know."""
 
     strategy: int
@@ -43,8 +44,7 @@ class Match:
     fuzzy: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(Struct, frozen=True):
     """Why the edit goes nowhere: code, words, the last strategy tried, the nearest places, the next step."""
 
     code: str
@@ -307,8 +307,7 @@ class SearchPatternError(Exception):
     """A pattern that cannot be used; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternMatch:
+class PatternMatch(Struct, frozen=True):
     """One match: flat offsets, and what takes its place."""
 
     start: int

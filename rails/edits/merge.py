@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.diff import line_diff
 from rails.core.errors import WorkspaceError
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """Both sides' changes. ``kept`` are the lines of ``ours``, from 1, that differ from the base: (first, last).
 
     Where ours only lacks lines, ``last`` is one less than ``first``.
@@ -30,8 +30,7 @@ class Merged:
     kept: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """Both sides changed the same place: lines ``first_line`` to ``last_line`` of ours, from 1."""
 
     first_line: int

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.similarity import likeness
 from rails.core.text import one_line
 from rails.edits.text_view import View, tokens, without_spaces
@@ -23,8 +24,7 @@ _MIN_LIKENESS: Final = 0.5
 _LINE_CHARS: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A place that may be meant. Lines are 1-based; ``likeness`` is 0 to 1.
 
     ``line`` and ``column`` are where file and search text first differ, with both sides made visible

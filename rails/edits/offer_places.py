@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core.builtin_tools import EDIT_FILE
 from rails.core.candidates import CandidatePlace, PlaceChoice
-from rails.core.dataclass import replace
 from rails.core.tool_request import Json, ToolRequest
 from rails.edits.match import Miss
 from rails.edits.plan import plan

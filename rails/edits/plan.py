@@ -24,6 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from msgspec.structs import replace
+
 from rails.core import limits, paths
 from rails.core.builtin_tools import (
     DELETE_FILE,
@@ -37,7 +39,6 @@ from rails.core.builtin_tools import (
     WRITE_FILE,
 )
 from rails.core.changes import ChangeSet, EditResult, FileChange
-from rails.core.dataclass import replace
 from rails.core.errors import Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.core.plugins import plugin_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from rails.core.changes import ChangeSet, EditResult
-from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
 
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from rails.edits.match import Miss
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The plan of the requests. If there are refusals, ``changes`` is empty.
 
     ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation correction (rung 5)").

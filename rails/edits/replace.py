@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.diff import line_diff
 from rails.core.errors import WorkspaceError
 from rails.core.text import Decoded
@@ -17,8 +19,7 @@ from rails.edits.strategies import FoundPlaces, LinePlaces, TextPlaces, map_at
 from rails.edits.text_view import View, indent
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """A piece of the file's text, from ``start`` to ``end`` (characters), and what takes its place."""
 
     start: int
@@ -121,8 +122,7 @@ def _weave(
     return "".join(line + (end or eol) for line, end in out[:-1]) + out[-1][0]
 
 
-@dataclass(slots=True)
-class Stage:
+class Stage(Struct):
     """A text and the disjoint spans that this answer wants changed in it, in file order."""
 
     coded: Decoded

@@ -20,9 +20,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
 from rails.core.atomic_file import RENAME_EXCHANGE, rename_by, rename_free
-from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
 
@@ -37,8 +38,7 @@ class UnsafeFileError(WorkspaceError):
     """A path leads to something that is not a plain file inside the project, or that is too large."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A file as it was at one look: bytes, permission bits, hard-link count, owner and identity."""
 
     data: bytes

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct, field
+
 from rails.core.text import Decoded, decode_text, one_line, sha256
 from rails.edits.edit_request import EditRequest
 from rails.edits.plan_result import EditError
@@ -23,8 +24,7 @@ _LINES: Final = 12  # lines of a changed file that a refusal quotes
 _PLACES: Final = 5  # of somebody's changes that a note names
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFiles:
+class KnownFiles(Struct, frozen=True):
     """What the agent knows of the files: ``seen`` is the SHA-256 by path, ``contents`` the bytes by SHA-256."""
 
     seen: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.edits import indent as indents
 from rails.edits.edit_request import EditRequest
 from rails.edits.text_view import (
@@ -27,8 +29,7 @@ _MAPPED: Final = 2_000  # places whose indentation is compared; with more, the t
 _MIN_TOKENS: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class TextPlaces:
+class TextPlaces(Struct, frozen=True):
     """Places of a text (strategies 1, 2, 4): flat offsets, and the two texts that apply there."""
 
     strategy: int
@@ -37,8 +38,7 @@ class TextPlaces:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinePlaces:
+class LinePlaces(Struct, frozen=True):
     """Places of whole lines (strategies 2 to 7): line indexes from 0. ``new`` is None when the lines go."""
 
     strategy: int

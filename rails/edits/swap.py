@@ -16,7 +16,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.text import sha256
 from rails.edits.journal import Entry
 from rails.edits.safe_files import Snapshot, UnsafeFileError, Workspace, write_new
@@ -33,8 +34,7 @@ _RECOVERED: Final = (".rails", "recovered")
 _TRIES: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """What a file's name and its slot hold now, in the words above; ``folder`` is ``None`` if it is not there."""
 
     entry: Entry

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.errors import CheckError, UsageError
 from rails.core.scratch import kept_folder
 from rails.gate.support.advice import name_list
@@ -65,8 +66,7 @@ _JUDGED: Final = re.compile(rb"(?m)^[^\S\n]*+path\s*=.*$")
 _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovedState:
+class ApprovedState(Struct, frozen=True):
     """``folder`` stands for the project. ``changed`` are the configuration files that differ, as the base has them."""
 
     folder: Path

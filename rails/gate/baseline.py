@@ -15,7 +15,9 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import Final
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.lazy_pattern import lazy
 from rails.core.similarity import likeness
 from rails.core.text import decode_text
@@ -55,8 +57,7 @@ def count_in(message: str) -> int:
     return next((int(found[0]) for found in _NUMBER.finditer(message) if not found[1]), -1)
 
 
-@dataclass(frozen=True, slots=True)
-class TextFindings:
+class TextFindings(Struct, frozen=True):
     """One side of a comparison: the lines of a file and what was found in them."""
 
     lines: Sequence[str]

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct, field
+
 from rails.core.errors import Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import counted, one_line
@@ -32,8 +33,7 @@ _LINK: Final = "120000"
 _REPOSITORY: Final = "160000"
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFiles:
+class ChangedFiles(Struct, frozen=True):
     """The files to check, those of the base that are gone, and what cannot be checked, with the reason."""
 
     chosen: tuple[WorkspacePath, ...] = ()
@@ -41,8 +41,7 @@ class ChangedFiles:
     missed: tuple[NotChecked, ...] = ()
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """Puts the paths of one run in their places. ``compared`` is whether there is a base."""
 
     project: Path

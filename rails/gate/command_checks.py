@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.errors import CheckError
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity

@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from rails.core.dataclass import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core.errors import CheckError, UsageError
 from rails.core.verdict import Finding, NotChecked, Verdict
 from rails.gate.support.settings import Checked, Enforcement, GateSettings, read_gate_settings
@@ -69,8 +71,7 @@ def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:
     return mode is not None and mode.mode == "advisory"
 
 
-@dataclass(slots=True)
-class CheckModes:
+class CheckModes(Struct):
     """Applies the settings of a project, and counts what was sent back in one session."""
 
     project: Path

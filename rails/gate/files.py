@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import NamedTuple, dataclass, field, replace
 from rails.core.lazy_pattern import lazy
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import TextFindings, count_in, identity, lines_of, nameless, which_are_new, with_new
@@ -30,8 +32,7 @@ _POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _POINTER_BYTES: Final = 1024
 
 
-@dataclass(slots=True)
-class File:
+class File(Struct):
     """One file and everything the checks said about it."""
 
     path: str

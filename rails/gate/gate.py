@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import replace
 from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line

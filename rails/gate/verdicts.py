@@ -8,9 +8,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.core.verdict import CheckRun, Finding, NotChecked, Severity, Status, Verdict, Weight
 from rails.gate.support.diagnostics import MORE
 

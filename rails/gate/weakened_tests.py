@@ -14,7 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Author, Finding, Severity
@@ -56,8 +57,7 @@ _UNREADABLE: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 Sides = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(Struct, frozen=True):
     """One test: where it begins, its text, what it asserts, how often it is skipped, on a condition or not."""
 
     line: int

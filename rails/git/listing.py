@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.git import blobs
@@ -34,8 +35,7 @@ _DIFF: Final = ("--no-renames", "--relative", "--ignore-submodules=dirty", "--no
 _ENTRIES: Final = ("ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")
 
 
-@dataclass(frozen=True, slots=True)
-class Tracked:
+class Tracked(Struct, frozen=True):
     """An entry of a tree or of the index: its mode, its object, and whether the work tree need not hold it."""
 
     mode: str

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.errors import UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.git.program import CLEAN, run_git
@@ -18,8 +19,7 @@ _NAMED: Final = 100
 _CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
-@dataclass(frozen=True, slots=True)
-class JobTree:
+class JobTree(Struct, frozen=True):
     """A work tree, the bare store that it belongs to, and the commit that it began with."""
 
     folder: Path

@@ -18,9 +18,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
-from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json, Repair, json_type
 from rails.data_formats.positions import JsonPlace
 from rails.data_formats.strict_json import ParsedJson, number_from_text

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
@@ -43,8 +45,7 @@ class SchemaError(Protocol):
         """The errors of each alternative."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaFault:
+class SchemaFault(Struct, frozen=True):
     """One way in which a value does not satisfy its schema: where, what is wrong, what is allowed.
 
     ``keyword`` is the schema keyword that says so, or empty; ``expected`` and ``received`` say it for programs.

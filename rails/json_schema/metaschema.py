@@ -17,8 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
@@ -46,8 +47,7 @@ _INSTEAD: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaProblem:
+class SchemaProblem(Struct, frozen=True):
     """One mistake in a schema: where (from the schema's root), what, and what to do."""
 
     place: JsonPlace

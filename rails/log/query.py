@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.log.terms import Words, folded_words
 
@@ -27,8 +28,7 @@ _HOURS: Final = {"h": 1, "d": 24, "w": 168}
 _TIME: Final = re.compile(r"\d{4}-\d\d(-\d\d(T\d\d(:\d\d(:\d\d(\.\d{1,6})?)?)?)?)?Z?")
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True):
     """Words that must follow each other; with ``begin``, the last one need only begin so."""
 
     words: tuple[str, ...]
@@ -36,8 +36,7 @@ class Phrase:
     negative: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(Struct, frozen=True):
     """A field and its value, lower-case; with ``begin``, the value need only begin so."""
 
     name: str
@@ -46,8 +45,7 @@ class Facet:
     negative: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A search line, understood."""
 
     phrases: tuple[Phrase, ...] = ()

@@ -19,7 +19,6 @@ from typing import BinaryIO, Final
 import msgspec
 
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.core.events.record import Record
 from rails.core.events.session import LogRecovered, WorkflowEnd, WorkflowStart
@@ -30,8 +29,7 @@ LOG_NAME: Final = "log.jsonl"
 _PIECE: Final = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(msgspec.Struct, frozen=True):
     """A line that is not what the writer wrote there. ``line`` is 1-based; ``offset`` and ``length`` are bytes."""
 
     line: int
@@ -49,8 +47,7 @@ class Damage:
         return f"line {self.line} (byte {self.offset}, {self.length} bytes): {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class LogRow:
+class LogRow(msgspec.Struct, frozen=True):
     """A record and where its line is, in bytes, without the newline."""
 
     offset: int
@@ -58,8 +55,7 @@ class LogRow:
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     """How far a log has been read: bytes and lines, and the last record's number and hash."""
 
     offset: int = 0
@@ -68,8 +64,7 @@ class Position:
     hash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """What :func:`verify` found.
 
     ``damage`` is what nothing explains, ``recovered`` what crashes tore and LOG_RECOVERED records name.
@@ -107,8 +102,7 @@ class Verification:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(msgspec.Struct, frozen=True):
     """A session as a list shows it, read from the first and the last record only.
 
     ``outcome`` is the closing record's message, ``""`` for a session that has none (running or broken

@@ -14,8 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.core.events.record import Record
 from rails.log import blobs, event_codec
@@ -30,8 +31,7 @@ _BLOCK: Final = 1 << 16
 _BLOB: Final = b'"blob":'
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True):
     """A record that was found, and the session in whose log it is."""
 
     session_id: str
@@ -43,8 +43,7 @@ class SearchHit:
         return f"{self.session_id}:{self.record.seq}"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
+class SearchPage(Struct, frozen=True):
     """One page of a search. ``next`` is what to pass as ``before`` for the page after it, "" at the end."""
 
     hits: tuple[SearchHit, ...]

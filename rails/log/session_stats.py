@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct, field
+
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.conversation import Usage
-from rails.core.dataclass import dataclass, field
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, ToolExecutionResult, Undo
@@ -78,8 +79,7 @@ _READ: Final = frozenset(
 )
 
 
-@dataclass(slots=True)
-class SessionStats:
+class SessionStats(Struct):
     """What a list shows of a session without opening it. Counts are of records; tokens are the providers' figures.
 
     ``spark`` has a letter for each verdict and decision, in order: p pass, f fail, e error, a approved,

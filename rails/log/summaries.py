@@ -14,8 +14,9 @@ import threading
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from msgspec import Struct
+
 from rails.core import atomic_file
-from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.core.events.changes import GateVerdict
 from rails.core.events.record import Record
@@ -33,8 +34,7 @@ _FEW: Final = 50
 _PROOF: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(Struct, frozen=True):
     """The stats of a log up to a position; ``state`` is the log's inode, size and time of change then."""
 
     state: tuple[int, int, int]

@@ -13,8 +13,9 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalOpened, HumanDecision
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult, Undo
@@ -75,8 +76,7 @@ _TELLING: Final[Set[type[Event]]] = {
 STATE_TYPES: Final = frozenset(kind.TYPE for kind in {*_STATES, *_TELLING})
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """A text as search sees it: words with a space before, between and after, and the parts of identifiers."""
 
     body: str

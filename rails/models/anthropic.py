@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from rails.core import limits
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart, Usage
-from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.models.http import ModelServer, echo_arguments, encodable
 from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
@@ -89,8 +88,7 @@ class _Reading(Reading):
                 yield from self.keep(slot, others(delta, "type"))
 
 
-@dataclass(frozen=True, slots=True)
-class AnthropicModel(ServerModel):
+class AnthropicModel(ServerModel, frozen=True):
     """One model of one server that speaks the Messages API."""
 
     URL = "https://api.anthropic.com"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class SdkServer(ModelServer):
+class SdkServer(ModelServer, frozen=True):
     """The service, with the key in its headers."""
 
     def answer(self, path: str, body: bytes, key: str, reading: Reading) -> Iterator[Delta]:

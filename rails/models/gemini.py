@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from rails.core import limits
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart, Usage
-from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable
 from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
@@ -65,8 +64,7 @@ class _Reading(Reading):
             yield from self.keep(self.slot(key, "own"), part)
 
 
-@dataclass(frozen=True, slots=True)
-class GeminiModel(ServerModel):
+class GeminiModel(ServerModel, frozen=True):
     """One model of Gemini's API; the address includes the version."""
 
     URL = "https://generativelanguage.googleapis.com/v1beta"

@@ -18,9 +18,10 @@ from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
 from rails.core.conversation import BAD_CALL, Delta, Opaque, readable
-from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -88,8 +89,7 @@ class ModelCallError(ModelError):
     """The server could not read the call that its model wrote: the model has to hear of that."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelServer:
+class ModelServer(Struct, frozen=True):
     """A server of models: its address, the headers that go to it, and how long it may be silent, in seconds."""
 
     url: str

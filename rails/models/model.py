@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from rails.core import limits
 from rails.core.conversation import Delta, Message, ToolSpec
-from rails.core.dataclass import dataclass
 
 
 class Model:
@@ -66,8 +67,7 @@ class Model:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
+class ModelOptions(Struct, frozen=True):
     """What one may choose about a model; every provider takes what concerns it.
 
     ``base_url`` is the server to use instead of the provider's own. ``max_tokens`` bounds one answer.

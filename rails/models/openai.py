@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, Usage
-from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable, is_here
 from rails.models.reading import Reading, Slot, arguments_in, count, name_in, others, text_in
@@ -84,8 +83,7 @@ class _Reading(Reading):
         return self.slot((index, len(calls)), "call")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAIModel(ServerModel):
+class OpenAIModel(ServerModel, frozen=True):
     """One model of one server; the address includes the version, for example ``http://127.0.0.1:11434/v1``."""
 
     URL = DEFAULT_URL

@@ -10,7 +10,9 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import one_line
 from rails.models.model import Model, ModelOptions
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     from rails.models.wire import ServerModel
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """A provider: the class that speaks its API, its address ("" is the class's own), and where a key and another
     address are looked up in the environment.
 

@@ -18,24 +18,24 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.conversation import Delta, Message, ModelAnswer, TextDelta, ToolSpec, answer_from_json
-from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, UsageError
 from rails.core.text import counted
 from rails.models.model import Model, ModelOptions
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedLine:
+class RecordedLine(Struct, frozen=True):
     """One recorded answer and the agent that it belongs to (``""``: any)."""
 
     agent: str
     answer: ModelAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedModel(Model):
+class RecordedModel(Model, Struct, frozen=True):
     """Answers from a file, streamed in pieces of ``chunk_chars`` with ``pause_s`` seconds between them."""
 
     source: str

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart, Usage
-from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable
 from rails.models.openai import DEFAULT_URL
@@ -80,8 +79,7 @@ class _Reading(Reading):
         self.ended = True
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesModel(ServerModel):
+class ResponsesModel(ServerModel, frozen=True):
     """One model of one server that speaks the Responses API; the address includes the version."""
 
     URL = DEFAULT_URL

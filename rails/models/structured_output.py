@@ -18,8 +18,9 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import Any, Final
 
+from msgspec import Struct
+
 from rails.core.conversation import ToolSpec
-from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 
 #: Keywords that say what kind of value it is.
@@ -40,8 +41,7 @@ _SCALARS: Final = ("string", "integer", "number", "boolean", "null")
 _DEPTH: Final = 9  # both providers: ten levels at most
 
 
-@dataclass(frozen=True, slots=True)
-class StrictRules:
+class StrictRules(Struct, frozen=True):
     """What one provider's strict mode takes.
 
     ``optional``: whether a property may be left out; if not, it has to be sent and may be null. ``keeps``: narrowing

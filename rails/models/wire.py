@@ -10,6 +10,9 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.conversation import (
     BAD_CALL,
@@ -22,7 +25,6 @@ from rails.core.conversation import (
     Opaque,
     ToolSpec,
 )
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError
 from rails.core.tool_request import Json
 from rails.models.http import ModelCallError, ModelServer, is_here, request_text
@@ -38,8 +40,7 @@ _OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ServerModel(Model):
+class ServerModel(Model, Struct, frozen=True):
     """One model of one server. The connection is opened at the first answer and belongs to that answer.
 
     ``strict`` is whether to ask for strict tools. ``refused`` is what of a request the server has refused.
@@ -60,7 +61,7 @@ class ServerModel(Model):
     TOOLS: ClassVar[str] = "[%s]"
 
     name: str
-    api_key: str = field(repr=False)
+    api_key: str
     base_url: str = ""
     max_tokens: int = limits.ANSWER_TOKENS
     silence_s: float = limits.MODEL_SILENCE_SECONDS
@@ -68,8 +69,11 @@ class ServerModel(Model):
     strict: bool = False
     temperature: float | None = None
     seed: int | None = None
-    refused: set[str] = field(default_factory=set, repr=False, compare=False)
-    sent: dict[str, EachOnce[str]] = field(default_factory=dict, repr=False, compare=False)
+    refused: set[str] = field(default_factory=set)
+    sent: dict[str, EachOnce[str]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"  # without the key
 
     @property
     def provider(self) -> str:

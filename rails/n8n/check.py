@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.errors import UsageError
 from rails.core.text import line_column
 from rails.core.tool_request import Json

@@ -10,7 +10,9 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.model import Node, Workflow
@@ -26,8 +28,7 @@ _NOT_TOLD: Final = frozenset({"nodes", "connections", "versionId", "updatedAt", 
 _MISSING: Final = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(Struct, frozen=True):
     """One value that differs. ``path`` starts at its owner: a node or the workflow."""
 
     kind: DifferenceKind
@@ -36,8 +37,7 @@ class Detail:
     after: Json = None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeChange:
+class NodeChange(Struct, frozen=True):
     """A node before and after; one of them is ``None`` for a node that is added or removed."""
 
     kind: DifferenceKind
@@ -59,8 +59,7 @@ class NodeChange:
         return self.before is not None and self.after is not None and self.before.name != self.after.name
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class WireChange:
+class WireChange(Struct, frozen=True, order=True):
     """A wire, by the names that its ends have now (a removed node's: had)."""
 
     source: str
@@ -72,8 +71,7 @@ class WireChange:
     kind: DifferenceKind = "same"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowComparison:
+class WorkflowComparison(Struct, frozen=True):
     """Everything that differs between two versions. ``settings`` are the workflow's own values."""
 
     nodes: tuple[NodeChange, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
@@ -16,8 +17,7 @@ _REMEDY: Final = "Write one complete JSON object: double quotes, no comments, no
 _RULES: Final = JsonRules(repeated=True, surrogates=True, any_number=True, depth=DEPTH)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowFile:
+class WorkflowFile(Struct, frozen=True):
     """A parsed file: its text without byte-order mark, its value, and whether a key occurs twice."""
 
     text: str
@@ -25,8 +25,7 @@ class WorkflowFile:
     repeated_keys: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """Why a file is not JSON, and at which character."""
 
     text: str

@@ -13,7 +13,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct
+
 from rails.core.similarity import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json, json_type
@@ -32,8 +33,7 @@ _SHOWN_CHARS: Final = 80
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(Struct, frozen=True):
     """One fault. ``code`` is n8n's own issue code where n8n reports the same fault.
 
     ``on_key`` puts the finding on the key of the last path segment, not on its value. ``start`` and
@@ -128,8 +128,7 @@ SETTINGS_OF_NODES: Final[list[str]] = FACTS["node_settings"]
 ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One node. ``version`` is ``None`` where the file leaves it to n8n."""
 
     index: int
@@ -159,8 +158,7 @@ class Node:
         return f"node {shown_value(self.name)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
+class Wire(Struct, frozen=True):
     """One connection between two existing nodes. ``position`` is its place in its output's list."""
 
     source: Node
@@ -177,16 +175,15 @@ class Wire:
         return ("connections", self.source.name, self.source_type, self.output, self.position)
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(Struct, frozen=True):
     """Nodes, wires, and both indexed. Where two nodes have one name, wires mean the first."""
 
     raw: Mapping[str, Json]
     nodes: tuple[Node, ...]
     wires: tuple[Wire, ...]
     by_name: Mapping[str, Node]
-    outgoing: Mapping[str, tuple[Wire, ...]] = field(repr=False)
-    incoming: Mapping[str, tuple[Wire, ...]] = field(repr=False)
+    outgoing: Mapping[str, tuple[Wire, ...]]
+    incoming: Mapping[str, tuple[Wire, ...]]
 
     def names(self) -> Names:
         """Return the names that code and connections may use: all but those of sticky notes."""

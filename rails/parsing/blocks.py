@@ -20,7 +20,8 @@ from functools import cache
 from itertools import islice
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct, field
+
 from rails.core.lazy_pattern import lazy
 from rails.data_formats.strict_json import ParsedJson, parse_strict, read_prefix
 from rails.parsing import quoted
@@ -80,8 +81,7 @@ BlockKind = Literal["json", "xml", "quote"]
 Reads = Callable[[str], Literal["", "raw", "read"]]
 
 
-@dataclass(slots=True)
-class BlockSpan:
+class BlockSpan(Struct):
     """A stretch that is more than prose. ``start``/``end`` include fences or tags; the body is what is inside.
 
     ``closed`` says whether its end was seen; ``ambiguous`` that it could end in two places and be read both ways;
@@ -111,8 +111,7 @@ class BlockSpan:
         return self.raw[self.body_start - self.start : self.body_end - self.start]
 
 
-@dataclass(slots=True)
-class Blocks:
+class Blocks(Struct):
     """A text in order: pieces of prose and blocks. ``strays`` are its closing marks without opening ones."""
 
     items: list[BlockSpan | str] = field(default_factory=list)

@@ -14,11 +14,10 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from rails.core import limits
 from rails.core.conversation import StopReason
-from rails.core.dataclass import NamedTuple
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS
 

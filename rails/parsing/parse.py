@@ -12,9 +12,10 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
-from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, RawRequest

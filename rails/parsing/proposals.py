@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
-from rails.core.dataclass import NamedTuple, replace
 from rails.core.errors import Refusal
 from rails.core.text import line_column
 from rails.core.tool_request import PATH_KEYS, Json, RawRequest

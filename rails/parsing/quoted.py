@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from rails.core.dataclass import NamedTuple, dataclass
+from msgspec import Struct
+
 from rails.core.lazy_pattern import lazy, lazy_built
 
 ContainerKind = Literal["thought", "quote", "call", "patch", "element"]
@@ -266,8 +267,7 @@ _PATCH_FIRST: Final = frozenset("*<-@d")
 PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@(?:[ \t\r\n]|\Z)|diff --git "
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Struct, frozen=True):
     """A container that begins: what it is called, what ends it, and where its opening mark stands in its line.
 
     ``closing`` finds its closing mark; where it has a group, also its opening one, without that group. ``lines`` is

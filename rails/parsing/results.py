@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from rails.core.dataclass import NamedTuple, dataclass, field
+from msgspec import Struct, field
+
 from rails.core.errors import Refusal
 from rails.core.similarity import likeness
 from rails.core.tool_request import Json, RawRequest
@@ -26,8 +27,7 @@ def own_names(tools: ToolSchemas, wanted: str) -> str:
     return ", ".join(names[:_NAMED]) or "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Ignored:
+class Ignored(Struct, frozen=True):
     """A block that is not a request: where it is, and why it was left alone."""
 
     start: int
@@ -63,8 +63,7 @@ class CallWithdrawn(NamedTuple):
 ParseEvent: TypeAlias = CallStarted | CallFound | CallWithdrawn
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedAnswer:
+class ParsedAnswer(Struct, frozen=True):
     """Everything found in one answer.
 
     ``requests`` and ``refusals`` are each in order of appearance; their ids (``id`` and

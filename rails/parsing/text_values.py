@@ -7,9 +7,8 @@ It is read with the repairs of tiers A and B, because it stands in an answer; wh
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.text import excerpt
 from rails.core.tool_request import Json, Repair

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence, Set
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core import limits
-from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line

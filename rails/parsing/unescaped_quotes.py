@@ -14,7 +14,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
@@ -169,8 +170,7 @@ _PLACE: Final = "\uf8f4"
 _TEXT: Final[Mapping[str, Json]] = {"type": "string"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True):
     """An open container: its schema, and the keys seen in it (``None`` for an array)."""
 
     schema: quick_check.SchemaValue

@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 
@@ -31,8 +32,7 @@ _CHUNK: Final = 1 << 16
 ToolProcess: TypeAlias = "subprocess.Popen[bytes]"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A program that can be run: its name, how a command line with it starts, and its version."""
 
     name: str
@@ -40,8 +40,7 @@ class Tool:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(Struct, frozen=True):
     """A program that ended: exit code, what it printed."""
 
     code: int

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.diff import changed_lines
 from rails.core.text import one_line
 from rails.projections.common import ApprovalView, Attempt, TurnView
@@ -23,8 +25,7 @@ FIRST_TRY: Final = "first try"
 _CUT: Final = ("max_tokens", "cut")
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptRow:
+class AttemptRow(Struct, frozen=True):
     """Tries of one agent at one thing, all of them failed but ``ended``, which is ``None`` when none was right."""
 
     agent: str
@@ -32,8 +33,7 @@ class AttemptRow:
     ended: TurnView | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Try:
+class _Try(Struct, frozen=True):
     """What a turn said (its hash), whether it asked for anything, and how it ended, in a form that can be compared."""
 
     failures: Failures
@@ -161,8 +161,7 @@ def hardly_read(approval: ApprovalView, lines: int) -> bool:
     return by_person and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class TurnDoubt:
+class TurnDoubt(Struct, frozen=True):
     """What is in doubt in a turn, or was decided oddly: always, or (``at_end``) once the session has an end.
 
     Without ``words``: its ``steps`` were approved and written, which is odd where they were undone later.

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from msgspec import Struct, field
+
 from rails.core.changes import ChangedFile
-from rails.core.dataclass import dataclass, field
 from rails.core.events.changes import GateVerdict, ToolExecutionResult
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
@@ -27,8 +28,7 @@ TurnOutcome = Literal[
 Attempt = Literal["", "first", "repeated", "ignored", "oscillating", "progress", "cut", "right"]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestView:
+class RequestView(Struct, frozen=True):
     """A tool request that was found. ``valid`` is ``None`` when the log does not say."""
 
     id: str
@@ -46,8 +46,7 @@ class RequestView:
         return paths_of(self.parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalView:
+class RefusalView(Struct, frozen=True):
     """A refusal: ``stage`` is where it happened ("request", "edit", or "output" for a final answer)."""
 
     stage: Literal["request", "edit", "output"]
@@ -58,8 +57,7 @@ class RefusalView:
     request_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueChange:
+class ValueChange(Struct, frozen=True):
     """A value that a correction changed, as JSON; ``None``: it was not there before, or is not there after."""
 
     place: str
@@ -67,8 +65,7 @@ class ValueChange:
     new: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectionView:
+class CorrectionView(Struct, frozen=True):
     """The model was asked to correct a block. ``why`` says why its answer was not taken, ``changes`` which
     values it changed; without any, only the syntax changed.
     """
@@ -79,8 +76,7 @@ class CorrectionView:
     changes: tuple[ValueChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalView:
+class ApprovalView(Struct, frozen=True):
     """A question and its answer. ``answer`` is "" while nobody has answered.
 
     ``question`` are the lines of what an agent asked with ``ask_user``; ``reason`` is then the answer, or how to
@@ -103,8 +99,7 @@ class ApprovalView:
     question: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class TurnView:
+class TurnView(Struct):
     """One turn: the model is asked, and everything that follows until it is asked again. Its builder fills it in.
 
     ``number`` counts from 1 within the session; 0 is what happened before the model was asked, such as
@@ -152,8 +147,7 @@ class TurnView:
         return self.outcome in ("refused", "findings", "denied", "aborted", "failed")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTotals:
+class SessionTotals(Struct, frozen=True):
     """Counts over a session. ``retries`` are turns that followed a failed one. ``findings_fixed`` counts
     what the tools repaired and new findings that a later attempt no longer had. ``seconds`` by stage:
     model, gate, human, write, run.
@@ -174,8 +168,7 @@ class SessionTotals:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionView:
+class SessionView(Struct, frozen=True):
     """A whole session. ``outcome`` is "" while it runs or when it broke off; ``message`` is then what an agent asks.
     ``failures`` explains every
     row of failed turns in a sentence; ``attention`` says what deserves a second look; ``damage`` are the log's

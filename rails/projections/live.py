@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core.conversation import Usage
-from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
 from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
@@ -58,8 +59,7 @@ _ENDED: Final = {"approve": "approved", "deny": "denied", "abort": "denied"}
 _Facts = dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class LiveSignal:
+class LiveSignal(Struct, frozen=True):
     """An event: the number of the record that it comes from, its kind and its data."""
 
     number: int

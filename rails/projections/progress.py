@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.events.record import Record
 from rails.core.events.session import (
     AgentEngage,
@@ -29,8 +31,7 @@ StepState = Literal["done", "working", "stopped", "next"]
 _MOST: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class PlanStep:
+class PlanStep(Struct, frozen=True):
     """One agent and its task. ``first`` is the record it began with (0: it has not), ``outcome`` how it ended.
 
     ``failed`` of ``limit`` attempts have failed since the last success, on the escalation step ``rung`` (""; squash;
@@ -108,12 +109,12 @@ class PlanFold:
     def _at_work(self, **changed: object) -> None:
         """Change the step that is not done; before any agent began there is nothing to say of it."""
         if self._finished < len(self.steps) and self.steps[self._finished].first:
-            self.steps[self._finished] = replace(self.steps[self._finished], **changed)  # type: ignore[arg-type]
+            self.steps[self._finished] = replace(self.steps[self._finished], **changed)
 
     def _last_done(self, **changed: str) -> None:
         if 0 < self._finished <= len(self.steps):
             at = self._finished - 1
-            self.steps[at] = replace(self.steps[at], **changed)  # type: ignore[arg-type]
+            self.steps[at] = replace(self.steps[at], **changed)
 
     def _end(self, outcome: str) -> None:
         """Take the session's end; an answer that was applied from a file has an agent that never began."""

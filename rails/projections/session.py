@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened
 from rails.core.events.base import UnknownEvent
 from rails.core.events.changes import GateVerdict, ToolExecutionResult, Undo

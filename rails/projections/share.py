@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
 
 #: The normal quantile that 95 % of a distribution lie within.
 Z: Final = 1.959964
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """``hits`` of ``of``, and the 95 % interval of the true share."""
 
     hits: int

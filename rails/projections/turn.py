@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened, ApprovalRequested, HumanDecision
 from rails.core.events.changes import (

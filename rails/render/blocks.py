@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct
+
 from rails.core.change_summary import ChangeSummary
-from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, printable
 
@@ -23,8 +24,7 @@ LINE_CHARS: Final = 400
 _SPACE_RUN: Final = lazy(r" {60,}")
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(Struct, frozen=True):
     """One line of a drawn diff: printable text without gutter; ``old`` and ``new`` are line numbers, 0: none."""
 
     style: DiffStyle
@@ -33,8 +33,7 @@ class DiffLine:
     new: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """One file's change, drawn. ``by_tools`` counts changed lines that a formatter or fixer is the author of;
     ``hidden`` counts the lines that the bounds left out, ``shortened`` the changed lines that are not shown in full.
     """
@@ -55,8 +54,7 @@ class Diff:
         return f"{one_line(self.path, 1000)}{counts}"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A text and how it is meant; ``session`` and ``record`` say where it leads."""
 
     text: str
@@ -65,8 +63,7 @@ class Cell:
     record: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Columns, rows of the same length, and sentences below. ``numeric`` columns stand right.
 
     ``wide`` are the columns whose text may be long and is shown in full where there is room, ``optional``
@@ -89,8 +86,7 @@ def cells(*texts: object) -> tuple[Cell, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Badge:
+class Badge(Struct, frozen=True):
     """How something went: a mark for the eye, words for everyone."""
 
     mark: str
@@ -98,8 +94,7 @@ class Badge:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """What a section is about, and how it went. ``progress`` compares it with the one before."""
 
     title: str
@@ -108,8 +103,7 @@ class Heading:
     progress: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Who was at work, from when on, and what it took: seconds by stage, and tokens."""
 
     agent: str
@@ -120,37 +114,32 @@ class Cost:
     tokens_out: int
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Names with what there is to say of each, as lines."""
 
     items: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """How many of each there were."""
 
     items: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """Where the time went: seconds by stage."""
 
     items: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """A sentence of ours."""
 
     text: str
     tone: Tone = "dim"
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """A text line by line, below its title; ``open``: a page shows it without a click."""
 
     title: str
@@ -158,16 +147,14 @@ class Listing:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """What somebody wrote. ``name`` is its label in a terminal, as everywhere here."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AlertBlock:
+class AlertBlock(Struct, frozen=True):
     """Something that went wrong: as a few words behind a label, and as a whole sentence."""
 
     name: str
@@ -175,8 +162,7 @@ class AlertBlock:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
+class Notes(Struct, frozen=True):
     """Sentences under a title. ``repeated``: a terminal, where everything stands below each other, has had them."""
 
     name: str
@@ -186,15 +172,13 @@ class Notes:
     repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Risks:
+class Risks(Struct, frozen=True):
     """What to be careful about."""
 
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CallBlock:
+class CallBlock(Struct, frozen=True):
     """A tool call; ``tool`` says what it does. ``valid`` is ``None`` where nobody said.
 
     ``parameters`` are JSON, ``form`` is the form that it came in.
@@ -209,8 +193,7 @@ class CallBlock:
     form: str
 
 
-@dataclass(frozen=True, slots=True)
-class ValueChanges:
+class ValueChanges(Struct, frozen=True):
     """What a correction by the model changed: (place, before, after); without any, only the syntax."""
 
     taken: bool
@@ -218,15 +201,13 @@ class ValueChanges:
     changes: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Refusals:
+class Refusals(Struct, frozen=True):
     """What was refused: (code, message, hint)."""
 
     items: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictBlock:
+class VerdictBlock(Struct, frozen=True):
     """What the checks said: "pass", "fail" or "error"; ``words`` say it for a terminal."""
 
     status: str
@@ -235,8 +216,7 @@ class VerdictBlock:
     words: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedFinding:
+class PlacedFinding(Struct, frozen=True):
     """A finding at its place."""
 
     path: str
@@ -247,15 +227,13 @@ class PlacedFinding:
     tool: str
 
 
-@dataclass(frozen=True, slots=True)
-class FindingsBlock:
+class FindingsBlock(Struct, frozen=True):
     """Findings, one below the other."""
 
     items: tuple[PlacedFinding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A human's answer; ``answer`` is "" while nobody has answered."""
 
     answer: str
@@ -266,16 +244,14 @@ class Answer:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """Files that were written: (kind, path)."""
 
     ok: bool
     changes: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """What a tool gave."""
 
     tool: str
@@ -284,15 +260,13 @@ class Output:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A checkpoint."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """A text to open on demand; a terminal shows it where it is ``open``."""
 
     name: str
@@ -301,16 +275,14 @@ class Folded:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Blocks that belong together; ``kind`` is a class of the style sheet."""
 
     kind: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A part with a heading: what was said, what it took, and what came of it.
 
     ``number``, ``first`` and ``last`` say where it is found: its own number, and the records of the log.

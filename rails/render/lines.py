@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from rails.core.change_summary import ChangeSummary, SummaryStyle
-from rails.core.dataclass import replace
 from rails.core.text import counted, one_line
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 from rails.render.terminal import wrap

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core.change_summary import ChangeSummary
-from rails.core.dataclass import replace
 from rails.core.plugins import plugin_of
 from rails.core.text import one_line
 from rails.log.session_stats import SessionStats

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.text import one_line
 from rails.projections.progress import PlanStep
 from rails.render.html_page.blocks import badge

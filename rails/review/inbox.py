@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.approval.answer import PageAnswer
 from rails.approval.pending import PendingAnswers, is_being_written
 from rails.approval.policy.file import read_policy
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.core.events.approval import ApprovalOpened
 from rails.log import seek
@@ -34,8 +35,7 @@ _TRIED: Final = 200
 _POLL_S: Final = 0.03
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerState:
+class AnswerState(Struct, frozen=True):
     """The state of an answer: the question's state, or "sent" (left, not taken yet), "taken" (another one was
     first), "stale" or "unknown". ``mine`` is whether this answer is the one that the run got.
     """

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
@@ -27,8 +29,7 @@ _CLOSED: Final[dict[str, QuestionState]] = {
 _KEPT: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalQuestion:
+class ApprovalQuestion(Struct, frozen=True):
     """A question: the APPROVAL_OPENED record it began with, and where it stands. ``record`` is as logged."""
 
     number: int

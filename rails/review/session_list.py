@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.config.prices import Prices, load_price_file
-from rails.core.dataclass import replace
 from rails.core.errors import LogError, UsageError
 from rails.core.events.record import Record
 from rails.core.text import one_line

@@ -22,9 +22,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits, lock
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError, Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, forbidden, parse_path
 from rails.core.restrictions import RESTRICTIONS_NAME, UNRESTRICTED, Restrictions
@@ -57,8 +58,7 @@ _PREFIX: Final = "ai-rails-sandbox-"
 _DEEP: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class LayerChange:
+class LayerChange(Struct, frozen=True):
     """One file that the layer holds otherwise than the project: its bytes (``None``: gone) and mode, or a fault."""
 
     path: str

@@ -20,7 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct, field
+
 from rails.core.errors import CheckError
 from rails.sandbox.output import Kept
 
@@ -37,8 +38,7 @@ _END_SECONDS: Final = 5.0
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """A program about to be started. ``prepare`` is run in the new process, just before the program.
 
     ``supervised``: its own first process is a supervisor of ours, that ends on SIGTERM and takes everything with it.
@@ -54,8 +54,7 @@ class Launch:
     first: Callable[[], int] = lambda: 0
 
 
-@dataclass(slots=True)
-class Running:
+class Running(Struct):
     """A started program, with its pipes; :meth:`end` is to be called in any case."""
 
     process: subprocess.Popen[bytes]

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.sandbox import bubblewrap, landlock, none, proxy

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass, field
 from rails.core.lazy_pattern import lazy
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 OVERLAY, COPY, PARTIAL, NONE = 3, 2, 1, 0
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxLimits:
+class SandboxLimits(Struct, frozen=True):
     """Bounds of one command; ``seconds`` ``None`` is for what lives as long as we do.
 
     ``memory`` is for each process: what it may write to, in bytes. ``disk_bytes`` is for all files that the commands of
@@ -34,8 +34,7 @@ class SandboxLimits:
     output: int = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxView:
+class SandboxView(Struct, frozen=True):
     """What a command sees: the project at its own path, the system, and nothing else of the machine.
 
     ``layer`` takes what it writes; without one the project is read-only. ``read_only`` are further folders that it may
@@ -49,8 +48,7 @@ class SandboxView:
     folder: str = "."
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A command that ended. ``exit_code`` is negative for a signal.
 
     ``changes`` is what it changed and what is to be proposed; ``left_out`` says in words what it left besides, which
@@ -79,8 +77,7 @@ class Result:
         return f"ended by signal {-self.exit_code}" if self.exit_code < 0 else f"exit code {self.exit_code}"
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """How well code is contained here, as the probes found it.
 
     ``tool`` names what does it; ``open`` what is not contained; ``why`` why it is no better, and what to install.

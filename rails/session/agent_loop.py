@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, cast
 
+from msgspec.structs import replace
+
 from rails.agents.prompt import first_message
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
-from rails.core.dataclass import replace
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.approval.decision import (
     ApprovalRequest,
     Chooser,
@@ -16,7 +19,6 @@ from rails.approval.decision import (
 )
 from rails.core.builtin_tools import READ_FILE
 from rails.core.changes import Approved, ChangeSet
-from rails.core.dataclass import dataclass, replace
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
 from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
@@ -98,8 +100,7 @@ def may_show_secrets(context: TurnContext, tool: str, path: str | None) -> bool:
     return isinstance(rules, RuleBook) and rules.shows_secrets(context.agent.name, tool, path)
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement(Generic[T]):
+class Agreement(Struct, Generic[T], frozen=True):
     """A yes: the question as it was answered, the permit, and in words what the human edited."""
 
     asked: ApprovalRequest

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, TextIO
 
+from msgspec import Struct, field
+
 from rails.approval.answer import PageAnswer
 from rails.approval.edit import HumanEditError, run_editor
 from rails.approval.options import user_question
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.console import Console, NoAnswer, Pasted
-from rails.core.dataclass import dataclass, field
 from rails.core.events.approval import ApprovalOpened, AskedOption
 from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
@@ -27,8 +28,7 @@ from rails.core.tool_request import ToolResult
 About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "block", "question"]
 
 
-@dataclass(frozen=True, slots=True)
-class UserQuestion:
+class UserQuestion(Struct, frozen=True):
     """One question: ``lines`` to show, ``choices`` from a letter to its word and meaning, one answer each.
 
     ``otherwise`` is the word that stands when nobody answers. ``edits`` is the file that the word "edit" opens;
@@ -46,8 +46,7 @@ class UserQuestion:
     free: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UserReply:
+class UserReply(Struct, frozen=True):
     """An answer: the word of a choice, who gave it, the text typed behind the letter, and after how many seconds."""
 
     answer: str

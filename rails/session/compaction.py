@@ -9,7 +9,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from rails.config.prices import Price, price_of
-from rails.core import dataclass as values
 from rails.core.conversation import EachOnce, Message, TextPart, Usage
 from rails.core.errors import ModelError
 from rails.core.events.turn import ContextReduced
@@ -106,7 +105,7 @@ class ModelWindow:
         What it was sent before comes first: its provider has that in its cache.
         """
         room = window.room(self.tokens, context.model.max_tokens)
-        asked = [(*one[:-1], values.replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
+        asked = [(*one[:-1], replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
         fitting = (one for one in asked if self.tokens and self.measured.tokens(self.thought(context, one)) <= room)
         if (messages := next(fitting, None)) is None:
             return "", Usage()

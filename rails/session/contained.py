@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+
 from rails.core import limits
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError, RailsError
 from rails.core.events.base import Event
 from rails.core.events.changes import ToolExecutionResult
@@ -41,8 +42,7 @@ _NO_TESTS: Final = (
 )
 
 
-@dataclass(slots=True)
-class ContainedRuns:
+class ContainedRuns(Struct):
     """Runs commands for one session. ``label`` is found when first needed, and logged.
 
     ``publish`` gets the event with the label; ``human`` is who may type the sentence, ``tests_agreed`` their yes to

@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from msgspec.structs import replace as _with
 
 from rails.core.builtin_tools import READ_FILE
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, Opaque, TextPart, ToolSpec
-from rails.core.dataclass import dataclass, replace
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
 from rails.session.feedback import HEADER
@@ -46,8 +47,7 @@ _READ: Final = re.compile(r"(?P<path>.+?): (?P<lines>\d+ lines?\b|lines \d+ to \
 _WROTE: Final = re.compile(r"^(?:Created|Edited|Deleted) (.+)$", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """What the last prompt was thought to take, and what its provider counted; 0 where that is not known."""
 
     thought: int = 0

@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, Refusal
 from rails.core.json_text import json_leaves
 from rails.core.text import one_line
@@ -50,8 +52,7 @@ _QUOTING: Final = re.compile(r"""(?:\\++[ntr]?|[\s"'“”‘’`])+""")
 _PATHS: Final = ("file_path", "path", "new_path")
 
 
-@dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(Struct, frozen=True):
     """The result of a correction: a valid request, or why there is none. ``drift`` are values that changed.
 
     ``usage`` is what asking the model took; it counts towards the session's budget.

@@ -19,8 +19,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits, lock
-from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 from rails.edits.apply import sole_writer
@@ -38,8 +39,7 @@ _PIECE: Final = 1 << 20
 _DAY: Final = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class KeptBytes:
+class KeptBytes(Struct, frozen=True):
     """How much the sessions of a project take: their logs, the values too large for a log, and their checkpoints."""
 
     logs: int

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.changes import ChangeSet, EditResult, FileChange
 from rails.core.conversation import BAD_CALL, Message, MessagePart, ModelAnswer, NativeResult, StopReason, TextPart
-from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_diff
 from rails.core.errors import Refusal
 from rails.core.messages import say
@@ -60,8 +62,7 @@ FeedbackKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestResult:
+class RequestResult(Struct, frozen=True):
     """The result of one request (or of several that were handled together), in words for the model.
 
     ``shows_secrets`` is whether the user lets the agent read keys and passwords in it.

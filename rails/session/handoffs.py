@@ -17,17 +17,17 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
+from msgspec import Struct
+
 from rails.agents.output import check_output
 from rails.agents.template import Agent
 from rails.core import atomic_file, limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError, WorkspaceError
 from rails.core.plain_file import read_ordinary
 from rails.core.text import head_and_tail, one_line
 
 
-@dataclass(frozen=True, slots=True)
-class Handoffs:
+class Handoffs(Struct, frozen=True):
     """The numbered files of one session. ``state`` is the project's ``.rails`` folder."""
 
     state: Path

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
@@ -40,8 +40,7 @@ FOLDER: Final = "hosted"
 _MOST_ONCE: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class HostCall:
+class HostCall(msgspec.Struct, frozen=True):
     """A tool call of the host's model: its id there, the tool's name there, its input."""
 
     id: str
@@ -49,39 +48,36 @@ class HostCall:
     input: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """What became of a proposal: the verdict, and why a rule of the policy denies it ("": none does)."""
 
     verdict: Verdict
     denied: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundOnDisk:
+class FoundOnDisk(msgspec.Struct, frozen=True):
     """What is on the disk since a snapshot: the verdict on it, and what could not be judged, by path."""
 
     verdict: Verdict | None = None
     paths: tuple[str, ...] = ()
-    unknown: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str] = msgspec.field(default_factory=dict)
     denied: str = ""
 
 
-@dataclass(slots=True)
-class _State:
+class _State(msgspec.Struct):
     """What is known between two calls of a host; on disk after each."""
 
     turns: int = 0
-    start: ProjectSnapshot = field(default_factory=ProjectSnapshot)
+    start: ProjectSnapshot = msgspec.field(default_factory=ProjectSnapshot)
     #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
-    seen: dict[str, str | None] = field(default_factory=dict)
+    seen: dict[str, str | None] = msgspec.field(default_factory=dict)
     #: The contents of a file for which the gate had a verdict without findings: as it proposed it, and as it came.
-    passed: dict[str, list[str]] = field(default_factory=dict)
+    passed: dict[str, list[str]] = msgspec.field(default_factory=dict)
     stops: int = 0
     #: The digest of what the model was told last.
     told: str = ""
     #: The digests of what is said at most once a session.
-    once: list[str] = field(default_factory=list)
+    once: list[str] = msgspec.field(default_factory=list)
 
 
 class HostedSession:

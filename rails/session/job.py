@@ -10,7 +10,6 @@ import msgspec
 
 import rails
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.events.record import Record
 from rails.core.events.session import SessionLimits, Task, WorkflowStart
 from rails.core.outcomes import SessionEnd
@@ -31,8 +30,7 @@ PAUSED: Final = ("model_failed", "waiting", "unanswered", "internal_error", "lef
 HandoffMode = Literal["ask", "go"]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionJob:
+class SessionJob(msgspec.Struct, frozen=True):
     """The job of a session: the (agent, task) pairs in order, and its budgets.
 
     ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent on one task
@@ -62,8 +60,7 @@ class SessionJob:
     tests: TestsMode = "off"
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """How a session ended, in one sentence for a person. ``file`` is what they should read next, if anything."""
 
     outcome: SessionOutcome

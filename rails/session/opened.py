@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.agents.instructions import instructions_text
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.protocols import OTHERWISE, ProtocolChoice, choose
 from rails.agents.template import PROTOCOLS, Agent, named
 from rails.approval.decision import Approver
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import FAULT, RailsError
 from rails.core.events.base import Event
 from rails.core.events.record import Record
@@ -29,8 +31,7 @@ from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
 
-@dataclass(slots=True)
-class OpenSession:
+class OpenSession(Struct):
     """``watch`` gets every record after it is in the log, and ``records`` are those of this run and what it resumed."""
 
     job: SessionJob

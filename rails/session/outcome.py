@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from rails.agents.template import Agent
 from rails.core.conversation import Message, ModelAnswer
-from rails.core.dataclass import dataclass
 from rails.core.events.turn import OutputRefused
 from rails.core.outcomes import SessionEnd
 from rails.session import feedback
@@ -64,8 +65,7 @@ _FILE_CHANGE: Final = re.compile(
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?])){1,1000}+[.!?]*+")
 
 
-@dataclass(frozen=True, slots=True)
-class EndJudgement:
+class EndJudgement(Struct, frozen=True):
     """What an agent's part came to, and what it is told where it may still do it ("": nothing)."""
 
     outcome: SessionEnd

@@ -17,9 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from rails.core import limits, paths
 from rails.core.app_dirs import builtin_folder
-from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal, UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.core.user_files import UserFile
@@ -51,8 +52,7 @@ class NameTaken(UsageError):
         super().__init__(f"{EXISTS} {place} is there. Nothing was changed.")
 
 
-@dataclass(frozen=True, slots=True)
-class PlanFile:
+class PlanFile(Struct, frozen=True):
     """A plan that was found: its kind (``None`` when it is a file of its own), its name, and its text."""
 
     path: Path

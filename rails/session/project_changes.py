@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+
 from rails.core import atomic_file
 from rails.core.changes import FileChange
-from rails.core.dataclass import dataclass, field
 from rails.core.errors import Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import sha256
@@ -33,8 +34,7 @@ _NOT_LOOKED_INTO: Final = _SKIPPED | {".git", ".rails", ".venv"}
 _MOST_ENTRIES: Final = 500_000
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectSnapshot:
+class ProjectSnapshot(Struct, frozen=True):
     """How a project was. ``head`` is the commit ("" without git); ``files`` the digests of what is kept.
 
     A digest is ``None`` for a file that was not there, and "" for one that is too large to be kept. ``ignores`` are the
@@ -46,8 +46,7 @@ class ProjectSnapshot:
     ignores: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """The files that differ now, and those that cannot be compared, each with the reason."""
 
     changes: tuple[FileChange, ...] = ()

@@ -13,10 +13,11 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from rails.approval.decision import Approver, Chooser, request_for_changes, sign_changes
 from rails.core import limits
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.core.errors import FAULT, Refusal, StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,

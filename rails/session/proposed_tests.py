@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core.builtin_tools import RUN_TESTS
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.text import head_and_tail, one_line
@@ -16,8 +17,7 @@ from rails.session.turn_context import TurnContext
 _SHOWN_CHARS: Final = 2_500
 
 
-@dataclass(frozen=True, slots=True)
-class ProposedTests:
+class ProposedTests(Struct, frozen=True):
     """How the tests went with a change in place: the last line that says so, and what they printed."""
 
     ok: bool

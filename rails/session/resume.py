@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core import paths
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart, Usage
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
@@ -42,8 +44,7 @@ from rails.session.feedback import RequestResult
 HashOf = Callable[[str], "str | None"]
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeState:
+class ResumeState(Struct, frozen=True):
     """What a session was doing when its log ended.
 
     ``tasks`` are all (agent, task) pairs, ``finished`` how many are over. ``messages`` is the running

@@ -12,12 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar, cast
 
+from msgspec import field
+from msgspec.structs import replace
+
 from rails.agents.monitor_rules.rules import RULES
 from rails.agents.output import VERDICTS, json_of, verdict_of
 from rails.agents.template import Agent, named
 from rails.config.prices import Price
 from rails.core import limits
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import FAULT, RailsError, UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
@@ -48,7 +50,6 @@ _Event = TypeVar("_Event", AgentFinished, Handoff)
 _SHOWN_LINES = 12
 
 
-@dataclass(slots=True)
 class Session(OpenSession):
     """One run over one project.
 

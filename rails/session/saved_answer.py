@@ -15,12 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile, EditResult
 from rails.core.conversation import Delta, Message, ModelAnswer, NativeCall, StopReason, TextPart, ToolSpec
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import RailsError, Refusal, UsageError
 from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
@@ -89,8 +91,7 @@ _BY_HAND: Final = "You ran it by hand: ai-rails sandbox"
 NOTHING_FOUND = "No valid JSON code block found"
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedAnswer:
+class AppliedAnswer(Struct, frozen=True):
     """What became of an answer.
 
     ``changes`` are the files that were written; ``refusals`` say what could not be read, validated or planned;
@@ -250,8 +251,7 @@ def _folder(project: Path | str) -> Path:
     return folder
 
 
-@dataclass(slots=True)
-class Proposals:
+class Proposals(Struct):
     """Answers from outside, one after the other, in a session of their own with one log.
 
     ``watch`` gets every record after it is in the log. With a :class:`DryRunApprover` nothing is written, and the
@@ -385,8 +385,7 @@ def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str
     return next(status for status in ("error", "denied", "refused") if status in became)
 
 
-@dataclass(slots=True)
-class Collector:
+class Collector(Struct):
     """Folds the records of one answer into what its result says."""
 
     planned: tuple[ChangedFile, ...] = ()
@@ -417,8 +416,7 @@ class Collector:
                 pass
 
 
-@dataclass(slots=True)
-class DryRunApprover:
+class DryRunApprover(Struct):
     """Approves nothing: shows what a human would be asked, remembers that it came so far, and says no."""
 
     show: Callable[[ApprovalRequest], None] | None = None
@@ -432,8 +430,7 @@ class DryRunApprover:
         return Decision("dry_run", "This is a dry run; nothing was written.", "dry run", of=request.digest)
 
 
-@dataclass(frozen=True, slots=True)
-class AskFunction:
+class AskFunction(Struct, frozen=True):
     """Asks a function of the program that called us; nothing but ``True`` is a yes.
 
     An exception of the function is the caller's own, not a fault of ours: it ends the answer, and stands in ``failed``.
@@ -454,8 +451,7 @@ class AskFunction:
         return Decision("deny", "The program that was asked did not approve it.", "a program")
 
 
-@dataclass(frozen=True, slots=True)
-class SavedAnswer(Model):
+class SavedAnswer(Model, Struct, frozen=True):
     """Stands where a model would: the answer is here already, so it is never asked."""
 
     name: str

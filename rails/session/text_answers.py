@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.builtin_tools import DELETE_FILE, READ_FILE
-from rails.core.dataclass import dataclass, replace
 from rails.core.errors import Refusal, WorkspaceError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.paths import WorkspacePath, parse_path, why_hidden
@@ -35,8 +37,7 @@ _FILES: Final = 20
 _CHARS: Final = 40_000
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """What an answer in text asks for besides its edits: paths to show and to delete, and whether it goes on."""
 
     show: tuple[str, ...]

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
+from msgspec import Struct
+
 from rails.core import limits
 from rails.core.builtin_tools import status_verb
 from rails.core.conversation import ModelAnswer
-from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.events.turn import (
     BlockIgnored,
@@ -36,8 +37,7 @@ from rails.tools import validate
 BlockVerdict = Literal["passed", "corrected", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedCalls:
+class CheckedCalls(Struct, frozen=True):
     """Valid requests in the order of the answer, and an outcome for each one that is not."""
 
     requests: tuple[ToolRequest, ...]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import cast
 
+from msgspec.structs import replace
+
 from rails.approval.decision import sign_tool
 from rails.core.builtin_tools import ASK_USER
-from rails.core.dataclass import replace
 from rails.core.errors import TimeUpError, UnansweredError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record

@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from msgspec import Struct
+
 from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, readable
-from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError
 from rails.core.events.turn import LlmCall, LlmResponse
 from rails.core.tool_request import ToolRequest
@@ -31,8 +32,7 @@ from rails.session.tool_calls import validate_all
 from rails.session.turn_context import TurnContext, ms_since
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A finished turn: what the model said, the results, and the message it gets next.
 
     ``reply`` is ``None`` when the answer asked for nothing: then, and where ``complete``, the agent is done.

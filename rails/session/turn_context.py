@@ -9,13 +9,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.agents.prompt import Protocol
 from rails.agents.template import Agent
 from rails.approval.decision import Approver
 from rails.core import limits, paths
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import Message, ModelAnswer, ToolSpec
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, WorkspaceError
 from rails.core.events.base import Event
 from rails.core.text import sha256
@@ -35,8 +37,7 @@ Correction = Literal["off", "syntax", "model"]
 TestsMode = Literal["ask", "on", "off"]
 
 
-@dataclass(frozen=True, slots=True)
-class TurnContext:
+class TurnContext(Struct, frozen=True):
     """The context of a turn: the agent and its tools, the project, the approver, and where events go.
 
     ``seen`` is what the agent last saw of each file (path to SHA-256), so that work that somebody else did
@@ -66,7 +67,7 @@ class TurnContext:
     publish_as: Callable[[Event, str, str], object]
     contained: ContainedRuns
     seen: dict[str, str] = field(default_factory=dict)
-    contents: dict[str, bytes] = field(default_factory=dict, repr=False)
+    contents: dict[str, bytes] = field(default_factory=dict)
     tools: Sequence[ToolSpec] = ()
     from_project: frozenset[str] = frozenset()
     protocol: Protocol = "native"
@@ -78,13 +79,13 @@ class TurnContext:
     task: str = ""
     shown: set[str] = field(default_factory=set)
     tests: TestsMode = "off"
-    sent_back: Counter[str] = field(default_factory=Counter, repr=False)
-    denied: set[str] = field(default_factory=set, repr=False)
-    given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
+    sent_back: Counter[str] = field(default_factory=Counter)
+    denied: set[str] = field(default_factory=set)
+    given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     goes_on: bool = True
     talks: bool = False
-    wrote: list[ToolRequest] = field(default_factory=list, repr=False)
-    returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
+    wrote: list[ToolRequest] = field(default_factory=list)
+    returned: ReturnedTexts = field(default_factory=ReturnedTexts)
 
     def publish(self, event: Event) -> object:
         """Publish an event of this agent and model; return its record."""

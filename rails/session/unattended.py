@@ -7,12 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.agents.template import Agent, load_agents, named
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.config.prices import Price
 from rails.core.app_dirs import builtin_folder
 from rails.core.builtin_tools import FETCH_WEBPAGE
-from rails.core.dataclass import replace
 from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog

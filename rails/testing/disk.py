@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Self
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
 
 #: What changes a file, a folder or what a power cut would leave; the first argument is a path or a descriptor.
 _CHANGING: Final = (
@@ -32,8 +32,7 @@ _CHANGING: Final = (
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One change: the name of the function of ``os``, and the path that it was about."""
 
     name: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct, field
+
 from rails.session.ask_user import UserQuestion, UserReply
 
 
-@dataclass(slots=True)
-class ScriptedHuman:
+class ScriptedHuman(Struct):
     """Gives ``answers`` one after the other; then what the question says stands when nobody answers.
 
     An answer is a word of the question's choices, or ``"feedback: the text"``. ``before`` is called with each

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct, field
+
 from rails.core.conversation import (
     Delta,
     Message,
@@ -15,7 +17,6 @@ from rails.core.conversation import (
     ToolSpec,
     Usage,
 )
-from rails.core.dataclass import dataclass, field
 from rails.core.errors import ModelError
 from rails.models.model import Model
 
@@ -23,8 +24,7 @@ from rails.models.model import Model
 Script = str | NativeCall | Sequence[str | NativeCall] | ModelAnswer | ModelError
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One call of :meth:`ScriptedModel.stream`: what the model was given."""
 
     system: str
@@ -32,8 +32,7 @@ class Asked:
     tools: tuple[ToolSpec, ...]
 
 
-@dataclass(slots=True)
-class ScriptedModel(Model):
+class ScriptedModel(Model, Struct):
     """Gives its ``answers`` one after the other, whatever it is asked.
 
     An answer is a text, a native call, a list of both, a whole :class:`ModelAnswer`, or a ``ModelError`` to

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Literal, Self
 
+from msgspec import Struct
+
 from rails.core.conversation import NativeCall
-from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 from rails.testing.wire import Part, anthropic_events, event, gemini_events, openai_events, responses_events
 
@@ -27,8 +28,7 @@ _WIRES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """One scripted answer of the server, and how it misbehaves.
 
     ``stop_reason`` is Anthropic's word; ``None`` sends a stop without a reason. A ``status`` other than
@@ -64,8 +64,7 @@ def call(name: str, arguments: str, *, call_id: str = "toolu_1", **options: Any)
     return says(NativeCall(call_id, name, arguments), **options)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request that the server got. Header names are lower-case."""
 
     path: str

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct, field
+
 from rails.core.text import unfenced
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
@@ -21,8 +22,7 @@ from rails.json_schema.allowed import nearest_name
 _MISSING: Final = object()
 
 
-@dataclass(slots=True)
-class Resolved:
+class Resolved(Struct):
     """Parameters under their real names. ``converted`` says what text was read as JSON on the way.
 
     ``conflicts`` are places where two names hold different values: (place of the alias, real name).

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
 from rails.json_schema.explain import form_in_words
@@ -135,8 +136,7 @@ def starter(name: str) -> str:
 # -- definitions that wait for a person; until one accepts a definition, no agent may use it -------------
 
 
-@dataclass(frozen=True, slots=True)
-class PendingDefinition:
+class PendingDefinition(Struct, frozen=True):
     """A definition that waits for a human: ``before`` is the text that was accepted last, or empty."""
 
     definition: Definition

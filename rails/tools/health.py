@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.text import counted, one_line
 from rails.tools.registry import Builtin, Command, Definition, Http, Mcp
 from rails.tools.runners.secrets import Secrets
@@ -24,8 +26,7 @@ from rails.tools.runners.secrets import Secrets
 _AT_ONCE: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """Whether a tool could be used now, why, what to do if not, and how long it took to find out.
 
     ``asked`` is False where nothing was tried, because nobody trusted the definition yet.

@@ -15,9 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.app_dirs import builtin_folder
-from rails.core.dataclass import dataclass, replace
 from rails.core.errors import DefinitionError
 from rails.core.plain_file import read_ordinary
 from rails.core.text import counted
@@ -40,8 +42,7 @@ from rails.tools.registry import (
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Mistake:
+class Mistake(Struct, frozen=True, order=True):
     """One thing that is wrong in one definition file. ``line`` is 1-based, 0 when there is none."""
 
     file: str

@@ -14,8 +14,10 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core.app_dirs import builtin_folder
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
@@ -35,8 +37,7 @@ _MAX_FIXES: Final = 200
 _SECRET: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class Imported:
+class Imported(Struct):
     """Definition files by file name, and sentences about what was changed or left out."""
 
     files: dict[str, str] = field(default_factory=dict)

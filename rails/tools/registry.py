@@ -8,9 +8,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
-from rails.core.dataclass import dataclass, field, replace
 from rails.core.text import sha256
 from rails.core.tool_request import Effect, Json, ToolResult
 from rails.data_formats.json_document import parse_document
@@ -39,15 +41,13 @@ def role_slug(name: str) -> str:
     return "-".join(words) if name != ANY_ROLE else ANY_ROLE
 
 
-@dataclass(frozen=True, slots=True)
-class Builtin:
+class Builtin(Struct, frozen=True):
     """A tool that AI-Rails does itself; ``name`` is the built-in's own name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A program and its arguments; ``{name}`` in an argument is replaced by a parameter.
 
     ``contained``: it runs in the sandbox, and may reach the hosts of ``network``.
@@ -60,8 +60,7 @@ class Command:
     network: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Http:
+class Http(Struct, frozen=True):
     """A plain HTTP service: parameters out, an answer back."""
 
     endpoint: str
@@ -72,8 +71,7 @@ class Http:
     allow_private: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Mcp:
+class Mcp(Struct, frozen=True):
     """A Model Context Protocol server: over HTTP when ``endpoint`` is set, else a program on stdio, which may be
     ``contained`` as a :class:`Command` is.
     """
@@ -92,8 +90,7 @@ class Mcp:
 Transport = Builtin | Command | Http | Mcp
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Definition:
+class Definition(Struct, frozen=True, eq=False):
     """One tool, as its definition file says. Two definitions are the same when their digests are.
 
     ``request_schema`` is what a request's parameters must satisfy. ``access`` and ``guidance`` are keyed
@@ -117,7 +114,7 @@ class Definition:
     timeout_s: float
     examples: tuple[Mapping[str, Json], ...]
     source: str
-    text: str = field(repr=False)
+    text: str
     secrets: tuple[str, ...] = ()
     always_asks: bool = False
     drops_unknown: bool = False
@@ -213,8 +210,7 @@ def _digest(text: str) -> str:
     return sha256(canonical.encode("utf-8", "surrogatepass"))
 
 
-@dataclass(frozen=True, slots=True)
-class Registry:
+class Registry(Struct, frozen=True):
     """The tools of a session. ``notes`` are sentences for the user about what was loaded or left out.
 
     ``runners`` run built-in tools, by name, that need a package which this one may not import: whoever puts a
@@ -225,7 +221,7 @@ class Registry:
     notes: tuple[str, ...] = ()
     runners: Mapping[str, BuiltinRunner] = field(default_factory=dict)
     # Every turn asks for the shapes of the same definitions; those made from this registry have the same schemas.
-    _made: dict[str, Mapping[str, Json]] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[str, Mapping[str, Json]] = field(default_factory=dict)
 
     def with_runners(self, runners: Mapping[str, BuiltinRunner]) -> Registry:
         """Return the same tools with these runners for built-in tools."""

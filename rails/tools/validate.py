@@ -15,9 +15,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
+from msgspec import Struct
+
 from rails.core import limits, unsupported_tools
 from rails.core.builtin_tools import CREATE
-from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.text import one_line, unfenced
 from rails.core.tool_request import Json, RawRequest, ToolRequest
@@ -40,8 +41,7 @@ _PATHS: Final = ("file_path", "new_path", "path")
 _TOLD: Final = limits.FINDINGS_TOLD * 2
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(Struct, frozen=True):
     """Parameters under their real names and types, what was converted, and what is wrong with them."""
 
     parameters: Mapping[str, Json]

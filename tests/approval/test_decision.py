@@ -4,6 +4,7 @@ import io
 from datetime import datetime
 
 import pytest
+from msgspec.structs import replace
 
 from rails.approval.decision import (
     Decision,
@@ -20,7 +21,6 @@ from rails.approval.policy.rules import Policy, PolicyRule
 from rails.approval.terminal.approver import TerminalApprover
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
 from rails.core.verdict import CheckRun, NotChecked

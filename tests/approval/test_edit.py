@@ -6,6 +6,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rails.approval.decision import Decision, sign_changes, still_valid
 from rails.approval.edit import (
@@ -21,7 +22,6 @@ from rails.approval.edit import (
 )
 from rails.core import limits
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
 

@@ -52,7 +52,7 @@ def test_without_a_terminal_none_is_accepted(offer):
 
 
 def test_what_the_model_wrote_cannot_steer_the_terminal(offer):
-    from rails.core.dataclass import replace
+    from msgspec.structs import replace
 
     hostile = replace(offer, message="\x1b[2Jtake\u202e\r", path="a\x1b]0;x\x07.py")
     _, screen = choose(hostile, "\n", colour=False, plain=True)
@@ -63,7 +63,7 @@ def test_what_the_model_wrote_cannot_steer_the_terminal(offer):
 
 
 def test_a_place_that_is_one_of_several_equal_ones_is_not_called_fuzzy(offer):
-    from rails.core.dataclass import replace
+    from msgspec.structs import replace
 
     same = replace(offer, places=tuple(replace(place, likeness=1.0) for place in offer.places))
     assert "the text is there, but not only there" in choose(same, "\n")[1]
@@ -78,7 +78,7 @@ def test_no_rule_takes_a_place_and_a_human_behind_the_policy_does(offer):
 
 def test_no_rule_lets_a_fuzzy_or_merged_change_through(make):
     everything = Policy((PolicyRule(1, "allow", "policy.toml", tool=("*",), path=("**",)),))
-    from rails.core.dataclass import replace
+    from msgspec.structs import replace
 
     asked = make.ask()
     assert everything.judge(asked).ruling == "allow"

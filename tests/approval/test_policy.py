@@ -1,13 +1,13 @@
 """Deny beats ask beats allow; what no rule foresees is asked; nobody there means no."""
 
 import pytest
+from msgspec.structs import replace
 
 from rails.approval.decision import NO_HUMAN, Decision
 from rails.approval.policy.file import read_policy
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.approval.policy.rules import Circumstances, Policy, PolicyItem
 from rails.core.app_dirs import config_folder
-from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.globs import glob_match
 

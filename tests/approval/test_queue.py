@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.decision import NO_HUMAN, Decision, sign_changes, still_valid
@@ -19,7 +20,6 @@ from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.approver import TerminalApprover
 from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events.approval import AskedOption
 from rails.core.events.record import Record

@@ -297,7 +297,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("evil", HOSTILE, ids=ascii)
 def test_no_text_of_the_agent_reaches_the_terminal_raw(make, evil):
-    from rails.core.dataclass import replace
+    from msgspec.structs import replace
 
     data = evil.encode("utf-8", "ignore") or b"x"
     request = make.ask(

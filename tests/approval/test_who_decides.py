@@ -1,6 +1,7 @@
 """--approve ask: a human decides, always. --approve policy: rules decide, and the rest is asked where somebody is."""
 
 import pytest
+from msgspec.structs import replace
 
 from rails.approval.content_risks import UNNAMED_NEVER
 from rails.approval.decision import Decision, request_for_result
@@ -8,7 +9,6 @@ from rails.approval.policy.file import read_policy
 from rails.approval.policy.grants import Grants, propose
 from rails.approval.policy.policy import PolicyApprover
 from rails.approval.policy.rules import Conditions, Policy, PolicyItem, PolicyRule, Seen, items_of
-from rails.core.dataclass import replace
 
 ALLOW = '[[rule]]\ndecision = "allow"\npath = "**"\n'
 DENY = '[[rule]]\ndecision = "deny"\ntool = "edit_file"\nreason = "not today"\n'

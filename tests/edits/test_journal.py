@@ -5,10 +5,10 @@ import json
 import os
 
 import pytest
+from msgspec.structs import replace
 
 from rails.core import lock
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.edits import rollback
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import StepFacts

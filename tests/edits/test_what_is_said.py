@@ -3,10 +3,10 @@
 import errno
 
 import pytest
+from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.core.errors import WorkspaceError
 from rails.edits import apply as applying
 from rails.edits.apply import Applied, apply, recover

@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from rails.core.dataclass import replace
 from rails.core.diff import line_map
 from rails.core.verdict import Finding
 from rails.gate import baseline

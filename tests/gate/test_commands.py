@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from rails.core.dataclass import replace
 from rails.gate.gate import Gate
 from rails.gate.support.check_command import CheckCommand, bandit, mypy
 from rails.gate.support.check_command import pytest as suite_of

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import Message, TextPart, ToolSpec
-from rails.core.dataclass import replace
 from rails.core.errors import ModelError
 from rails.core.tool_request import RawRequest, ToolRequest
 from rails.json_schema.validator import closed

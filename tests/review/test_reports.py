@@ -2,9 +2,9 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from rails.config.prices import Prices, load_price_file
-from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.log.session_stats import SessionStats
 from rails.projections.session import session_view

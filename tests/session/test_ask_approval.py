@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from rails.approval.decision import Decision, RuleBook, request_for_changes, sign_changes, sign_tool
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict

@@ -20,7 +20,6 @@ from rails.core.conversation import (
     Usage,
     message_to_json,
 )
-from rails.core.dataclass import dataclass as value
 from rails.core.events.turn import ContextReduced
 from rails.core.outcomes import is_good
 from rails.log.reader import read_strict, sessions
@@ -164,7 +163,6 @@ def test_a_page_stands_for_the_answers_that_a_recording_goes_on_behind():
 # -- in a session ------------------------------------------------------------------------------------
 
 
-@value(slots=True)
 class Small(ScriptedModel):
     """A scripted model with a window, which counts as its provider would."""
 

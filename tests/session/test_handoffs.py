@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rails.agents import template
-from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.outcomes import is_good
 from rails.testing import ScriptedHuman

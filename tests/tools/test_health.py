@@ -4,9 +4,9 @@ import json
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from rails.core.app_dirs import builtin_folder
-from rails.core.dataclass import replace
 from rails.core.tool_request import ToolRequest
 from rails.tools.health import check_health, reach
 from rails.tools.loader import load_definitions, read_definition

@@ -49,7 +49,8 @@ def test_each_can_be_called(serving, tmp_path, monkeypatch, name):
     definition = REGISTRY.get(name)
     role = next((role for role in definition.access), None)
     if role is None:
-        from rails.core.dataclass import replace
+        from msgspec.structs import replace
+
         from rails.tools.registry import Registry
 
         registry, role = Registry({name: replace(definition, access={"*": "ask"})}), "coder"

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from msgspec import Struct
+
 from rails.approval.policy.rules import (
     Circumstances,
     Conditions,
@@ -21,7 +23,6 @@ from rails.approval.policy.rules import (
 )
 from rails.config.settings_file import SettingsError, SettingsFile, parse_settings
 from rails.core.builtin_tools import BUILTIN_TOOLS, RUN_COMMAND
-from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ T = TypeVar("T")
 Table = TypeVar("Table")
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """One ``[[example]]``: something that could be asked, and what the policy has to say to it."""
 
     number: int
@@ -59,8 +59,7 @@ class _Mistake(Exception):
     """What is wrong with one table, beyond its shape."""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyFile:
+class PolicyFile(Struct, frozen=True):
     """What a file says: rules, examples, and a sentence for each mistake."""
 
     rules: tuple[PolicyRule, ...] = ()

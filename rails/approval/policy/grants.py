@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.rules import Circumstances, Policy, PolicyRule, items_of
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
-from rails.core.dataclass import dataclass, replace
 
 USES: Final = 20
 MINUTES: Final = 30
@@ -27,8 +29,7 @@ SESSION_USES: Final = 1_000
 SESSION_MINUTES: Final = 24 * 60
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """A rule with an end: ``uses`` more approvals, until ``ends`` (seconds since the epoch).
 
     ``extent`` are the words of one that holds for the rest of the session.
@@ -47,8 +48,7 @@ class Grant:
         return f"grant {self.number}: {sentence(self.rule)}; {self.uses} more, until {until}"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What happened to a grant, for the log: given, or revoked by somebody."""
 
     what: Literal["given", "revoked"]

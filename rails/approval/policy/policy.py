@@ -36,6 +36,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Decision, chooser
 from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
@@ -51,12 +54,10 @@ from rails.approval.policy.rules import (
 )
 from rails.core.app_dirs import config_folder
 from rails.core.candidates import PlaceChoice
-from rails.core.dataclass import dataclass, replace
 from rails.core.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyApprover:
+class PolicyApprover(Struct, frozen=True):
     """Answers from the policy; what has to be asked goes to ``fallback``, or is denied without one.
 
     Unless it ``decides``, a human does: then rules only add to what the question says.

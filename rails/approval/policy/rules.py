@@ -34,11 +34,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
+from msgspec import Struct, field
+
 from rails.approval.content_risks import UNNAMED_NEVER
 from rails.approval.decision import ApprovalRequest
 from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
-from rails.core.dataclass import dataclass, field
 from rails.core.diff import line_diff
 from rails.core.globs import glob_match
 from rails.core.lazy_pattern import lazy
@@ -50,8 +51,7 @@ from rails.core.verdict import Status
 _PLAIN_COMMAND: Final = lazy(r"[\w@%+:,./-][\w@%+:,./=-]*(?: [\w@%+:,./=-]+)*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(Struct, frozen=True):
     """What holds while something is asked.
 
     ``model`` is its name as the log has it, ``interactive`` whether a human could answer.
@@ -64,8 +64,7 @@ class Circumstances:
 UNKNOWN: Final = Circumstances()
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What is known of a change set: (rule, severity) of each new finding, bytes after, the names of its risks."""
 
     findings: tuple[tuple[str, str], ...] = ()
@@ -73,8 +72,7 @@ class Seen:
     risks: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """The further keys of a rule; what is empty or ``None`` requires nothing.
 
     ``model``: globs. ``interactive``: whether a human could be asked. ``finding`` (globs) and ``severity``: of new
@@ -132,8 +130,7 @@ ItemKind = Literal["create", "modify", "delete", "read", "run", "result"]
 _HARMLESS: Final = frozenset({"create", "modify", "read"})
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyItem:
+class PolicyItem(Struct, frozen=True):
     """One thing that would happen. ``verdict`` is ``None`` for the use of a tool, ``path`` where it names no file.
 
     ``lines`` counts the added and removed lines of the whole change set; ``adjusted`` is whether something was
@@ -151,8 +148,7 @@ class PolicyItem:
     command: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyRule:
+class PolicyRule(Struct, frozen=True):
     """One ``[[rule]]``. Empty tuples and ``None`` match everything, within the limits above."""
 
     number: int
@@ -237,8 +233,7 @@ class PolicyRule:
         return any(glob_match(glob, path, self.decision != "allow") for glob in self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """What a policy says: the ruling, the rules behind it (none: nothing matched) and why, in words."""
 
     ruling: Ruling
@@ -246,8 +241,7 @@ class Judgement:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """The rules in force. Without any, everything is asked about."""
 
     rules: tuple[PolicyRule, ...] = ()

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Final, TextIO, Unpack
 
+from msgspec import Struct
+
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Choice, Decision
 from rails.approval.edit import (
     Contents,
@@ -34,7 +36,6 @@ from rails.approval.question import as_drawn
 from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer, Pasted, key_line
 from rails.approval.terminal.screen import draw_request
 from rails.core.candidates import PlaceChoice
-from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath
 from rails.core.text import counted, one_line
@@ -124,8 +125,7 @@ def ask_for_grant(
 _TRIES: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """What a human can do besides approving, denying and stopping; each needs something from outside.
 
     ``judge`` is the gate, for editing the proposal; ``revalidate`` is the same for the parameters of a tool
@@ -201,8 +201,7 @@ _Answered = tuple[Choice, str, str, ApprovalRequest]
 _BACK: Final = "<"
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """A way to answer: its letter and word, how the question names it, and what it means."""
 
     letter: str

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from rails.approval.decision import ApprovalRequest
 from rails.approval.question import question_card
-from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalOpened
 from rails.render.text import TextRenderer
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How lines are drawn. ``width`` is in terminal columns; ``plain`` leaves out lines and bars."""
 
     colour: bool = False
@@ -23,8 +23,7 @@ class Look:
         return TextRenderer(self.colour, self.width, label=8, frame=False, plain=self.plain)
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalScreen:
+class ApprovalScreen(Struct, frozen=True):
     """The lines to show, and how many lines of the change they leave out."""
 
     lines: tuple[str, ...]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cache
-from typing import Any, cast, get_type_hints
+from typing import Any, NamedTuple, cast, get_type_hints
 
 import msgspec
 
 from rails.core.change_summary import ChangeSummary, SummaryLine
-from rails.core.dataclass import NamedTuple
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import Json
 

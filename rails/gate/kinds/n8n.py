@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.text import plain_text
 from rails.core.verdict import CheckRun, NotChecked
 from rails.gate.kinds.data import DataFindings, data_outcome, json_findings, parse_json, schema_findings

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.core.verdict import Finding, NotChecked
@@ -33,8 +34,7 @@ _META: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaDocument:
+class SchemaDocument(Struct, frozen=True):
     """A parsed file: its text without comments, its value, and how to find places in it."""
 
     path: str

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from rails.core.dataclass import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core.text import plain_text, why_not_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.support.settings import GateSettings
@@ -30,8 +32,7 @@ TextCheck: TypeAlias = "Callable[[str, str], Iterable[Finding]]"
 _KNOWN: Final = 16_384
 
 
-@dataclass(frozen=True, slots=True)
-class CheckJob:
+class CheckJob(Struct, frozen=True):
     """One file to check. ``before`` is ``None`` for a new file, or when there is nothing to compare with.
 
     ``keep`` is why nothing of it may be repaired, "" where it may be.
@@ -43,8 +44,7 @@ class CheckJob:
     keep: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """What a check says about one file.
 
     ``after`` is the content with safe fixes and formatting. ``found`` is about ``after``, ``before`` is
@@ -81,8 +81,7 @@ class CheckResult:
         return cls(job.path, job.after, tuple(findings(job.path, text)), old)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Struct, frozen=True):
     """What a check says about all its files, and which tools it ran for that."""
 
     outcomes: tuple[CheckResult, ...]
@@ -104,8 +103,7 @@ class CheckReport:
         return cls(outcomes, (replace(run, duration_ms=spent, files=len(jobs)),))
 
 
-@dataclass(slots=True)
-class CheckContext:
+class CheckContext(Struct):
     """What checks share: the project, warm tools, and answers that are already known.
 
     ``home`` is the project itself where ``project`` is a folder that only stands for it, with other configuration.

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct, field
+
 from rails.sandbox.functions import PATTERN, function_argv
 
 OutputFormat = Literal["regex", "sarif", "junit", "exit"]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCommand:
+class CheckCommand(Struct, frozen=True):
     """A command that checks the project.
 
     ``argv`` starts with an absolute path. ``reads`` says how its output becomes findings: "regex" (each

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.lazy_pattern import lazy
 from rails.core.verdict import Finding, Severity
 from rails.gate.support.advice import remedy_of
 
 
-@dataclass(frozen=True, slots=True)
-class FixEdit:
+class FixEdit(Struct, frozen=True):
     """Replace the text from one 1-based (line, column) to another with ``content``."""
 
     start: tuple[int, int]
@@ -23,8 +23,7 @@ class FixEdit:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One finding of a linter. ``edits`` is its fix, ``safe`` whether the linter calls that fix safe."""
 
     rule: str

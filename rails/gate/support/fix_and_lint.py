@@ -14,7 +14,9 @@ from collections.abc import Callable
 from itertools import compress, count
 from typing import Final, TypeVar
 
-from rails.core.dataclass import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode_text, why_not_text
 from rails.core.verdict import Finding, Fixed, NotChecked
@@ -36,8 +38,7 @@ _FIX_ROUNDS: Final = 10
 _BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign"})
 
 
-@dataclass(slots=True)
-class FixAndLint:
+class FixAndLint(Struct):
     """One file on its way through the tools. ``clocks`` collects milliseconds by tool."""
 
     job: CheckJob

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 RuleTexts: TypeAlias = "Mapping[str, tuple[str, str]]"
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """Which files are of this kind. ``suffixes`` (".csv") and ``names`` ("dockerfile") are in lower case.
 
     ``claims(path, data)`` looks into a file: one that it claims is of this kind alone. ``place`` orders the checks;

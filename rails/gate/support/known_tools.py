@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.gate.support import config_files
 from rails.gate.support.check_command import CheckCommand, program
 

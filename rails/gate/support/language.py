@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.verdict import Finding
 from rails.gate.support.diagnostics import Diagnostic
 
@@ -24,8 +25,7 @@ class NotNeededError(Exception):
     """A tool did not look at a file, and the project does not ask for it; without words there is nothing to note."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """What a linter found in one text, with its fixes where there are any."""
 
     findings: tuple[Finding, ...]

@@ -45,8 +45,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.core.app_dirs import config_folder
-from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.gate.support import config_files
@@ -66,8 +68,7 @@ T = TypeVar("T")
 Table = TypeVar("Table")
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """How much a new finding counts, where it fits. Empty tuples fit everything; ``projects`` is whose it is."""
 
     mode: Enforcement
@@ -87,8 +88,7 @@ class Mode:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FileSchema:
+class FileSchema(Struct, frozen=True):
     """A JSON Schema (a path in the project) for files at ``path``, or for those that name ``url``."""
 
     schema: str
@@ -96,16 +96,14 @@ class FileSchema:
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Headings:
+class Headings(Struct, frozen=True):
     """The Markdown headings that files at ``path`` must have."""
 
     path: tuple[str, ...]
     headings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GateSettings:
+class GateSettings(Struct, frozen=True):
     """All of it. ``held_back`` names the project's commands that nobody has agreed to."""
 
     modes: tuple[Mode, ...] = ()
@@ -190,8 +188,7 @@ class _Mistake(Exception):
     """What is wrong with one table, beyond its shape."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     file: SettingsFile
     project: Path
     around: tuple[str, ...]

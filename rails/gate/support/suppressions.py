@@ -6,9 +6,8 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding

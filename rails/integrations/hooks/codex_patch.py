@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.diff import DiffBlock, line_diff
 
 BEGIN: Final = "*** Begin Patch"
@@ -31,8 +32,7 @@ _ALIKE: Final[tuple[Callable[[str], str], ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """Lines that are replaced: a line to look for first ("": none), old and new ones, whether they end the file."""
 
     anchor: str
@@ -41,8 +41,7 @@ class Hunk:
     at_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FilePatch:
+class FilePatch(Struct, frozen=True):
     """What a patch does to one file. ``lines`` are those of a file that is added; ``moved`` its new path, if any."""
 
     kind: Literal["add", "update", "delete"]

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
+from msgspec import Struct, field
+
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import dataclass, field
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
@@ -38,8 +39,7 @@ _FIELDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HookCall:
+class HookCall(Struct, frozen=True):
     """One call of a host. ``again`` is whether the host goes on only because an earlier hook held up its end."""
 
     host: str
@@ -55,8 +55,7 @@ class HookCall:
     prompt: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HookResult:
+class HookResult(Struct, frozen=True):
     """What we have to say to a call. Nothing of it set: nothing is said, and the host goes on.
 
     ``deny`` keeps a tool from running, ``block`` holds up the end of an answer or tells of what is written already;
@@ -72,8 +71,7 @@ class HookResult:
     notice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer:
+class HookAnswer(Struct, frozen=True):
     """What a hook prints and how it ends: whole JSON or nothing, and an exit code as the host counts it."""
 
     out: str = ""
@@ -81,15 +79,13 @@ class HookAnswer:
     code: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Unjudged:
+class Unjudged(Struct, frozen=True):
     """A proposal that cannot be judged before it is written, and why; what is written is judged afterwards."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class HookSettings:
+class HookSettings(Struct, frozen=True):
     """How hooks answer. ``strict``: what cannot be judged is denied. ``rewrite``: formatting goes through by itself
     also at a host that takes a rewritten input for a permission.
     """

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core.builtin_tools import WRITE_FILE
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.dataclass import replace
 from rails.core.tool_request import Json
 from rails.integrations.hooks import claude_code
 from rails.integrations.hooks.contract import (

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.config.json_edit import read_settings, with_last, without
-from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -61,8 +62,7 @@ _FILES: Final = {
 _HOMES: Final = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """A host's settings file: whose it is, where, and its text ("" where there is none)."""
 
     host: str

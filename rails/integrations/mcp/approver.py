@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.approval.terminal.console import Elsewhere
 from rails.approval.terminal.screen import Look, draw_request
-from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
 
 #: A question that is longer is not put through a client: it might show a part of it.
@@ -22,8 +23,7 @@ _WIDTH: Final = 100
 _POLL_S: Final = 0.03
 
 
-@dataclass(frozen=True, slots=True)
-class ClientQuestion:
+class ClientQuestion(Struct, frozen=True):
     """A question for the person at a client: its number, a text, and a form of one level as a JSON Schema."""
 
     number: int

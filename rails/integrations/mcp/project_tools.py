@@ -16,9 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.approval.decision import Approver
 from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, MOVE_FILE, N8N_NODE_INFO, WRITE_FILE
-from rails.core.dataclass import replace
 from rails.core.errors import RailsError, UsageError
 from rails.core.events.base import Event
 from rails.core.events.changes import ToolExecutionResult
@@ -50,8 +52,7 @@ _EDITS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class McpResult:
+class McpResult(Struct, frozen=True):
     """What a call gives its client: a text for the model, and the same as a value where there is one."""
 
     text: str

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Final
-
-from rails.core.dataclass import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Icon(NamedTuple):

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.n8n.facts import FACTS
 from rails.n8n.javascript import sandbox, syntax
 from rails.n8n.javascript.syntax import JavaScriptFault, ParsedScript
@@ -36,8 +37,7 @@ _ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([
 VARIABLES: Final = frozenset(FACTS["variables"])
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """The code between ``{{`` and ``}}``: offsets into the expression's text, and whether it is closed.
 
     ``code`` is what n8n evaluates: the text from ``start`` to ``end``, its first ``\\}}`` without the backslash.
@@ -49,8 +49,7 @@ class Segment:
     closed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """A node that code names, with the name's character offsets in that code.
 
     ``may_not_fail`` is whether a run can pass it by, or go on without it: it stands behind ``||`` or ``?``, in a

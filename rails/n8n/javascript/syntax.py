@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from rails.n8n.javascript import early_errors
 
 if TYPE_CHECKING:
@@ -40,8 +42,7 @@ _NOT_CODE: Final = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class JavaScriptFault:
+class JavaScriptFault(Struct, frozen=True):
     """A syntax error at character offsets, or (``is_syntax`` is false) JavaScript that n8n refuses."""
 
     start: int
@@ -50,8 +51,7 @@ class JavaScriptFault:
     is_syntax: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedScript:
+class ParsedScript(Struct, frozen=True):
     """A piece of code and its tree. ``fault`` is its first syntax error."""
 
     code: str

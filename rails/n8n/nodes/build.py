@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from rails.core import atomic_file
-from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.n8n.nodes import catalogue
 from rails.n8n.nodes.packages import Package, packages_at
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueInfo:
+class CatalogueInfo(Struct, frozen=True):
     """What a catalogue covers: n8n's version, where it is, where it came from, how many types and versions."""
 
     n8n: str

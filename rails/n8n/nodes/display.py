@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.n8n.values import UNDEFINED, at_parts, is_numeric
 
 _Test = Callable[[Any], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """One key of ``show`` or ``hide``: where its value is, the plain values that match, other conditions."""
 
     kind: str
@@ -28,8 +28,7 @@ class _Key:
     tests: tuple[tuple[str, _Test], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Display:
+class Display(Struct, frozen=True):
     """A compiled ``displayOptions``."""
 
     show: tuple[_Key, ...]

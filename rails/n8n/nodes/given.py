@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from rails.core.dataclass import NamedTuple
 from rails.n8n.model import JsonPath
 from rails.n8n.nodes.parameters import Context, Level, Property
 

@@ -10,7 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.errors import UsageError
 
 _NODES_FILE: Final = "dist/types/nodes.json"
@@ -23,8 +24,7 @@ _SEARCH_DEPTH: Final = 9
 _MAX_BYTES: Final = 200_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(Struct, frozen=True):
     """The node descriptions of one npm package; ``name`` is empty when they carry full names."""
 
     name: str

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.n8n.nodes.catalogue import Description
 from rails.n8n.nodes.display import Display, compiled
 from rails.n8n.values import UNDEFINED
@@ -30,8 +31,7 @@ class Malformed(Exception):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Property:
+class Property(Struct, frozen=True, eq=False):
     """One parameter of a node type. ``children`` are those of a collection, ``groups`` of a fixedCollection."""
 
     name: str
@@ -131,8 +131,7 @@ def _resolved(properties: Sequence[Property], by_name: Mapping[str, Sequence[Pro
         waiting = [item for item in waiting if id(item) not in done]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What visibility may ask of the node beside its parameters."""
 
     version: float

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json
 from rails.n8n.model import JsonPath, format_path, plain_name
 from rails.n8n.nodes.display import pattern_of

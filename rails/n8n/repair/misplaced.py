@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json
 from rails.n8n.model import JsonPath, Node, format_path, plain_name, put_at
 from rails.n8n.nodes.catalogue import Catalogue

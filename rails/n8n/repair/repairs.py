@@ -7,9 +7,10 @@ the rules for parameters: what leaves more errors than before is not made. Nothi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from rails.core.dataclass import NamedTuple, replace
+from msgspec.structs import replace
+
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.model import ON_ERROR, SETTINGS_OF_NODES, Issue, Node

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.verdict import Severity
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowRule:
+class WorkflowRule(Struct, frozen=True):
     """One rule: the severity on ``import``, the reason in one line, and an example of the fault."""
 
     id: str

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.verdict import Severity
 from rails.data_formats.python_code import parse_tree
 from rails.n8n.javascript import expressions, syntax
@@ -31,8 +32,7 @@ _LONGEST: Final = 400_000
 _F_STRING: Final = re.compile(r"""\b[rR]?[fF][rR]?['"]""")
 
 
-@dataclass(frozen=True, slots=True)
-class _Code:
+class _Code(Struct, frozen=True):
     language: CodeLanguage
     path: JsonPath
     text: str

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.n8n.model import Issue, Node, Wire, Workflow, listed, shown_value
 from rails.n8n.nodes import ports
 from rails.n8n.nodes.catalogue import Catalogue, Port
@@ -15,8 +16,7 @@ from rails.n8n.nodes.parameters import context_of
 _Ports = tuple[Port, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
+class _Sides(Struct, frozen=True):
     """A node's ports; ``None`` where they are not known."""
 
     inputs: _Ports | None

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n.facts import FACTS

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n.model import SETTINGS_OF_NODES, Issue, JsonPath, Names, Node, json_kind, listed, shown_value

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.n8n.nodes.display import pattern_of
 from rails.n8n.nodes.parameters import Context, Level, Property
 from rails.n8n.values import UNDEFINED, at_parts, parsed_as, to_boolean, to_number, to_text
@@ -29,8 +30,7 @@ _TIME: Final = re.compile(r"\d{2}:\d{2}(?::\d{2})?(?:[-+]\d{4})?(?:[-+]\d{1,2}(?
 _Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(Struct, frozen=True):
     """One thing that n8n flags. ``kind`` is "required", "form" or "count"; ``said`` what is wrong in words.
 
     ``hint`` says what is allowed, where that is known.

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from rails.core.dataclass import NamedTuple
 from rails.data_formats.python_code import parse_tree
 from rails.n8n.javascript import syntax
 from rails.n8n.javascript.early_errors import FUNCTIONS, text_of

@@ -8,9 +8,8 @@ file. n8n reports the graph's faults only when every shape is right; we report b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from rails.core.dataclass import NamedTuple
 from rails.core.tool_request import Json
 from rails.n8n.model import STICKY, Issue, JsonPath, Names, json_kind, shown_value
 

@@ -16,10 +16,11 @@ is a call, so that the model hears that there is no such tool.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct
 
 from rails.core.builtin_tools import MULTI_EDIT
-from rails.core.dataclass import NamedTuple, dataclass
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
@@ -61,8 +62,7 @@ class Call(NamedTuple):
     repairs: tuple[Repair, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NotACall:
+class NotACall(Struct, frozen=True):
     """The value is data."""
 
     reason: str

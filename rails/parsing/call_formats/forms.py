@@ -10,9 +10,8 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping, Set
-from typing import Final
+from typing import Final, NamedTuple
 
-from rails.core.dataclass import NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.parsing.call_formats.form import FormReader
 

@@ -16,7 +16,8 @@ import re
 from collections.abc import Set
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.errors import UsageError
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
@@ -68,8 +69,7 @@ _HOLDS: Final = {"hermes": "name", "mistral": "name"}
 HERMES_TAGS: Final = frozenset({"tool_call", "function_call"})
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(Struct, frozen=True):
     """Where a marked JSON value begins: its dialect, how its stretch is closed ("" : by its own end), its tool."""
 
     dialect: str

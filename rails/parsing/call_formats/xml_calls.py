@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from rails.core import limits
-from rails.core.dataclass import NamedTuple, dataclass, field
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.entities import entities
@@ -54,8 +55,7 @@ class XmlValue(NamedTuple):
     end: int
 
 
-@dataclass(slots=True)
-class XmlCall:
+class XmlCall(Struct):
     """An XML call as far as it goes; offsets count from its start.
 
     ``end`` is behind its closing tag, -1 where it has none. ``prose``: this is a mention of the tag in a sentence.

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
+from msgspec import Struct
+
 from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen
 from rails.core.changes import ChangedFile
-from rails.core.dataclass import dataclass
 from rails.core.diff import changed_lines
 from rails.core.text import counted, one_line, sha256
 from rails.projections.common import ApprovalView, SessionView, TurnView
@@ -23,8 +24,7 @@ _LISTED: Final = 10
 _DOUBTS: Final = ("Fuzzy match in ", "Merged: ")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A question of the past: where it was asked, what was answered, and what the policy says to it."""
 
     session_id: str
@@ -36,8 +36,7 @@ class Case:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class DryRunReport:
+class DryRunReport(Struct, frozen=True):
     """All questions, in the order of the sessions."""
 
     sessions: int

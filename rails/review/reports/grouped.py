@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
-from rails.core.dataclass import dataclass
 from rails.core.diff import changed_lines
 from rails.core.text import counted
 from rails.core.tool_request import Json
@@ -28,8 +29,7 @@ _FAILED_FIRST: Final = ("refused", "findings", "failed", "open")
 Row: TypeAlias = dict[str, str | int | float]
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewReport:
+class ReviewReport(Struct, frozen=True):
     """A report: what it is called, its sentences and tables, and the same for programs."""
 
     title: str

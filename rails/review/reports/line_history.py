@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core.changes import ChangedFile
-from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.projections.common import ApprovalView, RequestView, SessionView, TurnView
@@ -23,8 +24,7 @@ from rails.review.reports.turn import turn_name
 _ALL_LINES: Final = 10_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class LineOrigin:
+class LineOrigin(Struct, frozen=True):
     """The turn in which a line was written, and its number then. ``decision`` is ``None`` for a log without one."""
 
     session_id: str
@@ -34,8 +34,7 @@ class LineOrigin:
     requests: tuple[RequestView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LineHistory:
+class LineHistory(Struct, frozen=True):
     """The answer. ``origin`` is ``None`` when no session wrote the line. ``certain`` is whether the hashes
     of the log join without a gap up to the file as it is now.
     """
@@ -46,8 +45,7 @@ class LineHistory:
     certain: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     view: SessionView
     turn: TurnView
     change: ChangedFile

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
-from rails.core.dataclass import dataclass
 from rails.core.events.reading import read_typed
 from rails.core.events.session import SessionLimits
 from rails.core.text import one_line
@@ -16,8 +17,7 @@ from rails.log.session_stats import SessionStats
 _MINUTE: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class SessionUsage:
+class SessionUsage(Struct, frozen=True):
     """Words for people: ``tokens`` used, ``cost`` ("" without prices), what is ``left`` of each bound that was set.
 
     ``bars`` are the names of the bounds and how much of each is used, from 0 to 1.

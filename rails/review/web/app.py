@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Final
 
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -37,7 +38,6 @@ from starlette.routing import Route
 from rails.approval.answer import read_answer
 from rails.approval.pending import is_being_written
 from rails.core import limits
-from rails.core.dataclass import replace
 from rails.core.errors import RailsError, UsageError
 from rails.core.plugins import plugin_of
 from rails.core.text import one_line

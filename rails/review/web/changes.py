@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.tool_request import Json
 from rails.render.blocks import Notes
 from rails.render.diffs import read_diff
@@ -18,8 +19,7 @@ Deed = Literal["undo", "delete"]
 DEEDS: tuple[Deed, ...] = ("undo", "delete")
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeOffer:
+class ChangeOffer(Struct, frozen=True):
     """What would be done: a title, sentences, a difference; ``digest`` stands for all of it and comes back."""
 
     title: str

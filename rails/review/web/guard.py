@@ -21,8 +21,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -66,8 +67,7 @@ HEADERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedRequest:
+class GuardedRequest(Struct, frozen=True):
     """What the guard looks at: the path without its query, and the values of some headers as sent."""
 
     path: str
@@ -80,8 +80,7 @@ class GuardedRequest:
     encoding: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """The rules for a server on ``port``: who has the token ``read`` may look, who has ``decide`` may decide too."""
 
     port: int

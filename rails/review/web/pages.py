@@ -18,7 +18,6 @@ import msgspec
 from rails.approval.pending import is_being_written
 from rails.config.prices import Prices, load_price_file
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import LogError, UsageError
 from rails.core.events.approval import ApprovalOpened
 from rails.core.events.changes import ToolExecutionResult
@@ -64,8 +63,7 @@ _COMPARED: Final = 200
 WAITING: Final = Badge("●", "open", "Waiting for approval")
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """A part of a session: records ``first`` to ``last`` of ``total``; ``turns`` are (number, markup).
 
     ``step`` says which step of the plan is at work, ``meter`` and ``bars`` what the whole session has used.

@@ -17,8 +17,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError, RailsError
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
@@ -39,8 +40,7 @@ _ENVIRONMENT: Final = str.split("PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ 
 _ARGUMENT_BYTES: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class ContainedCall:
+class ContainedCall(Struct, frozen=True):
     """A command that is to run in the sandbox, with what its definition adds to the environment."""
 
     argv: tuple[str, ...]

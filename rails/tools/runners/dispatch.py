@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rails.core.dataclass import replace
+from msgspec.structs import replace
+
 from rails.core.tool_request import ToolRequest, ToolResult
 from rails.tools.registry import Builtin, BuiltinRunner, Command, Definition, Http
 

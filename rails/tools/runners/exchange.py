@@ -20,10 +20,10 @@ from urllib.parse import SplitResult, urlsplit
 
 import anyio
 import httpx2
+from msgspec import Struct
 
 from rails import __version__
 from rails.core import limits
-from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 
 _T = TypeVar("_T")
@@ -37,8 +37,7 @@ class ExchangeError(Exception):
         self.is_network = is_network
 
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
+class HttpResponse(Struct, frozen=True):
     """What a server answered. ``headers`` have lower-case names."""
 
     status: int

@@ -19,9 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core import limits
 from rails.core.builtin_tools import LIST_FILES, OUTLINE, READ_FILE, SEARCH_FILES
-from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.globs import glob_match
 from rails.core.paths import HIDDEN_FOLDERS, WorkspacePath, hidden, parse_path, why_hidden
@@ -55,8 +56,7 @@ class _Unreadable(Exception):
     """A path cannot be shown; the text says why, for the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentView:
+class AgentView(Struct, frozen=True):
     """A project as an agent may see it. ``keeps_back`` returns why a path is not shown, or an empty text."""
 
     project: Path
@@ -314,8 +314,7 @@ def glob_matches(pattern: str, path: str) -> bool:
 # -- the disk -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     path: str
     size: int
 

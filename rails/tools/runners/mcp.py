@@ -15,9 +15,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from msgspec.structs import replace
+
 from rails.core import limits
 from rails.core.changes import ChangeSet
-from rails.core.dataclass import replace
 from rails.core.errors import RailsError
 from rails.core.extras import install_command
 from rails.core.text import head_and_tail, one_line

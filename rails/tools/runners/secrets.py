@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
@@ -24,8 +25,7 @@ _REFERENCE: Final = lazy(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 _SHORTEST: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Secrets:
+class Secrets(Struct, frozen=True):
     """``values`` by the names that the definition uses; ``sources`` say which variable each came from."""
 
     values: Mapping[str, str]

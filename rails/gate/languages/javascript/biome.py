@@ -19,9 +19,9 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rails.core import limits
-from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line, plain_text

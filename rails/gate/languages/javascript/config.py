@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass, field
+from msgspec import Struct, field
+
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support import config_files
@@ -23,8 +24,7 @@ _PRETTIER: Final = name_list("prettier")
 _COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\])*+"?|'(?:\\.|[^'\\])*+'?)|/\*.*?(?:\*/|\Z)|//[^\n]*""", re.S)
 
 
-@dataclass(frozen=True, slots=True)
-class PrettierSettings:
+class PrettierSettings(Struct, frozen=True):
     """Prettier's configuration for files of one folder. ``code`` names what is a program, or would load one."""
 
     folder: str = ""
@@ -33,8 +33,7 @@ class PrettierSettings:
     config: Mapping[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptSettings:
+class ScriptSettings(Struct, frozen=True):
     """Which tools the project's files ask for. ``eslint_code`` names configuration at its top that is a program."""
 
     project: Path

@@ -12,7 +12,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from rails.core.dataclass import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rails.core.errors import CheckError
 from rails.gate.support.advice import name_list
 from rails.gate.support.config_files import parse_toml, read_config_file, table
@@ -36,8 +38,7 @@ RuffOption = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
 
 
-@dataclass(frozen=True, slots=True)
-class RuffSettings:
+class RuffSettings(Struct, frozen=True):
     """How ruff runs on a file: with the project's own configuration, or isolated with ``options``.
 
     ``digest`` identifies the content of that configuration. ``targets`` are the Pythons that it says code is for, by
@@ -61,8 +62,7 @@ class RuffSettings:
         return tuple(pairs) if self.project else ("--isolated", *pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class PythonSettings:
+class PythonSettings(Struct, frozen=True):
     """What the project's configuration says about Python files, apart from ruff's per-folder settings.
 
     ``flake8`` are command-line arguments, ``None``

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rails.core.dataclass import dataclass
+from msgspec import Struct
+
 from rails.core.plain_file import read_ordinary
 from rails.sandbox.view import NONE, SandboxView
 from rails.trust import consent
@@ -61,8 +62,7 @@ _ORDERS: Final[Mapping[str, Callable[[Numbers, Numbers], bool]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTool:
+class OwnTool(Struct, frozen=True):
     """A tool as a project has it: the version, or a condition for it such as ``>=23,<24``, and where that is said."""
 
     name: str

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Struct
 
 from rails.core import limits
-from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, one_line
 from rails.gate.languages.python.config import RuffSettings
@@ -27,13 +26,12 @@ def _started(argv: list[str], data: bytes) -> programs.ToolRun:
     return programs.run_tool(argv, data=data)
 
 
-@dataclass(frozen=True, slots=True)
-class RuffCli:
+class RuffCli(msgspec.Struct, frozen=True):
     """ruff as a command, started for each text by ``ask``. Files of the workspace are only ever read."""
 
     tool: programs.Tool
     project: Path
-    ask: Callable[[list[str], bytes], programs.ToolRun] = field(default=_started, compare=False)
+    ask: Callable[[list[str], bytes], programs.ToolRun] = msgspec.field(default=_started)
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""

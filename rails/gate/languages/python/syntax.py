@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core import charsets
-from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, one_line, plain_text
 from rails.core.verdict import Finding

@@ -1,0 +1,16 @@
+"""Exit codes, the same for every command, and the exception that ends one: what help and its mistakes need."""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXIT_OK: Final = 0
+EXIT_FINDINGS: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_BROKEN: Final = 3
+
+
+class RailsError(Exception):
+    """Something the operator must know. The text says what happened, what was not changed, what to do."""
+
+    exit_code: int = EXIT_BROKEN
