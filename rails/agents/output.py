@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from rails.agents.template import Agent
 from rails.core import limits
@@ -17,6 +19,15 @@ from rails.json_schema.validator import answer_faults
 #: A reviewer's verdicts, the strictest first.
 VERDICTS: Final = ("FAIL", "NEEDS_REVISION", "PASS")
 _VERDICT: Final = re.compile(r"(?<![\w-])(?:FAIL|NEEDS_REVISION|PASS)(?![\w-])")
+
+
+class _Validation(msgspec.Struct):
+    """What counts of a validation result (``contracts/validation_result.schema.json``)."""
+
+    failed_tests: list[Any]
+    quality_checks: dict[str, bool]
+    test_results: dict[str, float]
+    human_review: dict[str, Any] = {}
 
 
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
@@ -32,8 +43,21 @@ def verdict_of(agent: Agent, text: str) -> str:
     """Return the verdict of a reviewer's answer, the strictest that it names; "" where there is none."""
     if not agent.gives_verdict:
         return ""
-    named = set(_VERDICT.findall("\n".join(_outside_fences(text))))
-    return next((verdict for verdict in VERDICTS if verdict in named), "")
+    plain, block = "\n".join(_outside_fences(text)), json_of(text)
+    named = {*_VERDICT.findall(plain if block == text else f"{plain}\n{block}")}
+    if found := next((verdict for verdict in VERDICTS if verdict in named), ""):
+        return found
+    return _of_validation(block) if agent.schema else ""
+
+
+def _of_validation(text: str) -> str:
+    """Return the verdict that a validation result comes to: it names none, but what failed and what a person said."""
+    try:
+        value = msgspec.json.decode(text, type=_Validation)
+    except msgspec.MsgspecError:
+        return ""
+    failed = value.failed_tests or value.test_results.get("failed") or not all(value.quality_checks.values())
+    return "PASS" if not failed and value.human_review.get("approved", True) else "FAIL"
 
 
 def _without_verdict(agent: Agent, text: str) -> tuple[Refusal, ...]:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, Literal, NoReturn
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +33,6 @@ _MARKER: Final = lazy(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILI
 _CONTRACTS: Final = Path(__file__).parent / "contracts"
 #: What a front matter that may be broken gives as its name.
 _NAMES: Final = lazy(rb"""^[ \t]*["']?name["']?[ \t]*:[ \t]*["']?([\w-]+)""", re.MULTILINE)
-_NAME: Final = lazy(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
 #: Front matter keys of Claude Code and Gemini CLI subagents; we read five of them and let the rest be.
 _KNOWN_KEYS: Final = frozenset(
     {"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "max_turns", "skills"}
@@ -40,12 +41,28 @@ _KNOWN_KEYS: Final = frozenset(
 )
 #: How an agent may be asked: as the model is best at, or in one way (``rails.agents.prompt.Protocol``).
 PROTOCOLS: Final = ("auto", "native", "json", "edits", "whole")
-_OUR_KEYS: Final = frozenset(
-    {"aliases", "dialects", "max_attempts", "model", "output", "protocol", "shown", "stronger_model", "tests", "title"}
-    | {"verdict"}
-)
+#: The shipped contract whose answer is a review.
+VALIDATION: Final = "validation_result"
+#: Its items have no constraint of their own: msgspec 0.22 then crashes at Python's end, now and then.
+_Names = tuple[str, ...] | str
+_NAME: Final = lazy(r"[\w.:/*() -]{1,128}")
 #: A model of one of our providers. A template names no server: the key would be sent there.
-_MODEL: Final = lazy(r"(anthropic|openai|recorded):[^\s@]{1,200}")
+_OwnModel = Annotated[str, msgspec.Meta(pattern=r"\A((anthropic|openai|recorded):[^\s@]{1,200})?\Z")]
+#: What to write, by the key that is wrong.
+_FIXES: Final[Mapping[str, str]] = {
+    "name": "Use lower-case words joined by dashes.",
+    "description": "Say in a sentence when to use this agent.",
+    "maxTurns": "A template can only lower this bound.",
+    "max_attempts": "A template can only lower this bound.",
+    "x-rails": "Write x-rails: {max_attempts: 3}.",
+    "output": "Write output: {headings: [Title, Plan]}, or schema: | and a JSON Schema below it.",
+    "headings": "Write headings: [Title, Plan].",
+    "model": "Write PROVIDER:NAME, for example anthropic:NAME or openai:NAME, without a server's address.",
+    "stronger_model": "Write PROVIDER:NAME, for example anthropic:NAME or openai:NAME, without a server's address.",
+    "tests": "Write tests: given, or leave it out where the role may change every test.",
+    "verdict": "Write verdict: required, or leave it out where the role gives none.",
+    "protocol": "Leave it out where any fits.",
+}
 
 #: Where a template comes from. Only a project's own has to be read and accepted by a human first.
 TemplateOrigin = Literal["shipped", "user", "project"]
@@ -185,27 +202,144 @@ def named(agents: Mapping[str, Agent], name: str) -> Agent:
     return found
 
 
-def read_template(file: Path) -> str:
-    """Return the text of a template or protocol file. Raises DefinitionError."""
+def read_template(file: Path, most: int = limits.DEFINITION_BYTES, not_done: str = "It is not used.") -> str:
+    """Return an ordinary file of at most ``most`` bytes as text.
+
+    Raises DefinitionError, whose end is ``not_done``.
+    """
     try:
-        if len(data := read_ordinary(file, limits.DEFINITION_BYTES)) > limits.DEFINITION_BYTES:
-            raise DefinitionError(f"{file}: more than {limits.DEFINITION_BYTES} bytes. Make the template smaller.")
+        data = read_ordinary(file, most)
+        if len(data) > most:
+            raise DefinitionError(f"{file}: more than {most} bytes. Make it smaller. {not_done}")
         return data.decode("utf-8")
     except OSError as error:
-        raise DefinitionError(f"{file}: cannot be read: {error.strerror}. Check its permissions.") from error
+        raise DefinitionError(f"{file}: cannot be read: {error.strerror}. Check its permissions. {not_done}") from error
     except UnicodeDecodeError as error:
-        raise DefinitionError(f"{file}: not UTF-8. Save it as UTF-8.") from error
+        raise DefinitionError(f"{file}: not UTF-8. Save it as UTF-8. {not_done}") from error
+
+
+class _Output(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The contract of a role's final answer."""
+
+    headings: tuple[str, ...] = ()
+    schema: str | dict[str, Any] | None = None
+
+
+class _Ours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands under ``x-rails``."""
+
+    aliases: _Names = ()
+    dialects: _Names = ()
+    max_attempts: Annotated[int, msgspec.Meta(ge=1, le=limits.MAX_ATTEMPTS)] = limits.MAX_ATTEMPTS
+    model: _OwnModel = ""
+    output: _Output = msgspec.field(default_factory=_Output)
+    protocol: Literal["auto", "native", "json", "edits", "whole"] = "auto"
+    shown: _Names | None = None
+    stronger_model: _OwnModel = ""
+    tests: Literal["", "given"] = ""
+    title: str = ""
+    verdict: Literal["", "required"] = ""
+
+
+class _Front(msgspec.Struct, frozen=True):
+    """The front matter's fields that are read; a template can only lower a bound."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9]+(-[a-z0-9]+){0,8}\Z")]
+    description: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    tools: _Names | None = None
+    model: str = ""
+    turns: Annotated[int, msgspec.Meta(ge=1, le=limits.MAX_TURNS)] = msgspec.field(
+        name="maxTurns", default=limits.MAX_TURNS
+    )
+    ours: _Ours = msgspec.field(name="x-rails", default_factory=_Ours)
 
 
 def read_agent(text: str, source: str) -> Agent:
-    """Read one template. Raises DefinitionError with file, line and fix."""
-    front, body = split_front_matter(text.replace("\r\n", "\n"), source)
-    fields = _Fields(front_matter_values(front, source), source)
-    agent = replace(fields.agent(body), text=text, digest=sha256(b"agent template\0" + text.encode()))
-    if agent.name != Path(source).stem:
-        fields.fail(f"the name {agent.name!r} is not the file's name", f"Rename the file to {agent.name}.md.")
+    """Read one template. Raises DefinitionError with file, line or key, and fix."""
+    matter, body = split_front_matter(text.replace("\r\n", "\n"), source)
+    front = _checked(front_matter_values(matter, source), source)
+    ours = front.ours
+    if front.name != Path(source).stem:
+        raise DefinitionError(
+            f"{source}: the name {front.name!r} is not the file's name. Rename the file to {front.name}.md."
+        )
     _check_body(body, source)
-    return agent
+    return Agent(
+        name=front.name,
+        description=front.description,
+        tools=None if front.tools is None else _names(front.tools, source),
+        model=front.model,
+        max_turns=front.turns,
+        body=body,
+        source=source,
+        max_attempts=ours.max_attempts,
+        headings=ours.output.headings,
+        title=ours.title or front.name.replace("-", " ").title(),
+        schema=_schema(ours.output.schema, source),
+        aliases=_names(ours.aliases, source),
+        dialects=_names(ours.dialects, source),
+        runs_on=ours.model,
+        stronger=ours.stronger_model,
+        given_tests_only=bool(ours.tests),
+        gives_verdict=bool(ours.verdict) or ours.output.schema == VALIDATION,
+        shown=None if ours.shown is None else _names(ours.shown, source),
+        protocol=ours.protocol,
+        text=text,
+        digest=sha256(b"agent template\0" + text.encode()),
+    )
+
+
+def _checked(raw: dict[str, Json], source: str) -> _Front:
+    """Return the fields of a front matter. Raises DefinitionError that names the first key which is wrong."""
+    ours = raw.get("x-rails")
+    _check_keys(raw, _KNOWN_KEYS, f"{source}: the key", "Put it under x-rails.")
+    _check_keys(ours if isinstance(ours, dict) else {}, _Ours.__struct_fields__, f"{source}: the key of x-rails", "")
+    try:
+        front = msgspec.convert({"maxTurns": raw.get("max_turns", limits.MAX_TURNS), **raw}, _Front)
+    except msgspec.ValidationError as error:
+        key = re.findall(r"[\w-]+", f"{error}")[-1]
+        fix = _FIXES.get(key, "Write what docs/agents.md has.")
+        raise DefinitionError(f"{source}: {one_line(str(error), 300)}. {fix}") from error
+    for value in (front.description, front.model):
+        if value != printable(value):
+            raise DefinitionError(f"{source}: {value!r} has control or invisible characters. Remove them.")
+    return front
+
+
+def _check_keys(raw: Mapping[str, Json], known: Collection[str], what: str, otherwise: str) -> None:
+    for key in raw:
+        if key not in known:
+            fix = did_you_mean(key, known, otherwise or f"Known: {', '.join(known)}.")
+            raise DefinitionError(f"{what} {one_line(key)!r} is not known. {fix}")
+
+
+def _names(value: _Names, source: str) -> tuple[str, ...]:
+    """Return a list of names, which may be one text with commas, as Claude Code allows. Raises DefinitionError."""
+    items = value.split(",") if isinstance(value, str) else value
+    names = tuple(item.strip() for item in items if item.strip())
+    if wrong := next((name for name in names if not _NAME.fullmatch(name)), ""):
+        raise DefinitionError(f"{source}: {one_line(wrong)!r} is not a name. Write a list of names: [one, two].")
+    return names
+
+
+def _schema(value: str | dict[str, Json] | None, source: str) -> Mapping[str, Json] | None:
+    """Return the JSON Schema of an answer: a map, JSON in a block of text, or that of the name of a shipped one."""
+    place = f"{source}: x-rails.output.schema"
+    if isinstance(value, str):
+        if (shipped := _CONTRACTS / f"{value.strip()}.schema.json") in _CONTRACTS.glob("*.schema.json"):
+            value = shipped.read_text("utf-8")
+        try:
+            value = msgspec.convert(parse_document(value).value, dict[str, Any])
+        except JsonError as error:
+            raise DefinitionError(
+                f"{place} is not JSON: {error.message} (its line {error.line}). {error.fix}"
+            ) from error
+        except msgspec.ValidationError as error:
+            raise DefinitionError(f"{place} must be an object. Use a map.") from error
+    if value is not None and (problem := next(check_schema(value), None)):
+        where = ".".join(map(str, problem.place)) or "its root"
+        raise DefinitionError(f"{place} at {where}: {problem.message}. {problem.fix}")
+    return value
 
 
 def _check_body(body: str, source: str) -> None:
@@ -217,132 +351,3 @@ def _check_body(body: str, source: str) -> None:
     if left:
         fix = f"Only {COMPONENTS_MARKER!r} is filled in; tools and guidance come with it."
         raise DefinitionError(f"{source}: the marker {left[0]!r} would stay in the prompt. {fix}")
-
-
-class _Fields:
-    """The front matter's fields, checked one by one; the first mistake ends it."""
-
-    def __init__(self, raw: Mapping[str, Json], source: str) -> None:
-        self.raw, self.source = raw, source
-
-    def fail(self, message: str, fix: str) -> NoReturn:
-        """Raise DefinitionError that names the file."""
-        raise DefinitionError(f"{self.source}: {message}. {fix}")
-
-    def agent(self, body: str) -> Agent:
-        for key in self.raw:
-            if key not in _KNOWN_KEYS:
-                fix = did_you_mean(key, _KNOWN_KEYS, "Put it under x-rails.")
-                self.fail(f"the key {one_line(key)!r} is not known", fix)
-        ours = self.ours()
-        name = self.text("name")
-        if not _NAME.fullmatch(name):
-            self.fail(f"{one_line(name)!r} is not an agent name", "Use lower-case words joined by dashes.")
-        description = self.text("description")
-        if not description.strip():
-            self.fail("the description is missing", "Say in a sentence when to use this agent.")
-        return Agent(
-            name=name,
-            description=description,
-            tools=self.names(self.raw, "tools"),
-            model=self.text("model"),
-            max_turns=self.number(self.raw, "maxTurns" if "maxTurns" in self.raw else "max_turns", limits.MAX_TURNS),
-            body=body,
-            source=self.source,
-            max_attempts=self.number(ours, "max_attempts", limits.MAX_ATTEMPTS),
-            headings=self.headings(ours),
-            title=str(ours.get("title", "")) or name.replace("-", " ").title(),
-            schema=self.schema(ours),
-            aliases=self.names(ours, "aliases") or (),
-            dialects=self.names(ours, "dialects") or (),
-            runs_on=self.own_model(ours, "model"),
-            stronger=self.own_model(ours, "stronger_model"),
-            given_tests_only=ours.get("tests") == "given",
-            gives_verdict=ours.get("verdict") == "required",
-            shown=self.names(ours, "shown"),
-            protocol=self.protocol(ours),
-        )
-
-    def ours(self) -> Mapping[str, Json]:
-        value = self.raw.get("x-rails", {})
-        if not isinstance(value, dict):
-            self.fail("x-rails must be a map", "Write x-rails: {max_attempts: 3}.")
-        for key in value:
-            if key not in _OUR_KEYS:
-                fix = did_you_mean(key, _OUR_KEYS, f"Known: {', '.join(sorted(_OUR_KEYS))}.")
-                self.fail(f"x-rails has no key {one_line(key)!r}", fix)
-        if value.get("verdict", "required") != "required":
-            self.fail("x-rails.verdict must be 'required'", "Leave it out where the role gives none.")
-        if value.get("tests", "given") != "given":
-            self.fail("x-rails.tests must be 'given'", "Leave it out where the role may change every test.")
-        return value
-
-    def text(self, key: str) -> str:
-        value = self.raw.get(key, "")
-        if not isinstance(value, str):
-            self.fail(f"{key} must be a text", "Put it in quotes.")
-        if value != printable(value):
-            self.fail(f"{key} has control or invisible characters", "Remove them.")
-        return value
-
-    def names(self, raw: Mapping[str, Json], key: str) -> tuple[str, ...] | None:
-        """Read a list of names, or one text with commas as Claude Code allows; ``None`` when absent."""
-        if key not in raw:
-            return None
-        value = raw[key]
-        items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else [value]
-        if not all(isinstance(item, str) and re.fullmatch(r"[\w.:/*() -]{1,128}", item.strip()) for item in items):
-            self.fail(f"{key} must be a list of names", f"Write {key}: [one, two].")
-        return tuple(str(item).strip() for item in items)
-
-    def number(self, raw: Mapping[str, Json], key: str, most: int) -> int:
-        """Read a bound; a template can only lower it."""
-        value = raw.get(key, most)
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-            self.fail(f"{key} must be a whole number from 1 to {most}", "A template can only lower this bound.")
-        return value
-
-    def headings(self, ours: Mapping[str, Json]) -> tuple[str, ...]:
-        value = self.output(ours).get("headings", [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self.fail("x-rails.output.headings must be a list of texts", "Write headings: [Title, Plan].")
-        return tuple(str(item) for item in value)
-
-    def output(self, ours: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Return the contract of the role's final answer."""
-        output = ours.get("output", {})
-        if not isinstance(output, dict) or set(output) - {"headings", "schema"}:
-            fix = "Write output: {headings: [Title, Plan]}, or schema: | and a JSON Schema below it."
-            self.fail("x-rails.output must be a map with 'headings' or 'schema'", fix)
-        return output
-
-    def schema(self, ours: Mapping[str, Json]) -> Mapping[str, Json] | None:
-        """Read the JSON Schema of the role's answer: a map, JSON in a block of text, or the name of a shipped one."""
-        value = self.output(ours).get("schema")
-        if isinstance(value, str):
-            if (shipped := _CONTRACTS / f"{value.strip()}.schema.json") in _CONTRACTS.glob("*.schema.json"):
-                value = shipped.read_text("utf-8")
-            try:
-                value = parse_document(value).value
-            except JsonError as error:
-                self.fail(f"x-rails.output.schema is not JSON: {error.message} (its line {error.line})", error.fix)
-        if value is None:
-            return None
-        if problem := next(check_schema(value), None):
-            place = ".".join(map(str, problem.place)) or "its root"
-            self.fail(f"x-rails.output.schema at {place}: {problem.message}", problem.fix)
-        return value if isinstance(value, dict) else self.fail("x-rails.output.schema must be an object", "Use a map.")
-
-    def protocol(self, ours: Mapping[str, Json]) -> str:
-        value = ours.get("protocol", PROTOCOLS[0])
-        if value not in PROTOCOLS:
-            self.fail(f"x-rails.protocol must be one of {', '.join(PROTOCOLS)}", "Leave it out where any fits.")
-        return str(value)
-
-    def own_model(self, ours: Mapping[str, Json], key: str) -> str:
-        """Read a model of one of our providers."""
-        value = ours.get(key, "")
-        if not isinstance(value, str) or (value and not _MODEL.fullmatch(value)):
-            fix = "Write PROVIDER:NAME, for example anthropic:NAME or openai:NAME, without a server's address."
-            self.fail(f"x-rails.{key} is not a model", fix)
-        return value

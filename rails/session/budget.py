@@ -12,6 +12,8 @@ from rails.config.prices import Price, price_of
 from rails.core.conversation import Usage
 from rails.core.text import counted
 
+#: Attempts of kinds that have a bound of their own: a review without a verdict is asked for one once.
+_MOST: Final[Mapping[str, int]] = {"verdict": 2}
 _MORE: Final = "; what is left goes on with --resume and a larger "
 
 
@@ -38,8 +40,8 @@ class Attempts:
         if words and words == self.last:
             return f"the same failure ({', '.join(sorted(set(codes)))}) was repeated"
         self.last = words
-        spent = [code for code, count in self.counts.items() if count >= self.most]
-        return f"{counted(self.most, 'failed attempt')} ({', '.join(spent)})" if spent else None
+        spent = [code for code, count in self.counts.items() if count >= _MOST.get(code, self.most)]
+        return f"{counted(self.most_spent, 'failed attempt')} ({', '.join(spent)})" if spent else None
 
     @property
     def most_spent(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from rails.core.builtin_tools import BUILTIN_TOOLS, RUN_COMMAND, RUN_TESTS
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
@@ -20,36 +20,43 @@ _TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
 class Deeds:
     """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
 
-    ``tested`` is whether tests or a command passed since the last change; ``ran_command`` whether one was run, and
-    ``files`` those that were written, in all of the session.
+    ``tested`` is whether tests or a command passed since the last change, and ``last_run`` what the last of them gave
+    ("": none ran); ``files`` are those that were written in all of the session.
     """
 
     ran: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
-    ran_command: bool = False
     tested: bool = False
+    last_run: str = ""
     refused: bool = False
     hindered: bool = False
 
     def take(self, record: Record) -> None:
         """Take note of a record."""
-        if isinstance(record.event, ToolExecutionResult) and record.event.tool:
-            self.ran_command |= BUILTIN_TOOLS.get(record.event.tool, RUN_COMMAND).effect == "run"
         match record.event:
             case AgentEngage() | HumanSteered(about="follow_up"):
                 self.ran, self.refused, self.hindered, self.tested = set(), False, False, False
-            case ToolExecutionResult(ok=True, tool=name, changes=changes):
-                self.ran.add(name)
-                self.files |= {change.path for change in changes or ()}
-                self.tested = name in _TESTING or (self.tested and bool(name))
+            case ToolExecutionResult() as done:
+                self._take_result(done)
             case ToolRequestValidationFailed():
                 self.refused = True
-            case ChangeRefused() | HumanDecision(answer="deny") | ToolExecutionResult(ok=False, tool=""):
+            case ChangeRefused() | HumanDecision(answer="deny"):
                 self.hindered = True
             case GateVerdict(verdict=verdict) if verdict.status == "fail":
                 self.hindered = True
             case FeedbackSent(codes=codes) if "internal" in codes:
                 self.hindered = True
+
+    def _take_result(self, done: ToolExecutionResult) -> None:
+        name = done.tool
+        if name in _TESTING or (done.ok and not name):
+            self.last_run = done.text if name else ""
+        if not done.ok:
+            self.hindered |= not name
+            return
+        self.ran.add(name)
+        self.files |= {change.path for change in done.changes or ()}
+        self.tested = name in _TESTING or (self.tested and bool(name))
 
     @property
     def wrote(self) -> bool:

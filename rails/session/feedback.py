@@ -54,6 +54,7 @@ FeedbackKind = Literal[
     "gate",
     "tests",
     "output",
+    "verdict",
     "denied",
     "skipped",
     "failed",
@@ -288,7 +289,8 @@ def output(refusals: Sequence[Refusal]) -> RequestResult:
     """A final answer that lacks what the role's answer must have."""
     lines = ["Human/System Feedback: Your final answer is not in the form that your role must give it."]
     lines += [f"- {refusal}" for refusal in refusals]
-    return RequestResult((), "output", "\n".join([*lines, "Send the whole answer again in that form."]))
+    kind: FeedbackKind = "verdict" if all(refusal.path == "verdict" for refusal in refusals) else "output"
+    return RequestResult((), kind, "\n".join([*lines, "Send the whole answer again in that form."]))
 
 
 def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult:

@@ -20,10 +20,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from rails.agents.output import check_output
-from rails.agents.template import Agent
+from rails.agents.template import Agent, read_template
 from rails.core import atomic_file, limits
 from rails.core.errors import UsageError, WorkspaceError
-from rails.core.plain_file import read_ordinary
 from rails.core.text import head_and_tail, one_line
 
 
@@ -61,24 +60,11 @@ class Handoffs(Struct, frozen=True):
         """Return what a file says now. Raises UsageError when it is not there, too large, or not text."""
         if (file := self.folder / name).is_symlink():
             raise UsageError(f"{file} is a link. Nothing was handed on.")
-        return read_text(file, limits.FILE_BYTES, "Nothing was handed on.")
+        return read_template(file, limits.FILE_BYTES, "Nothing was handed on.")
 
     def has(self, name: str) -> bool:
         """Say whether the file is there."""
         return (self.folder / name).is_file()
-
-
-def read_text(file: Path, most: int, not_done: str) -> str:
-    """Return an ordinary file of at most ``most`` bytes as text. Raises UsageError, whose end says what is not done."""
-    try:
-        data = read_ordinary(file, most)
-        if len(data) > most:
-            raise UsageError(f"{file} has more than {most} bytes; it is read whole. Shorten it. {not_done}")
-        return data.decode("utf-8")
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}. {not_done}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not UTF-8. Save it as UTF-8. {not_done}") from error
 
 
 def given_name(planned: bool) -> str:
@@ -116,27 +102,32 @@ def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, st
     files += [f"- and {len(changed) - 100} more"] if len(changed) > 100 else []
     parts = [f"# From {sender.name} to {receiver}", f"Result of the agent {sender.name}:", body, *cut]
     parts += ["## Files changed in this session", "\n".join(files)] if files else []
-    if difference:
-        shown, _ = head_and_tail(difference, limits.HANDOFF_CHARS)
-        fence = "~~~~"
-        while fence in shown:
-            fence += "~"
-        parts += [f"{fence}diff\n{shown}\n{fence}"]
+    parts += [_fenced(difference, "diff")] if difference else []
     return "\n\n".join(parts) + "\n"
 
 
-def sent_back(receiver: str, wrong: str, text: str, given: str) -> str:
-    """Return what the agent is told whose result was not handed on: why, the result, and what it was given."""
-    told = f"Human/System Feedback: Your result was not handed on to {receiver}:\n{wrong}\nGive all of it again."
-    parts = (told, f"## What it was\n\n{text.strip()}", f"## What you were given\n\n{given}" if given else "")
-    return "\n\n".join(filter(None, parts)) + "\n"
+def for_review(given: str, last_run: str) -> str:
+    """Return what a reviewer is handed besides: what the work was to be, and how it was tested."""
+    ran = "What ran last since the last change, tests or a command:"
+    tests = f"{ran}\n\n{_fenced(last_run)}" if last_run else "No tests were run since the last change."
+    parts = ("## The work was given as", _fenced(given)) if given else ()
+    return "\n" + "\n\n".join((*parts, "## Tests", tests)) + "\n"
 
 
-def revision(reviewer: str, review: str, given: str) -> str:
-    """Return what an agent is told whose work a reviewer did not pass: the review, and what it was given."""
-    body, _ = head_and_tail(review.strip(), limits.HANDOFF_CHARS)
-    asked = f"Human/System Feedback: {reviewer} did not pass this work. Correct what it finds, and nothing else."
-    return f"{asked}\n\n## The review\n\n{body}\n\n## What you were given\n\n{given.strip()}\n"
+def _fenced(text: str, label: str = "") -> str:
+    """Return a text, shortened in the middle where it is long, in a fence that it does not close."""
+    shown, _ = head_and_tail(text.strip("\n"), limits.HANDOFF_CHARS)
+    fence = "~~~~"
+    while fence in shown:
+        fence += "~"
+    return f"{fence}{label}\n{shown}\n{fence}"
+
+
+def sent_back(why: str, title: str, text: str, given: str) -> str:
+    """Return what an agent is told whose work comes back: why, a text under its ``title``, and what it was handed."""
+    shown, _ = head_and_tail(text.strip(), limits.HANDOFF_CHARS)
+    before = f"\n\n## What you were given\n\n{given.strip()}" if given else ""
+    return f"Human/System Feedback: {why}\n\n## {title}\n\n{shown}{before}\n"
 
 
 def contract_of(agent: Agent) -> str:

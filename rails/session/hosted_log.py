@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import rails
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, ModelAnswer, NativeCall
 from rails.core.errors import LogBusyError, RailsError
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangePlanned, CheckpointEvent, GateVerdict, ToolExecutionResult, changes_in_words
-from rails.core.events.session import AgentEngage, ErrorEvent, SessionLimits, Task, WorkflowEnd, WorkflowStart
+from rails.core.events.session import AgentEngage, ErrorEvent, WorkflowEnd
 from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest
@@ -22,6 +21,7 @@ from rails.core.verdict import Verdict
 from rails.edits.apply import record_written
 from rails.edits.checkpoint_commits import StepFacts
 from rails.log.writer import SessionLog
+from rails.session.job import SessionJob, log_session_start
 from rails.session.project import state_of
 
 #: Tries to get the log while another process is just leaving it.
@@ -98,7 +98,8 @@ class HostedLog:
         if self._log is None:
             self._log = self._open()
             if self._log.is_new:
-                self._log.append(self._start())
+                job = SessionJob(self._project, ((self._host, self._task),), approve="host")
+                log_session_start(job, self._log, self._model)
         self._log.append(event, self._host, self._model)
 
     def _open(self) -> SessionLog:
@@ -116,15 +117,3 @@ class HostedLog:
                 if time.monotonic() > until:
                     raise
                 time.sleep(0.05)
-
-    def _start(self) -> WorkflowStart:
-        return WorkflowStart(
-            project=str(self._project),
-            tasks=(Task(self._host, self._task),),
-            task=self._task,
-            agents=(self._host,),
-            model=self._model,
-            approve="host",
-            limits=SessionLimits(None, None),
-            versions={"ai-rails": rails.__version__},
-        )

@@ -15,10 +15,10 @@ from rails.core.events.session import SessionLimits, Task, WorkflowStart
 from rails.core.outcomes import SessionEnd
 from rails.core.text import one_line
 from rails.log.writer import SessionLog
-from rails.session.turn_context import Correction, TestsMode
 
 if TYPE_CHECKING:
     from rails.session.escalation import Escalate
+    from rails.session.turn_context import Correction, TestsMode
 
 #: Besides the outcomes, the pauses: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question
 #: nobody answered in time; "model_failed" and "internal_error" are faults, and "left" is a conversation that its person

@@ -1,7 +1,7 @@
 """What an agent's work came to, from what it did; and what it says of itself, held against that.
 
-Only plain claims are read: that something or a file was changed, that a command was run, that tests pass, and that the
-work is done. A verb of change is listed because it was counted at least three times in public answers of models.
+Only plain claims are read: that something or a file was changed, that tests pass, and that the work is done. A verb
+of change is listed because it was counted at least three times in public answers of models.
 """
 
 from __future__ import annotations
@@ -52,8 +52,6 @@ _CHANGE: Final = re.compile(
 _PASSING: Final = re.compile(
     r"\b(?:(?:py)?tests?|suite)\b[^.\n]{0,40}\b(?:pass(?:es|ed|ing)?|(?:are|is) green)\b|\b\d+ passed\b", re.IGNORECASE
 )
-#: "I ran the tests", "I have executed `make check`".
-_RAN: Final = re.compile(rf"\b(?:I|we)(?:['’]ve| have)? {_HOW}(?:ran|run|executed)\b", re.IGNORECASE)
 _NAME: Final = r"(?!(?:node|next|vue|three)\.js\b)[\w./-]*\w\.[A-Za-z]\w{0,5}\b(?!\(|\.\w)"
 _FILES: Final = rf"`?{_NAME}`?(?:(?:,? and|,) `?{_NAME}`?)*"
 #: "I updated a.py and b.py", "Added a test to test_a.py", "a.py was changed"; a.b(…) is no file, and no Node.js.
@@ -109,9 +107,6 @@ _NO_FILE: Final = (
     "You say that you changed {file} ({words}); that was not written in this session. Send the change, or correct what "
     "you say."
 )
-_NO_RUN: Final = (
-    "You say that you ran something ({words}); no command was run in this session. Run it, or say that it was not run."
-)
 
 
 def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
@@ -125,7 +120,6 @@ def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
         claims = (
             (_NO_CHANGE, edits and not deeds.wrote and _CHANGE.search(sentence)),
             (_NO_FILE, lost),
-            (_NO_RUN, not deeds.ran_command and _RAN.search(sentence)),
             (_NO_TESTS, not deeds.tested and _PASSING.search(sentence)),
         )
         words = repr(" ".join(sentence.split())[:120])
@@ -147,7 +141,7 @@ def lacking_in(context: TurnContext, answer: ModelAnswer, messages: Sequence[Mes
     lacking = check_output(context.agent, answer.message.text)
     if not lacking or answer.stop_reason == "refusal":
         return None
-    context.publish(OutputRefused(tuple(lacking)))
+    context.publish(OutputRefused(lacking))
     return feedback.output(lacking)
 
 

@@ -19,12 +19,12 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from rails.core import limits, paths
+from rails.agents.template import read_template
+from rails.core import paths
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import Refusal, UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.core.user_files import UserFile
-from rails.session.handoffs import read_text
 from rails.session.job import facts_of
 
 PlanKind = Literal["new", "feature", "takeover"]
@@ -143,7 +143,7 @@ def _chosen(folder: Path) -> Path:
 
 
 def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
-    return PlanFile(file, read_text(file, limits.DEFINITION_BYTES, "Nothing was started."), kind)
+    return PlanFile(file, read_template(file, not_done="Nothing was started."), kind)
 
 
 def _write(file: Path, text: str, inside: Path) -> Path:

@@ -123,9 +123,9 @@ def carry_out_plan(
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
     tested = _tested(context, verdict.proposal)
     if tested and not tested.ok:
-        context.publish(tested.event())
         context.sent_back["tests"] += 1
         if context.sent_back["tests"] <= _TRIES or not attended(context.approver):
+            context.publish(tested.event())
             return feedback.tests_failed(ids, tested.summary, tested.output)
     asked = request_for_changes(
         ids[0],
@@ -147,7 +147,7 @@ def carry_out_plan(
         return agreed
     outcome = _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
     context.wrote.append(requests[0])
-    if tested and tested.ok and outcome.ok and not agreed.account:
+    if tested and outcome.ok and not agreed.account:
         context.publish(tested.event())
     return outcome
 

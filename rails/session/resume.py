@@ -254,11 +254,7 @@ def hashes_of(project: Path) -> HashOf:
 
     def hash_of(name: str) -> str | None:
         path = paths.parse_path(name)
-        return content_digest(read_file(project, path)) if isinstance(path, paths.WorkspacePath) else None
+        data = read_file(project, path) if isinstance(path, paths.WorkspacePath) else None
+        return None if data is None else sha256(data)
 
     return hash_of
-
-
-def content_digest(data: bytes | None) -> str | None:
-    """Return the SHA-256 of file content, ``None`` for no file."""
-    return None if data is None else sha256(data)

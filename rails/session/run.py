@@ -136,7 +136,7 @@ class Session(OpenSession):
                 return ending
             step += 1
         if len(self.job.tasks) > 1:
-            self._hand_over_last(self._result())
+            self._hand_over_last()
         if self.state.tried.changed and is_good(ending.outcome):
             return replace(ending, outcome="changed")
         return ending
@@ -185,9 +185,14 @@ class Session(OpenSession):
 
     def _revise(self, reviewer: str, step: int) -> str:
         """Send a review back to the agent before the reviewer; return what it is told."""
-        text = handoffs.revision(reviewer, self._result(), self.job.tasks[step - 1][1])
-        kept = self.publish(HumanSteered("handoff", "back", reviewer, text=text)).event
-        return kept.text or "" if isinstance(kept, HumanSteered) else text
+        why = f"{reviewer} did not pass this work. Correct what it finds, and nothing else."
+        text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(step - 1))
+        return self._steered(HumanSteered("handoff", "back", reviewer, text=text))
+
+    def _steered(self, event: HumanSteered) -> str:
+        """Publish what goes on and return it as the log has it: the next agent gets nothing that is not masked."""
+        kept = self.publish(event).event
+        return kept.text or "" if isinstance(kept, HumanSteered) else ""
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
@@ -209,15 +214,27 @@ class Session(OpenSession):
             given = handoffs.given_name(bool(self.job.handed))
             if step == 0 and not files.has(given):
                 files.write(given, self._given())
-            output = handoffs.output_name(step, sender)
-            files.write(output, result if sender.schema is None else json_of(result))
-            offered = files.write(
-                handoffs.next_name(step, receiver),
-                handoffs.text_for(sender, receiver, result, self.state.tried.changed, self._difference()),
-            )
-            digest = sha256(files.read(offered).encode())
-            self.publish(Handoff(sender.name, receiver, offered, handoffs.contract_of(sender), digest))
+            self._write_result(step, sender, result)
+            text = handoffs.text_for(sender, receiver, result, self.state.tried.changed, self._difference())
+            if named(self.agents, receiver).gives_verdict:
+                text += self.log.masked(handoffs.for_review(self._handed_to(step), self.state.deeds.last_run))
+            offered = files.write(handoffs.next_name(step, receiver), text)
+            self._publish_handoff(sender, receiver, offered)
         return self._passed(step, sender, receiver, offered)
+
+    def _write_result(self, step: int, sender: Agent, result: str) -> str:
+        text = result if sender.schema is None else json_of(result)
+        return self.state.handoffs.write(handoffs.output_name(step, sender), text)
+
+    def _publish_handoff(self, sender: Agent, receiver: str, file: str) -> None:
+        text = self.state.handoffs.read(file)
+        self.publish(Handoff(sender.name, receiver, file, handoffs.contract_of(sender), sha256(text.encode())))
+
+    def _handed_to(self, step: int) -> str:
+        """Return what the agent of ``step`` was handed at first: the plan, or what the agent before it handed over."""
+        if not step:
+            return self.job.handed
+        return self.state.handoffs.read(handoffs.next_name(step - 1, self.job.tasks[step][0]))
 
     def _difference(self) -> str:
         """Return what the session has changed so far, as the log would keep it."""
@@ -225,14 +242,11 @@ class Session(OpenSession):
         steps = in_effect(history.steps(self.log.session_id), undone=False)
         return self.log.masked("\n".join(history.restore_point(step).diff() for step in steps))
 
-    def _hand_over_last(self, result: str) -> None:
+    def _hand_over_last(self) -> None:
         """Write the last result of a chain, and the files that came of it, for the human."""
         step = len(self.job.tasks) - 1
         sender = named(self.agents, self.job.tasks[step][0])
-        text = result if sender.schema is None else json_of(result)
-        file = self.state.handoffs.write(handoffs.output_name(step, sender), text)
-        digest = sha256(text.encode())
-        self.publish(Handoff(sender.name, "human", file, handoffs.contract_of(sender), digest))
+        self._publish_handoff(sender, "human", self._write_result(step, sender, self._result()))
         for name in islice(self.state.tried.changed, limits.FILES_PER_CHANGE):
             path = parse_path(name)
             data = read_file(self.job.project, path) if isinstance(path, WorkspacePath) else None
@@ -242,14 +256,13 @@ class Session(OpenSession):
     def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
         """Return the hand-off's text once a human has agreed to it, or ``None``; or what goes back to its agent."""
         files = self.state.handoffs
+        by = ""
         if self.job.handoffs == "ask" and self.human is not None:
             said = self.human.answer(self._question(sender, receiver, file))
             if said.answer != "go":
                 self.publish(HumanSteered("handoff", "stop", said.by))
                 return None, False
             by = said.by
-        else:
-            by = ""
         text = files.read(file)
         answer = "go"
         if wrong := handoffs.wrong_with(sender, text):
@@ -259,15 +272,15 @@ class Session(OpenSession):
                     f"{files.relative(file)} is not a result of {sender.name}, so it was not handed on:\n{wrong}\n"
                     f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
                 )
-            answer = "back" if mode == "retry" else "go"
             self._told(sender, receiver, file, wrong, mode)
-            given = files.read(handoffs.next_name(step - 1, sender.name)) if step else self.job.handed
-            text = handoffs.sent_back(receiver, wrong, text, given) if answer == "back" else f"{text}\n[{wrong}]\n"
+            text = f"{text}\n[{wrong}]\n"
+            if mode == "retry":
+                answer, why = "back", f"Your result was not handed on to {receiver}:\n{wrong}\nGive all of it again."
+                text = handoffs.sent_back(why, "What it was", files.read(file), self._handed_to(step))
         written = self._last(Handoff)
         edited = written is not None and sha256(files.read(file).encode()) != written.sha256
-        kept = self.publish(HumanSteered("handoff", answer, by, edited=edited, file=file, text=text)).event
-        # As the log has it: what the next agent receives is masked like everything that is kept.
-        return kept.text if isinstance(kept, HumanSteered) else "", answer == "back"
+        steered = HumanSteered("handoff", answer, by, edited=edited, file=file, text=text)
+        return self._steered(steered), answer == "back"
 
     def _told(self, sender: Agent, receiver: str, file: str, wrong: str, mode: Enforcement) -> None:
         """Publish an alert about an input that is not what it must be and does not block."""

@@ -66,28 +66,28 @@ def template(front="name: poet\ndescription: Writes.\n", body="You write.\n"):
     return f"---\n{front}---\n{body}"
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
-def test_each_shipped_template_is_a_valid_claude_code_subagent(name):
-    text = (SHIPPED / f"{name}.md").read_text(encoding="utf-8")
-    front = yaml.safe_load(text.split("---\n")[1])
-    assert front["name"] == name
-    assert front["description"]
-    assert set(front) <= {"name", "description", "tools", "model", "maxTurns", "x-rails"}
+def test_each_shipped_template_is_a_valid_claude_code_subagent():
+    for name in sorted(AGENTS):
+        text = (SHIPPED / f"{name}.md").read_text(encoding="utf-8")
+        front = yaml.safe_load(text.split("---\n")[1])
+        assert front["name"] == name
+        assert front["description"]
+        assert set(front) <= {"name", "description", "tools", "model", "maxTurns", "x-rails"}
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
-def test_each_shipped_agent_lists_only_tools_that_exist_and_that_it_may_use(name, registry):
-    agent = AGENTS[name]
-    usable = {definition.tool_name for definition in registry.for_role(name)}
-    assert set(agent.tools or ()) <= usable
+def test_each_shipped_agent_lists_only_tools_that_exist_and_that_it_may_use(registry):
+    for name in sorted(AGENTS):
+        agent = AGENTS[name]
+        usable = {definition.tool_name for definition in registry.for_role(name)}
+        assert set(agent.tools or ()) <= usable
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
-def test_no_marker_or_placeholder_is_left_in_a_prompt(name, registry):
-    prompt = system_prompt(AGENTS[name], registry)
-    assert not re.search(
-        r"PLACEHOLDER|_START ---|_END ---|\{\{|\}\}(?!\})\s*\}\}", prompt.replace("={{ $json.email }}", "")
-    )
+def test_no_marker_or_placeholder_is_left_in_a_prompt(registry):
+    for name in sorted(AGENTS):
+        prompt = system_prompt(AGENTS[name], registry)
+        assert not re.search(
+            r"PLACEHOLDER|_START ---|_END ---|\{\{|\}\}(?!\})\s*\}\}", prompt.replace("={{ $json.email }}", "")
+        )
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))
@@ -130,11 +130,6 @@ def test_the_coders_prompt_is_lean_in_every_protocol(registry):
 def test_a_model_is_asked_in_the_protocol_that_the_table_says(provider, name, local, protocol):
     assert choose("auto", provider, name, local=local).protocol == protocol
     assert choose("json", provider, name, local=local).protocol == "json"
-
-
-def test_the_same_agent_and_tools_give_the_same_bytes(registry):
-    again = load_definitions([builtin_folder("mcp_definitions")])
-    assert system_prompt(AGENTS["coder"], registry) == system_prompt(load_agents([SHIPPED])["coder"], again)
 
 
 def test_guidance_of_other_roles_is_not_in_the_prompt(registry):
@@ -210,8 +205,8 @@ def test_a_users_template_replaces_the_shipped_one(tmp_path):
     [
         ("You write.", "front matter is missing"),
         ("---\nname: poet\n", "does not end"),
-        (template("name: poet\n"), "the description is missing"),
-        (template("name: Poet\ndescription: x\n"), "not an agent name"),
+        (template("name: poet\n"), "missing required field `description`"),
+        (template("name: Poet\ndescription: x\n"), "Use lower-case words joined by dashes."),
         (template("name: other\ndescription: x\n"), "not the file's name"),
         (template("name: poet\nname: poet\ndescription: x\n"), "'name' is there twice"),
         (template("name: poet\ndescription: &a x\n"), "anchors and aliases"),
@@ -219,9 +214,9 @@ def test_a_users_template_replaces_the_shipped_one(tmp_path):
         (template("name: poet\ndescription: !!python/object/apply:os.system [id]\n"), "tags are not allowed"),
         (template("name: poet\ndescription: x\ntool: [a]\n"), 'Did you mean "tools"?'),
         (template("name: poet\ndescription: x\nx-rails: {max_attempt: 2}\n"), 'Did you mean "max_attempts"?'),
-        (template("name: poet\ndescription: x\nmaxTurns: 1000\n"), "from 1 to 25"),
-        (template("name: poet\ndescription: x\nmaxTurns: many\n"), "from 1 to 25"),
-        (template("name: poet\ndescription: [x]\n"), "must be a text"),
+        (template("name: poet\ndescription: x\nmaxTurns: 1000\n"), "A template can only lower this bound."),
+        (template("name: poet\ndescription: x\nmaxTurns: many\n"), "A template can only lower this bound."),
+        (template("name: poet\ndescription: [x]\n"), "Expected `str`"),
         (template("name: [poet\n"), "not YAML"),
         (template("just text\n"), "key: value"),
         (template("name: poet\ndescription: x\nskills: " + "[" * 20 + "]" * 20 + "\n"), "8 levels"),
@@ -261,34 +256,20 @@ def test_data_cannot_close_its_own_tag():
     assert outer.splitlines()[-1] == tag.replace("<", "</")
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
-def test_an_answer_without_the_roles_headings_is_refused(name):
-    agent = AGENTS[name]
-    refusals = check_output(agent, "Here it is.")
-    verdict = ["verdict"] if agent.gives_verdict else []
-    assert [refusal.path for refusal in refusals] == [*agent.headings, *verdict]
-    written = "\n".join(f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1))
-    assert check_output(agent, f"PASS\n{written}") == ()
+def test_an_answer_without_the_roles_headings_is_refused():
+    for name in sorted(AGENTS):
+        agent = AGENTS[name]
+        refusals = check_output(agent, "Here it is.")
+        verdict = ["verdict"] if agent.gives_verdict else []
+        assert [refusal.path for refusal in refusals] == [*agent.headings, *verdict]
+        written = "\n".join(f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1))
+        assert check_output(agent, f"PASS\n{written}") == ()
 
 
 def test_a_heading_inside_a_code_block_is_none():
     agent = AGENTS["documentation"]
     assert check_output(agent, "````md\n# Repository Cleanup\n```\n# Repository Cleanup\n````\n")
     assert not check_output(agent, "```sh\n# comment\n```\n\n# **repository cleanup**\nNothing to move\n")
-
-
-KEYS_OF_CLAUDE_CODE = {"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns"}
-KEYS_OF_CLAUDE_CODE |= {"skills", "mcpServers", "hooks", "memory", "background", "effort", "isolation", "color"}
-
-
-@pytest.mark.parametrize("name", sorted(AGENTS))
-def test_what_is_ours_stands_under_one_key_and_the_rest_is_what_claude_code_reads(name):
-    front = yaml.safe_load((SHIPPED / f"{name}.md").read_text(encoding="utf-8").split("---\n")[1])
-    assert set(front) - {"x-rails"} <= KEYS_OF_CLAUDE_CODE
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", front["name"])
-    assert isinstance(front["description"], str)
-    assert isinstance(front.get("x-rails", {}), dict)
-    assert isinstance(front.get("maxTurns", 1), int)
 
 
 @pytest.mark.parametrize(
@@ -337,13 +318,13 @@ def test_one_changed_character_of_front_matter_or_prompt_is_another_digest():
 @pytest.mark.parametrize(
     ("ours", "said"),
     [
-        ("model: claude-x", "x-rails.model is not a model"),
+        ("model: claude-x", "x-rails.model"),
         ("model: openai:m@http://evil.example/v1", "without a server's address"),
-        ("stronger_model: [a]", "x-rails.stronger_model is not a model"),
+        ("stronger_model: [a]", "x-rails.stronger_model"),
         ("output: {schema: '{\"type\": }'}", "is not JSON"),
         ("output: {schema: {type: object, requried: [a]}}", "requried"),
-        ("output: {form: x}", "'headings' or 'schema'"),
-        ("aliases: {a: b}", "list of names"),
+        ("output: {form: x}", "Write output: {headings: [Title, Plan]}, or schema"),
+        ("aliases: {a: b}", "x-rails.aliases"),
     ],
 )
 def test_a_wrong_key_of_ours_is_refused_with_its_place(ours, said):

@@ -13,10 +13,11 @@ import pytest
 import rails
 from rails.batch.job_spec import JobCheck, JobResult, JobSpec, from_object, schema_of, to_object
 from rails.batch.licences import licence_of
-from rails.batch.run_job import run_job
+from rails.batch.run_job import run_job, run_job_with
+from rails.core.conversation import NativeCall
 from rails.core.errors import UsageError
 from rails.log.reader import read_strict, verify
-from rails.testing import says
+from rails.testing import ScriptedModel, says
 
 from .conftest import HIDDEN, PYTHON, RIGHT, UNKNOWN, edit
 
@@ -231,3 +232,42 @@ def test_the_second_run_of_a_name_leaves_the_first_log_alone(job, model, tmp_pat
 def _head(repo):
     words = ["git", "rev-parse", "HEAD"]
     return subprocess.run(words, cwd=repo, check=True, capture_output=True).stdout.decode().strip()
+
+
+PLAN = "\n\n".join(
+    f"## {heading}\n\nAdd, and nothing else."
+    for heading in (
+        *("Title", "Problem Statement", "Solution Vision", "Requirements"),
+        *("Proposed Implementation Plan", "Open Questions"),
+    )
+)
+REVIEW = "## Summary\n\n{}\n\n## Findings\n\n- major, sums.py:6: it subtracts.\n"
+
+
+@pytest.mark.parametrize(("verdict", "ending", "passed"), [("PASS", "changed", True), ("FAIL", "rejected", False)])
+def test_in_a_chain_of_three_a_review_sends_the_work_back_until_it_is_rejected(
+    repository, tmp_path, verdict, ending, passed
+):
+    def replaced(old, new):
+        given = {"file_path": "sums.py", "old_string": f"return a {old} b", "new_string": f"return a {new} b"}
+        return NativeCall("c1", "edit_file", json.dumps(given))
+
+    fails, last = REVIEW.format("FAIL"), REVIEW.format(verdict)
+    work = [("-", "*", fails), ("*", "/", fails), ("/", "+", last)]
+    model = ScriptedModel([PLAN, *(one for old, new, review in work for one in (replaced(old, new), "Done.", review))])
+    spec = JobSpec(
+        repo=str(repository),
+        commit="HEAD",
+        task="Correct the sum.",
+        model="recorded:none",
+        agent="planning, coder, code-review",
+        policy="edits",
+        folder=str(tmp_path / "runs"),
+    )
+    result = run_job_with(spec, lambda: model)
+    assert (result.error, result.ending, result.passed) == ("", ending, passed)
+    for again in (model.asked[4], model.asked[7]):
+        told = again.messages[0].text
+        assert "code-review did not pass this work" in told
+        assert "it subtracts" in told
+        assert "Add, and nothing else." in told, "the plan"

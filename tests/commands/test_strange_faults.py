@@ -62,31 +62,21 @@ def os_error(code):
 
 FAULTS = [
     ("rails.log.writer.SessionLog.append", os_error(errno.ENOSPC), 3),
-    ("rails.log.writer.SessionLog.append", os_error(errno.EIO), 6),
     ("rails.log.writer.SessionLog.append", MemoryError, 4),
-    ("rails.log.writer.SessionLog.append", lambda: KeyError("x"), 8),
     ("rails.commands.live.ProgressScreen.__call__", lambda: KeyError("x"), 2),
-    ("rails.commands.live.ProgressScreen.__call__", MemoryError, 1),
     ("rails.gate.gate.Gate.__enter__", os_error(errno.EMFILE), 0),
     ("rails.session.opened.recover", os_error(errno.EROFS), 0),
     ("rails.session.opened.system_prompt", lambda: KeyError("x"), 0),
-    ("rails.session.opened.instructions_text", UnicodeError, 0),
-    ("rails.session.agent_loop.AgentLoop.begin", RecursionError, 0),
     ("rails.session.agent_loop.AgentLoop._next_turn", MemoryError, 1),
     ("rails.session.run.Session._chain", MemoryError, 0),
     ("rails.approval.policy.policy.PolicyApprover.decide", RecursionError, 0),
-    ("rails.models.recorded.RecordedModel.stream", UnicodeError, 0),
     ("rails.models.recorded.RecordedModel.stream", os_error(errno.EIO), 1),
 ]
 
 
-@pytest.mark.parametrize("verb", ["run", "chat"])
-@pytest.mark.parametrize(
-    ("target", "make", "after"), FAULTS, ids=[f"{t.rpartition('.')[2]}-{n}" for n, (t, _, _) in enumerate(FAULTS)]
-)
-def test_a_command_tells_a_fault_in_one_sentence_and_the_session_goes_on(
-    project, said, monkeypatch, verb, target, make, after
-):
+@pytest.mark.parametrize("number", range(len(FAULTS)))
+def test_a_command_tells_a_fault_in_one_sentence_and_the_session_goes_on(project, said, monkeypatch, number):
+    (target, make, after), verb = FAULTS[number], ("run", "chat")[number % 2]
     real, calls = resolve(target), itertools.count()
 
     def broken(*args, **kwargs):
@@ -112,14 +102,13 @@ def test_a_command_tells_a_fault_in_one_sentence_and_the_session_goes_on(
         assert code in (0, 1), (code, text)
 
 
-@pytest.mark.parametrize("verb", ["run", "chat"])
-def test_a_lock_that_is_held_is_told(project, said, verb):
+def test_a_lock_that_is_held_is_told(project, said):
     from rails.log.writer import SessionLog
 
     code, _ = said("run")
     session = next(project.glob(".rails/sessions/*")).name
     with SessionLog.reopen(project / ".rails", session):
-        code, text = said(verb, "--resume", session)
+        code, text = said("run", "--resume", session)
     assert code in (2, 3), text
     assert session in text or "in use" in text or "another" in text
     assert "Traceback" not in text
@@ -140,13 +129,10 @@ RENDERERS = [
 ]
 
 
-@pytest.mark.parametrize("make", [lambda: KeyError("x\x1b[2J"), MemoryError, os_error(errno.EIO)])
-def test_a_report_or_view_that_breaks_is_told_in_a_sentence_and_is_there_again(
-    project, said, monkeypatch, capsys, make
-):
+def test_a_report_or_view_that_breaks_is_told_in_a_sentence_and_is_there_again(project, said, monkeypatch, capsys):
     assert said("run")[0] == 0
     for target, words in RENDERERS:
-        real, errors = resolve(target), iter([make()])
+        real, errors = resolve(target), iter([KeyError("x\x1b[2J")])
 
         def broken(*args, real=real, errors=errors, **kwargs):
             for error in errors:
@@ -164,7 +150,7 @@ def test_a_report_or_view_that_breaks_is_told_in_a_sentence_and_is_there_again(
         capsys.readouterr()
 
 
-@pytest.mark.parametrize("words", ["review", "gate", "doctor", "run x"])
+@pytest.mark.parametrize("words", ["gate", "run x"])
 def test_a_folder_that_is_gone_is_named(project, capsys, words):
     project.joinpath("gone").mkdir()
     os.chdir(project / "gone")

@@ -2,7 +2,6 @@
 
 import pytest
 
-from rails.commands.common import exit_of
 from rails.testing import ScriptedHuman
 
 from .test_turn import request
@@ -130,8 +129,6 @@ def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
         "Changes applied successfully.",
         "I ran pytest: 12 passed.",
         "The test suite is green.",
-        "I ran `python3 leap.py` and it printed True.",
-        "I've executed the tests.",
     ):
         assert leap(words, words).ending.outcome == "claimed", words
 
@@ -242,31 +239,3 @@ def test_tests_are_offered_once_and_not_run_after_a_no(leap):
 
 def test_a_project_without_tests_is_not_held_up(leap):
     assert leap(SOLVED, tests="on").ending.outcome == "changed"
-
-
-REVIEW = "## Summary\n\nIt forgets centuries. {}\n\n## Findings\n\n- major, leap.py:2: 1900 is no leap year.\n"
-CHAIN = {"tasks": (("coder", "Write leap.py."), ("code-review", "Review it."))}
-
-
-def test_a_review_that_does_not_pass_goes_back_and_the_second_counts(leap):
-    done = leap(SOLVED, REVIEW.format("NEEDS_REVISION"), RIGHT, REVIEW.format("PASS"), **CHAIN)
-    assert done.ending.outcome == "changed"
-    handed = done.model.asked[1].messages[0].text
-    assert "+    return year % 4 == 0" in handed, "the reviewer sees the difference"
-    again = done.model.asked[2].messages[0].text
-    assert "code-review did not pass this work" in again
-    assert "1900 is no leap year" in again
-    assert "400" in (leap.project / "leap.py").read_text("utf-8")
-
-
-def test_a_review_that_never_passes_ends_the_session_as_rejected(leap):
-    fails = REVIEW.format("FAIL")
-    done = leap(SOLVED, fails, RIGHT, fails, max_reviews=1, **CHAIN)
-    assert done.ending.outcome == "rejected"
-    assert exit_of(done.ending.outcome) == 1
-
-
-def test_a_review_without_a_verdict_is_asked_for_one(leap):
-    done = leap(SOLVED, REVIEW.format(""), REVIEW.format("PASS"), **CHAIN)
-    assert done.ending.outcome == "changed"
-    assert "The answer has no verdict." in done.told[0]

@@ -33,9 +33,7 @@ def oserror(code):
     return lambda: OSError(code, "injected")
 
 
-FULL, MANY, READ_ONLY, BROKEN, STALE, PIPE = map(
-    oserror, (errno.ENOSPC, errno.EMFILE, errno.EROFS, errno.EIO, errno.ESTALE, errno.EPIPE)
-)
+FULL, BROKEN = oserror(errno.ENOSPC), oserror(errno.EIO)
 
 
 def unicode_error():
@@ -50,42 +48,23 @@ def key_error():
 THROWN = [
     ("rails.session.turn_context.TurnContext.publish", MemoryError, EDIT),
     ("rails.session.answer_reader.AnswerParser.feed", RecursionError, EDIT),
-    ("rails.session.answer_reader.AnswerParser.flush", MemoryError, EDIT),
-    ("rails.session.answer_reader.dialects_of", key_error, EDIT),
     ("rails.session.turn.validate_all", RecursionError, EDIT),
     ("rails.session.turn._reply", MemoryError, EDIT),
     ("rails.session.turn.feedback.without_secrets", unicode_error, EDIT),
-    ("rails.session.turn.LlmResponse.of", key_error, EDIT),
-    ("rails.session.turn.ms_since", ZeroDivisionError, EDIT),
-    ("rails.session.proposal.plan_with_choices", MANY, EDIT),
     ("rails.session.proposal.plan_with_choices", RecursionError, EDIT),
     ("rails.session.proposal.ask_permit", BROKEN, EDIT),
-    ("rails.session.proposal.request_for_changes", MemoryError, EDIT),
     ("rails.session.proposal.apply", FULL, EDIT),
-    ("rails.session.proposal.apply", MANY, EDIT),
-    ("rails.session.proposal.apply", READ_ONLY, EDIT),
-    ("rails.session.proposal.apply", STALE, EDIT),
     ("rails.session.proposal.apply", MemoryError, EDIT),
     ("rails.approval.decision.change_risks", RecursionError, EDIT),
-    ("rails.approval.content_risks.file_diff", MemoryError, EDIT),
     ("rails.edits.checkpoint_store.CheckpointStore.record", FULL, EDIT),
-    ("rails.edits.checkpoint_store.CheckpointStore.record", BROKEN, EDIT),
     ("rails.gate.gate.Gate.judge", MemoryError, PYTHON),
-    ("rails.gate.gate.Gate.judge", MANY, PYTHON),
-    ("rails.gate.kinds.python.run_check", RecursionError, PYTHON),
-    ("rails.gate.kinds.python.run_check", MANY, PYTHON),
     ("rails.gate.kinds.python.run_check", SystemExit, PYTHON),
-    ("rails.session.monitor.Monitor.look", key_error, EDIT),
     ("rails.session.monitor.Monitor.look", RecursionError, EDIT),
     ("rails.session.budget.SessionBudget.use", OverflowError, EDIT),
     ("rails.session.agent_loop._codes", key_error, EDIT),
     ("rails.tools.validate.validate", RecursionError, EDIT),
-    ("rails.tools.validate.validate", OverflowError, EDIT),
-    ("rails.tools.runners.files.run_builtin_tool", STALE, SEARCH),
     ("rails.tools.runners.files.run_builtin_tool", MemoryError, SEARCH),
-    ("rails.tools.runners.files.run_builtin_tool", unicode_error, SEARCH),
     ("rails.tools.runners.files.run_builtin_tool", SystemExit, SEARCH),
-    ("rails.tools.runners.files.run_builtin_tool", PIPE, SEARCH),
     ("rails.session.opened.full", unicode_error, EDIT),
 ]
 
@@ -188,17 +167,7 @@ class Answering:
 
 @pytest.mark.parametrize("kind", ["plain", "policy", "queue"])
 @pytest.mark.parametrize(
-    "said",
-    [
-        *NONSENSE,
-        True,
-        1,
-        "approve",
-        Decision("approve", "", "x", of="0" * 64),
-        Decision("yes", "", "x"),
-        {"verdict": "approve"},
-    ],
-    ids=lambda said: type(said).__name__ + str(said)[:9],
+    "said", [None, object(), True, "approve", Decision("approve", "", "x", of="0" * 64), Decision("yes", "", "x")]
 )
 def test_what_an_approver_says_that_is_no_decision_is_no_yes(project, kind, said):
     queue = ApprovalQueue()
@@ -320,7 +289,7 @@ def test_a_clock_that_is_wrong_ends_nothing(project, monkeypatch, clock):
     assert_whole(project)
 
 
-@pytest.mark.parametrize("make", [FileNotFoundError, PermissionError, MANY, MemoryError, oserror(errno.EAGAIN)])
+@pytest.mark.parametrize("make", [FileNotFoundError, PermissionError, oserror(errno.EAGAIN)])
 def test_a_program_that_cannot_be_started_is_told(project, monkeypatch, make):
     def refusing(*_args, **_kwargs):
         raise make()

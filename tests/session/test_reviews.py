@@ -1,0 +1,96 @@
+"""Review, fix, review: what a reviewer is handed, and what its verdict does to the session."""
+
+import pytest
+
+from rails.approval.terminal.scripted import ScriptedApprover
+from rails.commands.common import exit_of
+
+WRONG = "leap.py\n```python\ndef leap(year):\n    return year % 4 == 0\n```\n"
+RIGHT = WRONG.replace("year % 4 == 0", "year % 400 == 0 or (year % 4 == 0 and year % 100 != 0)")
+REVIEW = "## Summary\n\nIt forgets centuries. {}\n\n## Findings\n\n- major, leap.py:2: 1900 is no leap year.\n"
+HEADINGS = "Title|Problem Statement|Solution Vision|Requirements|Proposed Implementation Plan|Open Questions"
+PLAN = "\n\n".join(f"## {heading}\n\nCenturies count." for heading in HEADINGS.split("|"))
+TWO = (("coder", "Write leap.py."), ("code-review", "Review it."))
+THREE = (("planning", "Plan it."), *TWO)
+TEST = "from leap import leap\n\n\ndef test_leap():\n    assert leap(2000)\n"
+
+
+def firsts(done):
+    """The first messages that the agents got, in order."""
+    return [asked.messages[0].text for asked in done.model.asked]
+
+
+@pytest.fixture
+def chain(work):
+    def run(*answers, tasks=TWO, **more):
+        return work(*answers, tasks=tasks, protocol="whole", approvals=["approve"] * 9, **more)
+
+    run.project = work.project
+    return run
+
+
+@pytest.mark.parametrize(
+    ("tasks", "more", "before"), [(TWO, {"handed": "The plan (p.md):\nCenturies count."}, ()), (THREE, {}, (PLAN,))]
+)
+def test_a_review_that_does_not_pass_goes_back_and_the_second_counts(chain, tasks, more, before):
+    (chain.project / "test_leap.py").write_text(TEST, "utf-8")
+    answers = (*before, WRONG, REVIEW.format("NEEDS_REVISION"), RIGHT, REVIEW.format("PASS"))
+    done = chain(*answers, tasks=tasks, tests="on", **more)
+    assert done.ending.outcome == "changed"
+    assert "400" in (chain.project / "leap.py").read_text("utf-8")
+    review, again, last = firsts(done)[-3:]
+    assert "+    return year % 4 == 0" in review, "the whole difference"
+    assert "Centuries count." in review, "the plan"
+    assert "tests: 1 passed" in review, "the tests' result"
+    assert "code-review did not pass this work" in again
+    assert "1900 is no leap year" in again
+    assert "Centuries count." in again, "the coder still has its plan"
+    assert "-    return year % 4 == 0" not in again
+    assert "year % 400 == 0" in last
+
+
+def test_where_no_tests_ran_the_reviewer_is_told_so(chain):
+    assert "No tests were run since the last change." in firsts(chain(WRONG, REVIEW.format("PASS")))[-1]
+
+
+class Person(ScriptedApprover):
+    """Somebody at a keyboard, who approves."""
+
+    attended = True
+
+    def choose(self, choice):
+        return ""
+
+
+def test_tests_that_failed_on_a_change_which_a_person_let_through_are_told_as_failed(chain):
+    (chain.project / "test_leap.py").write_text(TEST.replace("2000", "1999"), "utf-8")
+    others = [WRONG.replace("4", n) for n in "57"]
+    done = chain(WRONG, *others, REVIEW.format("PASS"), tests="on", approver=Person(["approve"]))
+    assert "tests: 1 failed" in firsts(done)[-1]
+    assert done.ending.outcome == "changed"
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_review_that_never_passes_ends_the_session_as_rejected(chain, most):
+    again = [one for text in (RIGHT, WRONG)[:most] for one in (REVIEW.format("FAIL"), text)]
+    done = chain(WRONG, *again, REVIEW.format("FAIL"), max_reviews=most)
+    assert done.ending.outcome == "rejected"
+    assert exit_of(done.ending.outcome) == 1
+    assert len(done.model.asked) == 2 + 2 * most
+
+
+def test_a_review_without_a_verdict_is_asked_for_one_and_only_once(chain):
+    done = chain(WRONG, REVIEW.format(""), REVIEW.format("PASS"))
+    assert done.ending.outcome == "changed"
+    assert "The answer has no verdict." in done.told[0]
+    silent = chain(RIGHT, REVIEW.format(""), REVIEW.format("Hm."), "never asked")
+    assert silent.ending.outcome == "gave_up"
+    assert "2 failed attempts (verdict)" in silent.ending.message
+    assert exit_of(silent.ending.outcome) == 1
+
+
+def test_a_verdict_is_read_from_json_too_and_code_is_no_verdict(chain):
+    fails = '## Summary\n\nNo.\n\n## Findings\n\n```json\n{"verdict": "FAIL"}\n```\n'
+    assert chain(WRONG, fails, RIGHT, REVIEW.format("PASS")).model.asked[3:]
+    code = "## Summary\n\nFine.\n\n## Findings\n\n```python\nprint('FAIL')\n```\n"
+    assert "no verdict" in chain(WRONG.replace("4", "5"), code, REVIEW.format("PASS")).told[0]
