@@ -63,8 +63,6 @@ STAGES = {
     "a tool runs": (RUN, [says(WAIT)], keys("Enter: ", "approve\n", sleeps)),
     "a check runs": (("gate", "--trust", "ok.txt"), [], keys("let them run: ", "trust\n", sleeps)),
     "a question": (RUN, [says(WRITE)], keys("Enter: ")),
-    "the reason of a denial": (RUN, [says(WRITE)], keys("Enter: ", "d\n", "Reason (sent")),
-    "parts to leave out": (RUN, [says(WRITE)], keys("Enter: ", "p\n", "Numbers of the parts")),
     "the editor": (RUN, [says(WRITE)], keys("Enter: ", "e\n", sleeps)),
     "a batch": (
         ("batch", "run", "tasks.jsonl", "--store", "../store", "--policy", "edits", "--models", "openai:m@URL/v1"),

@@ -34,7 +34,7 @@ def test_a_conversation_with_an_undo_and_a_way_back(tmp_path, monkeypatch):
         for number in range(1, TURNS + 1):
             for text in (*([write(number)] if number in WRITES else []), f"Answer<{number}>."):
                 lines.write(f"{json.dumps({'role': 'assistant', 'content': text})}\n")
-    environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "NO_COLOR": "1", "PYTHONFAULTHANDLER": "1"}
+    environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "NO_COLOR": "1"}
     environment |= {"AI_RAILS_CONFIG_DIR": str(config)}
     words = ("chat", "--model", f"recorded:{recording}", "--approve", "policy", "--plain")
 
