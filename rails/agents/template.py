@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-
 from msgspec import Struct
 from msgspec.structs import replace
 
