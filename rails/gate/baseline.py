@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate, chain
-from typing import Final
+from itertools import accumulate
+from typing import Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,10 @@ from rails.core.lazy_pattern import lazy
 from rails.core.similarity import likeness
 from rails.core.text import decode_text
 from rails.core.verdict import Finding
+
+_Key = TypeVar("_Key")
+#: 0-based lines in order, by rule and message.
+_Lines = dict[tuple[str, str], list[int]]
 
 _LINE_END: Final = lazy(r"\r\n|\r|\n")
 #: A number, or a name between quotes: another name is another finding, whatever digits it has.
@@ -129,13 +133,15 @@ class _Comparison:
             if old_line < 0:
                 pending.append(index)
             else:
-                verdicts[index] = not (self.old_is_broken or self._take(finding, old_line))
-        moved = self._left_over()
-        pending = [index for index in pending if not moved.pop_one(identity(self.new.findings[index], self.new.lines))]
-        left = moved.by_rule(self.kept, self.old.lines)
-        pending = [index for index in pending if not self._touched(self.new.findings[index], left)]
+                key = finding.rule, without_numbers(finding.message), old_line
+                verdicts[index] = not (self.old_is_broken or _taken(self.by_line, key))
+        left = self._left_over()
+        moved = Counter(identity(found, self.old.lines) for found in left)
+        pending = [index for index in pending if not _taken(moved, identity(self.new.findings[index], self.new.lines))]
+        lines = self._lines_by_rule(left, moved)
+        pending = [index for index in pending if not self._touched(self.new.findings[index], lines)]
         for index in pending:
-            verdicts[index] = not self._came_from_elsewhere(self.new.findings[index])
+            verdicts[index] = not _taken(self.elsewhere, identity(self.new.findings[index], self.new.lines))
         return [verdicts.get(index, False) for index in range(len(self.new.findings))]
 
     def _old_line(self, finding: Finding) -> int:
@@ -145,38 +151,35 @@ class _Comparison:
         # A position after the last line (end of file) belongs to the last line.
         return self.map[min(index, len(self.map) - 1)] if self.map else -1
 
-    def _take(self, finding: Finding, old_line: int) -> bool:
-        key = finding.rule, without_numbers(finding.message), old_line
-        if self.by_line[key] == 0:
-            return False
-        self.by_line[key] -= 1
-        return True
-
-    def _left_over(self) -> _LeftOver:
+    def _left_over(self) -> list[Finding]:
         """Return the old findings that nothing matched yet."""
-        left = _LeftOver()
-        remaining = Counter(self.by_line)
-        for finding in self.old.findings:
-            key = _placed(finding)
-            if remaining[key]:
-                remaining[key] -= 1
-                left.found[identity(finding, self.old.lines)].append(finding)
-        return left
+        return [found for found in self.old.findings if _taken(self.by_line, _placed(found))]
 
-    def _touched(self, finding: Finding, left: dict[tuple[str, str], _OfRule]) -> bool:
+    def _lines_by_rule(self, left: Iterable[Finding], moved: Counter[tuple[str, str, str]]) -> _Lines:
+        """Return the lines, in order, of the old findings in ``left`` that did not move, by what an edit leaves.
+
+        Of equal ones the last stay.
+        """
+        lines: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for found in reversed([*left]):
+            if _taken(moved, identity(found, self.old.lines)) and found.line - 1 not in self.kept:
+                lines[nameless(found, self.old.lines)].append(found.line - 1)
+        return {key: sorted(some) for key, some in lines.items()}
+
+    def _touched(self, finding: Finding, left: _Lines) -> bool:
         """Whether a finding is an old one on a line that was edited: in the same changed block, similar text."""
         candidates = left.get(nameless(finding, self.new.lines))
         if candidates is None:
             return False
         above, below = self._block(finding.line - 1)
         after = _line(self.new.lines, finding.line - 1).strip()[:_COMPARED]
-        for line in candidates.between(above, below):
+        for place in range(bisect_right(candidates, above), bisect_left(candidates, below)):
             if self.tries == 0:
                 break
             self.tries -= 1
-            before = _line(self.old.lines, line).strip()[:_COMPARED]
+            before = _line(self.old.lines, candidates[place]).strip()[:_COMPARED]
             if likeness(before, after) >= _TOUCHED or _is_part(before, after):
-                candidates.take(line)
+                del candidates[place]
                 return True
         return False
 
@@ -193,47 +196,13 @@ class _Comparison:
         upwards = (place if place >= 0 else end for place in reversed([*self.map, end]))
         return list(accumulate([*self.map, -1], max)), list(accumulate(upwards, min))[::-1]
 
-    def _came_from_elsewhere(self, finding: Finding) -> bool:
-        key = identity(finding, self.new.lines)
-        if not self.elsewhere[key]:
-            return False
-        self.elsewhere[key] -= 1
-        return True
 
-
-class _LeftOver:
-    """Old findings by what they keep when their line moves."""
-
-    def __init__(self) -> None:
-        self.found: dict[tuple[str, str, str], deque[Finding]] = defaultdict(deque)
-
-    def pop_one(self, key: tuple[str, str, str]) -> bool:
-        """Take one finding with this identity away; return whether there was one."""
-        return bool(self.found.get(key)) and bool(self.found[key].popleft())
-
-    def by_rule(self, kept: frozenset[int], text: Sequence[str]) -> dict[tuple[str, str], _OfRule]:
-        """Return what is left on lines of ``text`` that are not ``kept``, by what an edit of the line leaves."""
-        lines: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for found in chain.from_iterable(self.found.values()):
-            if found.line - 1 not in kept:
-                lines[nameless(found, text)].append(found.line - 1)
-        return {key: _OfRule(sorted(some)) for key, some in lines.items()}
-
-
-class _OfRule:
-    """The 0-based lines, in order, of old findings of one rule and message that nothing explains yet."""
-
-    def __init__(self, lines: list[int]) -> None:
-        self._lines = lines
-
-    def between(self, above: int, below: int) -> Iterator[int]:
-        """Yield those between two lines, until one is taken."""
-        places = range(bisect_right(self._lines, above), bisect_left(self._lines, below))
-        return (self._lines[place] for place in places)
-
-    def take(self, line: int) -> None:
-        """Take the first on ``line`` away."""
-        del self._lines[bisect_left(self._lines, line)]
+def _taken(counts: Counter[_Key], key: _Key) -> bool:
+    """Return whether there is one more of ``key``, and take it away."""
+    if counts[key] == 0:
+        return False
+    counts[key] -= 1
+    return True
 
 
 def _is_part(before: str, after: str) -> bool:

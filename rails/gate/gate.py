@@ -8,8 +8,10 @@ A check that is missing, crashes, hangs or did not look at a file makes the verd
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -74,7 +76,6 @@ class Gate:
     ) -> None:
         self.project = Path(project).resolve()
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
-        self._closed = False
         self._entered = 0
         self._overlay = Overlay()
         self._turn = threading.RLock()
@@ -112,7 +113,6 @@ class Gate:
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
             self._context.fix, self._context.final = fix, final
-            self._context.exclusions_stand = True
             with self._as_approved(base, [file.path for file in files]) as gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
@@ -207,7 +207,6 @@ class Gate:
         with self._turn:
             self._context.fix = fix
             self._context.final = True
-            self._context.exclusions_stand = True
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             with self._as_approved(base, names) as gate:
                 verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
@@ -245,28 +244,25 @@ class Gate:
         if state is None:
             yield self
             return
-        gate = Gate(
-            state.folder, strict=self.strict, keep_old=self.keep_old, commands=self.commands, pool=self._context.pool
+        gate = copy.copy(self)
+        gate.project, gate._approved, gate._overlay = state.folder, state.changed, Overlay()
+        gate._context = replace(
+            self._context,
+            project=state.folder,
+            home=self.project,
+            shared_pool=self._context.pool,
+            known={},
+            resources={},
+            hits=Counter(),
         )
-        gate._settings_agreed = self._settings_agreed
-        mine, theirs = self._context, gate._context
-        theirs.home, theirs.profile, theirs.trusted, gate._trusted = (
-            self.project,
-            mine.profile,
-            mine.trusted,
-            self._trusted,
-        )
-        theirs.fix, theirs.final = mine.fix, mine.final
-        gate._approved = state.changed
         try:
-            with gate:
-                yield gate
+            yield gate
         finally:
+            gate.close()
             state.close()
 
     def close(self) -> None:
         """Stop every tool; a judgement that hangs in one of them ends with it, and is not waited for longer."""
-        self._closed = True
         alone = self._turn.acquire(timeout=limits.GATE_CLOSE_SECONDS)
         try:
             with contextlib.ExitStack() as closing:  # each, whatever another one raises

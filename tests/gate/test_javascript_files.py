@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rails.gate.gate import Gate
-from rails.gate.languages.javascript import node_tools, node_worker
+from rails.gate.languages.javascript import node_worker
 from rails.sandbox.run import start
 from rails.sandbox.view import NONE, Label
 
@@ -322,28 +322,6 @@ def test_real_tools_execute_no_configuration(genuine, tmp_path):
     genuine.put(".prettierrc", '{"plugins": ["./plugin.cjs"]}')
     genuine.judge(("a.js", "const a = 1;\n"))
     assert not trace.exists()
-
-
-@real
-def test_one_look_of_the_linter_says_what_two_say(genuine, monkeypatch):
-    texts = [
-        (None, "const  x = {a:1}\nexport default x\n"),
-        (None, "const x = 1;\nif (!!x) { debugger }\nexport default x\n"),
-        (None, "const x = 1;\nx  = 2;\nexport default /a   b/\n"),
-        (None, "/* eslint semi: error */\nconst  x = 1\nexport default x\n"),
-        (None, "out: for (;;) { break }\n"),
-        (None, "const a = 1 ?? 2 || 3;\n"),
-        (None, "export const  A = () => <p>{ x  = 1 }</p>\n"),
-        ("const  a = 1\nexport default a\n", "const  a = 1\nexport default a\nconst  b = {c:a}\ndebugger\n"),
-        ("const  a = !!(!!1)\n", "const  a = !!(!!1)\nif (!!a)  { foo() }\n"),
-    ]
-    files = [(f"m{number}.js", *filter(None, pair)) for number, pair in enumerate(texts)]
-    short = genuine.judge(*files)
-    monkeypatch.setattr(node_tools.NodeTools, "fixes_outlive_layout", lambda self, path, data: False)
-    long = genuine.judge(*files)
-    assert short.proposal == long.proposal
-    assert (short.status, short.findings, short.fixed) == (long.status, long.findings, long.fixed)
-    assert short.not_checked == long.not_checked
 
 
 def test_a_clean_file_costs_one_look_and_one_proof_that_rules_are_on(script, tmp_path):

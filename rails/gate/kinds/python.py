@@ -7,96 +7,56 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rails.core.verdict import CheckRun
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport
 from rails.gate.support.kind import Kind, suffix_of
 from rails.gate.support.read_file import run_by_python
 
 if TYPE_CHECKING:
-    from rails.gate.languages.python.tools import PythonTools
-    from rails.processes.programs import Tool
+    from rails.gate.languages.python.config import PythonSettings
 
 #: Two workers, and as many files again that wait for ruff meanwhile.
 _THREADS: Final = 4
-#: So many files are known to compile before they are judged.
-_AHEAD: Final = 16
-#: From so many files on, compiling them in the Python workers pays for starting these.
-_MANY: Final = 100
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError for unreadable configuration."""
     from rails.gate.languages.python import config as settings
-    from rails.gate.languages.python.syntax import CompileAhead
+
+    whole = settings.read_python_settings(context.project)
+    groups: dict[tuple[str, str], tuple[PythonSettings, list[CheckJob]]] = {}
+    for job in jobs:
+        near = settings.formatted_by_the_nearest(context.project, job.path, whole)
+        groups.setdefault((near.formatter, near.black_origin), (near, []))[1].append(job)
+    reports = [_checked(near, some, context) for near, some in groups.values()]
+    outcomes = tuple(outcome for report in reports for outcome in report.outcomes)
+    return CheckReport(outcomes, tuple(run for report in reports for run in report.runs))
+
+
+def _checked(config: PythonSettings, jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     from rails.gate.languages.python.tools import PythonTools
     from rails.gate.support.fix_and_lint import FixAndLint
     from rails.gate.support.warm_processes import side_by_side
 
-    whole = settings.read_python_settings(context.project)
-    groups: dict[str, list[CheckJob]] = {}
-    for job in jobs:
-        near = settings.formatted_by_the_nearest(context.project, job.path, whole)
-        groups.setdefault(f"{near.formatter} {near.black_origin}", []).append(job)
-    if len(groups) > 1:
-        reports = [run_check(some, context) for some in groups.values()]
-        outcomes_of_all = tuple(outcome for report in reports for outcome in report.outcomes)
-        return CheckReport(outcomes_of_all, tuple(run for report in reports for run in report.runs))
     clocks: dict[str, list[float]] = {}
-    outcomes: list[CheckResult] = []
-    tools = PythonTools(context, settings.formatted_by_the_nearest(context.project, jobs[0].path, whole))
-    many = CompileAhead(jobs, context, _known_to_compile) if len(jobs) >= _MANY else None
-    try:
-        for start in range(0, len(jobs), _AHEAD):
-            some = jobs[start : start + _AHEAD]
-            if many is not None:
-                many.wait_for(some)
-            files = [FixAndLint(job, tools, context, clocks) for job in some]
-            outcomes += side_by_side(FixAndLint.outcome, files, _THREADS)
-    finally:
-        if many is not None:
-            many.stop()
-    return CheckReport(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
-
-
-def _known_to_compile(job: CheckJob) -> tuple[object, ...]:
-    from rails.gate.languages.python.tools import PythonTools
-
-    return PythonTools.parser, job.path, job.after
-
-
-def _runs(tools: PythonTools, clocks: dict[str, list[float]], files: int) -> list[CheckRun]:
-    config = tools.config
-    ruff = tools.ruff_tool.version if tools.ruff_tool else ""
-    rules = ", ".join(sorted({how.origin for how in tools.seen_settings()}))
-    about: dict[str, tuple[str, str, Tool | None, str]] = {
-        "python": (".".join(map(str, sys.version_info[:3])), "", None, ""),
-        "ruff": (ruff, tools.origin_of("ruff", rules), tools.ruff_tool, " check -"),
-        "ruff format": (ruff, tools.origin_of("ruff", rules), tools.ruff_tool, " format -"),
-        "black": (
-            tools.black_tool.version if tools.black_tool else "",
-            tools.origin_of("black", config.black_origin),
-            tools.black_tool,
-            " -",
-        ),
-        "flake8": (
-            tools.flake8_tool.version if tools.flake8_tool else "",
-            tools.origin_of("flake8", config.flake8_origin),
-            tools.flake8_tool,
-            " -",
-        ),
+    tools = PythonTools(context, config)
+    files = [FixAndLint(job, tools, context, clocks) for job in jobs]
+    outcomes = side_by_side(FixAndLint.outcome, files, _THREADS)
+    rules = ", ".join(sorted({how.origin for how in tools.ruff_settings_seen.values()}))
+    about = {
+        "ruff": (tools.ruff_tool, " check -", rules),
+        "ruff format": (tools.ruff_tool, " format -", rules),
+        "black": (tools.black_tool, " -", config.black_origin),
+        "flake8": (tools.flake8_tool, " -", config.flake8_origin),
     }
-    return [
-        CheckRun(
-            name,
-            version,
-            round(sum(clocks[name]), 2),
-            origin,
-            files,
-            tools.context.hits[name],
-            f"{' '.join(tool.argv)}{does}" if tool else "",
-        )
-        for name, (version, origin, tool, does) in about.items()
-        if name in clocks
-    ]
+    runs = []
+    for name, times in clocks.items():
+        tool, does, origin = about.get(name, (None, "", ""))
+        version = tool.version if tool else sys.version.partition(" ")[0] if name == "python" else ""
+        command = f"{' '.join(tool.argv)}{does}" if tool else ""
+        origin = tools.origin_of(tool.name, origin) if tool else ""
+        spent = round(sum(times), 2)
+        runs.append(CheckRun(name, version, spent, origin, len(jobs), context.hits[name], command))
+    return CheckReport(tuple(outcomes), tuple(runs))
 
 
 def _claims(path: str, data: bytes) -> bool:

@@ -109,8 +109,7 @@ class CheckContext(Struct):
     ``home`` is the project itself where ``project`` is a folder that only stands for it, with other configuration.
 
     ``fix`` is whether fixes and formatting may change the text. ``final`` is whether no further edit of the same task
-    is to come. ``exclusions_stand`` is whether the project's own exclusions were there before what is judged, so that
-    nobody waits for the checks they take away.
+    is to come.
     ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
     where n8n workflows are to run (import, api, publish, strict). ``options`` are the settings. ``created`` and
     ``gone`` are the paths that this change set adds and removes; ``overlay`` is a folder outside
@@ -124,7 +123,6 @@ class CheckContext(Struct):
     home: Path | None = None
     fix: bool = True
     final: bool = True
-    exclusions_stand: bool = True
     trusted: bool = False
     profile: str = "import"
     options: GateSettings = field(default_factory=GateSettings)

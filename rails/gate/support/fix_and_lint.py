@@ -111,8 +111,6 @@ class FixAndLint(Struct):
 
     def _repaired(self, decoded: Decoded, brought: NewFindings) -> bytes:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
-        if (laid_out := self._only_laid_out()) is not None:
-            return laid_out
         data = self.job.after
         seen, settled = {data}, False
         for _ in range(_ROUNDS):
@@ -133,16 +131,6 @@ class FixAndLint(Struct):
             self._miss("fix", f"{harm}, so the text is as the agent wrote it")
             return self.job.after
         return data
-
-    def _only_laid_out(self) -> bytes | None:
-        """Return the formatted text when layout is all there is to repair: then one look of the linter is enough."""
-        if not self.tools.fixes_outlive_layout(self.job.path, self.job.after):
-            return None
-        wanted = self._wanted(self.job.after)
-        if any(found.edits or found.rule in _BREAKS for found in self._lint(wanted).diagnostics):
-            return None
-        self._note_format(self.job.after, wanted)
-        return wanted
 
     def _regression(self, data: bytes) -> str:
         """Say what the repairs broke, if anything: every fix was parsed when made, the whole is read here."""
@@ -168,11 +156,7 @@ class FixAndLint(Struct):
     def _new_and_safe(self, data: bytes, brought: NewFindings) -> list[Diagnostic]:
         safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
         safe = [one for one in safe if self.context.final or one.rule not in name_list("unfinished")]
-        return self._new(safe, data, brought)
-
-    def _new(self, some: list[Diagnostic], data: bytes, brought: NewFindings) -> list[Diagnostic]:
-        """Return those of ``some``, diagnostics of ``data``, that the change introduced."""
-        return brought.among(some, data, self._lint(data).findings)
+        return brought.among(safe, data, self._lint(data).findings)
 
     def _applied(self, data: bytes, decoded: Decoded, chosen: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
         """Apply the fixes that do no harm together; those that do wait for the next round, where they are others.
@@ -204,12 +188,9 @@ class FixAndLint(Struct):
         if self.tools.other_format:
             return data
         wanted = self._wanted(data)
-        self._note_format(data, wanted)
-        return wanted
-
-    def _note_format(self, data: bytes, wanted: bytes) -> None:
         if wanted != data and not any(fixed.rule == "format" for fixed in self.fixed):
             self.fixed.append(Fixed(self.job.path, "format", self.tools.formatter_name))
+        return wanted
 
     def _wanted(self, data: bytes) -> bytes:
         """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
@@ -220,13 +201,9 @@ class FixAndLint(Struct):
         from rails.gate.support.partial_format import touched_only
 
         partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
-        if partial == formatted or self._unreadable(before) or not self._was_formatted(before):
+        if partial == formatted or self._unreadable(before) or self._format(before) != before:
             return partial
         return formatted
-
-    def _was_formatted(self, before: bytes) -> bool:
-        guess = self._try(self.tools.formatter_name, lambda: self.tools.looks_formatted(self.job.path, before))
-        return bool(guess) and self._format(before) == before
 
     def _format(self, data: bytes) -> bytes:
         formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))
@@ -267,7 +244,7 @@ class FixAndLint(Struct):
         try:
             return self._timed(check, work)
         except ExcludedError as reason:
-            self._miss(check, str(reason), required=not self.context.exclusions_stand)
+            self._miss(check, str(reason), required=False)
         except (CheckError, NotCheckedError) as reason:
             self._miss(check, str(reason))
         except NotNeededError as reason:

@@ -60,12 +60,6 @@ class Language(Protocol):
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted."""
 
-    def looks_formatted(self, path: str, data: bytes, /) -> bool:
-        """A cheap guess whether :meth:`format` would leave ``data`` as it is; True costs a real look."""
-
-    def fixes_outlive_layout(self, path: str, data: bytes, /) -> bool:
-        """Whether formatting ``data`` neither introduces nor settles a finding that the linter has a fix for."""
-
     def others(self) -> tuple[str, ...]:
         """The names of further linters."""
 

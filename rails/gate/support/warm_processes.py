@@ -72,11 +72,6 @@ class Pipe:
         """Whether the process still answers: it has neither ended nor closed its output."""
         return not self._ended and self._process.poll() is None
 
-    @property
-    def listens(self) -> bool:
-        """Whether its output is open. Costs no system call; of a process that just ended it may not be known yet."""
-        return not self._ended
-
     def send(self, message: bytes) -> None:
         """Write one framed message. Raises CheckError when the process has gone."""
         try:

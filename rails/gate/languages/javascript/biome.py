@@ -146,10 +146,6 @@ class BiomeTools(NodeTools):
         except (CheckError, NotCheckedError):
             return False
 
-    def fixes_outlive_layout(self, _path: str, _data: bytes) -> bool:
-        """Which of the project's rules look at layout is not known."""
-        return False
-
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Say what of the project's configuration was not honoured."""
         return super().left_out(path) if self.config.eslint else ()

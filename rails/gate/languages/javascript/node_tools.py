@@ -41,7 +41,6 @@ _FORMAT_CANARY: Final = b"const  x = {a:1}\n"
 #: What is said under no rule of the configuration.
 _NO_RULE: Final = "eslint"
 _EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
-_RULES_OF_ITS_OWN: Final = re.compile(rb"/\*\s*eslint\s")
 #: The first ESLint that reads the configuration nearest to a file.
 _NESTED: Final = 10
 #: Where nothing contains what nobody has read.
@@ -166,14 +165,6 @@ class NodeTools:
             return self._prettier(path, one.encode()) == self._prettier(path, other.encode())
         except (CheckError, NotCheckedError):
             return False
-
-    def looks_formatted(self, _path: str, _data: bytes) -> bool:
-        """Nothing is faster than Prettier itself here."""
-        return True
-
-    def fixes_outlive_layout(self, path: str, data: bytes) -> bool:
-        """Whether no rule that has a fix looks at layout: so it is with our recommended rules alone."""
-        return not self._own(path) and not _RULES_OF_ITS_OWN.search(data)
 
     def others(self) -> tuple[str, ...]:
         """No further linters."""

@@ -33,6 +33,8 @@ _BLACK_KEYS: Final = (
     "enable-unstable-feature",
 )
 
+#: The names and contents of what was read, which tell whether it is still the same.
+Digest = tuple[tuple[str, bytes], ...]
 Targets = tuple[tuple[str, tuple[int, int]], ...]
 RuffOption = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
@@ -48,13 +50,24 @@ class RuffSettings(Struct, frozen=True):
     project: bool
     options: tuple[RuffOption, ...] = ()
     origin: str = ""
-    digest: str = ""
+    digest: Digest = ()
     targets: Targets = ()
 
     def target_of(self, path: str) -> tuple[int, int] | None:
         """Return the Python that ``path`` is for, as far as the configuration says."""
         names = path, path.rpartition("/")[2]
         return next((target for glob, target in self.targets if any(fnmatchcase(name, glob) for name in names)), None)
+
+    def canary_of(self, path: str) -> str:
+        """Return a path that ruff treats as it does ``path``: itself where the configuration tells files apart.
+
+        Else one in its folder or, without configuration of the project, one anywhere.
+        """
+        if any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
+            return path
+        folder, _, name = path.rpartition("/") if self.project else ("", "", path)
+        canary = f"canary.{name.rpartition('.')[2]}"
+        return f"{folder}/{canary}" if folder else canary
 
     def arguments(self) -> tuple[str, ...]:
         """The command-line arguments that mean this."""
@@ -80,7 +93,7 @@ class PythonSettings(Struct, frozen=True):
     requires_python: str = ""
     black_origin: str = ""
     flake8_origin: str = ""
-    digest: str = ""
+    digest: Digest = ()
 
 
 def read_python_settings(project: Path) -> PythonSettings:
@@ -144,18 +157,18 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
     )
 
 
-def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...], Targets]:
+def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]:
     """Return what identifies a ruff configuration and everything it extends, its source folders and its Pythons.
 
     Raises CheckError when it extends a file outside the project: ruff would quote that file's lines.
     """
-    seen = _Seen()
+    seen: list[tuple[str, bytes]] = []
     src = [str(file.parent), str(file.parent / "src")]
     found, targets = False, dict[str, tuple[int, int]]()
     beside = _toml_file(file.parent / "pyproject.toml")
     for _ in range(10):
         data = read_config_file(file)
-        seen.add(file.name, data)
+        seen.append((file.name, data))
         whole = parse_toml(data, file.name)
         options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
         extended, folders = options.get("extend"), options.get("src")
@@ -166,7 +179,7 @@ def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...], Targets]:
             src, found = [str(file.parent / str(folder)) for folder in folders], True
         if not isinstance(extended, str):
             every = targets.pop("*", None) or _oldest(table(beside, "project").get("requires-python"))
-            return seen.digest(), tuple(src), (*targets.items(), *([("*", every)] if every else []))
+            return tuple(seen), tuple(src), (*targets.items(), *([("*", every)] if every else []))
         file = (file.parent / extended).resolve()
         if project not in file.parents:
             words = "which is outside the project or leads through a link or '..'; name it by its plain path inside"
@@ -174,31 +187,16 @@ def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...], Targets]:
     raise CheckError("ruff's configuration extends itself.")
 
 
-class _Seen:
-    """What was read, to tell whether it is still the same: all of it, since loading a hash takes longer."""
-
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-
-    def add(self, name: str, data: bytes) -> None:
-        """Remember a file."""
-        self._parts += [name, str(len(data)), data.decode("latin-1")]
-
-    def digest(self) -> str:
-        """Return what is different for different files or contents."""
-        return "\0".join(self._parts)
-
-
 class _Reader:
     """Reads each file once and remembers what it read for the digest."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
-        self.seen = _Seen()
+        self.seen: list[tuple[str, bytes]] = []
 
     def bytes_of(self, name: str) -> bytes:
         data = read_config_file(f"{self.project}/{name}")
-        self.seen.add(name, data)
+        self.seen.append((name, data))
         return data
 
     def settings(self) -> PythonSettings:
@@ -219,7 +217,7 @@ class _Reader:
         common = {
             "target": _target(ruff_table.get("target-version")) or _oldest(requires),
             "requires_python": requires if isinstance(requires, str) else "",
-            "digest": self.seen.digest(),
+            "digest": tuple(self.seen),
         }
         arguments, notes = _flake8_arguments(section or {})
         return PythonSettings(

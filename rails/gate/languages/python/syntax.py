@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import threading
-from collections.abc import Callable, Sequence
-from typing import Final
-
 from msgspec.structs import replace
 
 from rails.core import charsets
-from rails.core.errors import CheckError
-from rails.core.text import decode_text, one_line, plain_text
+from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
 from rails.data_formats.python_code import alone, parse_tree
-from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.diagnostics import RULE
-from rails.gate.support.warm_processes import side_by_side
 
 
 def error_in(path: str, data: bytes) -> Finding | None:
@@ -70,63 +61,3 @@ def _compile_error(path: str, data: bytes) -> Finding | None:
     except (RecursionError, MemoryError, OverflowError):
         return Finding(path, 1, 1, RULE, "the code is nested too deeply for Python to compile", "python")
     return None
-
-
-#: Files that are compiled at one request.
-_BATCH: Final = 16
-
-JobKey = Callable[[CheckJob], tuple[object, ...]]
-
-
-class CompileAhead:
-    """Compiles ``jobs`` in the background. Files that do not compile, and all if a worker fails, are left to others.
-
-    Measured for 300 files of 200 lines, the least of 5 turns each on a busy machine with two processors: 3.15 s with
-    it, 4.68 s without; for 120 files 1.07 s with, 0.92 s without.
-    ``known`` is the key under which others find in ``context`` that a file compiles.
-    """
-
-    def __init__(self, jobs: Sequence[CheckJob], context: CheckContext, known: JobKey) -> None:
-        self._context, self._known = context, known
-        # A byte-order mark is a claim about the encoding, which only the bytes themselves can break.
-        some = (job for job in jobs if known(job) not in context.known and not job.after.startswith(codecs.BOM_UTF8))
-        self._texts = {job.path: text for job in some if (text := plain_text(job.after)) is not None}
-        unknown = [job for job in jobs if job.path in self._texts]
-        self._batches = [unknown[at : at + _BATCH] for at in range(0, len(unknown), _BATCH)]
-        self._done = {job.path: event for batch in self._batches for event in [threading.Event()] for job in batch}
-        self._stopped = False
-        self._thread = threading.Thread(target=self._run, daemon=True, name="compile ahead")
-        self._thread.start()
-
-    def wait_for(self, jobs: Sequence[CheckJob]) -> None:
-        """Wait until it is known of ``jobs``, or will not be."""
-        for job in jobs:
-            if (event := self._done.get(job.path)) is not None:
-                event.wait()
-
-    def stop(self) -> None:
-        """Ask the workers nothing more, and wait for what they were asked."""
-        self._stopped = True
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            with contextlib.suppress(CheckError, ValueError):
-                side_by_side(self._ask, self._batches)
-        finally:
-            for event in self._done.values():
-                event.set()
-
-    def _ask(self, batch: Sequence[CheckJob]) -> None:
-        try:
-            if self._stopped:
-                return
-            answer = self._context.pool.ask(
-                {"op": "compile", "texts": [[job.path, self._texts[job.path]] for job in batch]}
-            )
-            fine = answer.get("fine")
-            for job, ok in zip(batch, fine if isinstance(fine, list) else (), strict=True):
-                if ok is True:
-                    self._context.known[self._known(job)] = None
-        finally:
-            self._done[batch[0].path].set()

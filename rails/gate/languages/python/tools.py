@@ -8,7 +8,7 @@ apart); a tool that says nothing about the canary is not looking at that file, a
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from rails.core.errors import CheckError
@@ -44,7 +44,7 @@ class PythonTools:
         self.ruff_tool = self._chosen(programs.find_ruff())
         self.black_tool = self._chosen(programs.find_module("black")) if config.formatter == "black" else None
         self.flake8_tool = self._chosen(programs.find_module("flake8")) if config.flake8 is not None else None
-        self._ruff_settings: dict[str, RuffSettings] = {}
+        self.ruff_settings_seen: dict[str, RuffSettings] = {}
         self._linted: set[str] = set()
 
     def _chosen(self, ours: Tool | None) -> Tool | None:
@@ -110,14 +110,6 @@ class PythonTools:
     def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
         return self._ruff_format(path, one) == self._ruff_format(path, other)
 
-    def looks_formatted(self, path: str, data: bytes) -> bool:
-        """Ask ruff's formatter, which agrees with black about nearly every file and takes a hundredth of its time."""
-        return self.ruff_tool is None or self._ruff_format(path, data) == data
-
-    def fixes_outlive_layout(self, _path: str, _data: bytes) -> bool:
-        """Blank lines, imports and quotes have fixes of their own."""
-        return False
-
     def _newer(self, path: str) -> bool:
         how = self.ruff_settings(path)
         target = how.target_of(path) if how.project else self.config.target
@@ -143,24 +135,23 @@ class PythonTools:
     def ruff_settings(self, path: str) -> RuffSettings:
         """How ruff runs on ``path``."""
         folder = path.rpartition("/")[0]
-        if folder not in self._ruff_settings:
-            self._ruff_settings[folder] = settings.ruff_for(
+        if folder not in self.ruff_settings_seen:
+            self.ruff_settings_seen[folder] = settings.ruff_for(
                 self.context.project, path, self.config, self.context.overlay if self.context.modules else ""
             )
-        return self._ruff_settings[folder]
+        return self.ruff_settings_seen[folder]
 
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
         how = self.ruff_settings(path)
-        if path not in self._linted:
-            self._must_be_linted(path, how)
-            self._linted.add(path)
+        canary = how.canary_of(path)
+        if canary not in self._linted:
+            self._must_be_linted(canary, how)
+            self._linted.add(canary)
         return self._looked(path, data, how)
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
-        if not how.project:
-            path = "canary.py"
         canary = self._looked(path, LINT_CANARY, how).diagnostics
         if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
@@ -190,10 +181,6 @@ class PythonTools:
         if how.project and self.context.once(key, lambda: self.ruff.lint("canary.py", BROKEN_CANARY, alone)):
             return ExcludedError()
         return NotCheckedError("ruff does not look at this file")
-
-    def seen_settings(self) -> Collection[RuffSettings]:
-        """The settings of every folder that was asked for so far."""
-        return self._ruff_settings.values()
 
     # -- formatting -------------------------------------------------------------------------------
 
@@ -225,7 +212,8 @@ class PythonTools:
             return self.in_workers.black(path, data)
         if not self.config.formatter:
             raise NotNeededError
-        if self._ruff_format(path, FORMAT_CANARY) == FORMAT_CANARY:
+        canary = self.ruff_settings(path).canary_of(path)
+        if self._ruff_format(canary, FORMAT_CANARY) == FORMAT_CANARY:
             raise self._excluded(self.ruff_settings(path))
         return self._ruff_format(path, data)
 

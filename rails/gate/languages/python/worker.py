@@ -1,7 +1,6 @@
 """The process that holds black and flake8: one JSON line in, one JSON line out, until its input ends.
 
-Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``,
-``{"op": "schema", "schema", "base", "root", "value"}``,
+Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "base", "root", "value"}``,
 ``{"op": "black", "text", "path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``.
 ``{"op": "run", "argv", "data"}``, whose bytes are characters of Latin-1.
 Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
@@ -100,19 +99,6 @@ def _list(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     return [str(item) for item in value] if isinstance(value, list) else []
-
-
-def _compile(texts: list[tuple[str, str]]) -> dict[str, Any]:
-    return {"ok": True, "fine": [_compiles(path, text) for path, text in texts]}
-
-
-def _compiles(path: str, text: str) -> bool:
-    try:
-        # Bytes, as they are in the file: a declared encoding and a byte-order mark count.
-        compile(text.encode(), path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
-        return False
-    return True
 
 
 #: Values of libraries without types, or whose stubs are behind them.
@@ -276,7 +262,6 @@ def _run(argv: list[str], data: str) -> dict[str, Any]:
 
 _OPERATIONS: Any = {
     "ping": _ping,
-    "compile": _compile,
     "schema": _schema,
     "black": _black,
     "flake8": _flake8,
