@@ -25,7 +25,7 @@ PACKAGES = {
     "core": 24_701,
     "data_formats": 14_626,
     "edits": 41_534,
-    "gate": 71_678,
+    "gate": 70_195,
     "git": 4_308,
     "integrations": 21_825,
     "json_schema": 10_392,
