@@ -269,7 +269,7 @@ def test_what_was_applied_can_be_reviewed_and_undone(rails, project):
     assert session in rails("review", code=0).stdout
     assert "write_file" in rails("review", session, code=0).stdout
     assert json.loads(rails("review", session, "--json", code=0).stdout)
-    rails("review", session, "--verify", code=0)
+    rails("log", "verify", session, code=0)
     rails("undo", code=0)
     assert (project / "hello.txt").read_bytes() == b"before\r\n"
     assert "nothing to undo" in rails("undo", "no-such-session", code=2).stderr
@@ -722,7 +722,7 @@ def test_a_killed_run_leaves_a_log_that_verifies(rails, project, environment):
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=30)
-    rails("review", "last", "--verify", code=0)
+    rails("log", "verify", code=0)
 
 
 def approve_on_the_page(address):

@@ -29,6 +29,8 @@ _EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("file", nargs="?", default="-", help="the answer (default: standard input)")
+    words = "in place of a file: what was denied in that session because nobody was there"
+    parser.add_argument("--denied", metavar="SESSION", help=words)
     parser.add_argument("--agent", default="coder", help="whose tools the answer may use (default: coder)")
     parser.add_argument("--dry-run", action="store_true", help="show all, but do not ask or write")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
@@ -66,14 +68,19 @@ def run(options: argparse.Namespace) -> int:
         if options.dry_run
         else common.approver_of(options, screen, project, registry, gate)
     )
-    answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_input(options.file))]
+    if options.jsonl:
+        answers = list(common.read_jsonl(options.file))
+    elif options.denied:
+        answers = [(None, _denied(project, options.denied))]
+    else:
+        answers = [(None, common.read_input(options.file))]
     if not quiet:
         answers = [(None, _settled(answers[0][1], options, project, registry, screen))]
         if not answers[0][1]:
             return EXIT_FINDINGS
     worst = EXIT_OK
     with SessionLog.create(state_of(project)) as log:
-        tasks = ((options.agent, f"apply {options.file}"),)
+        tasks = ((options.agent, f"apply {options.denied or options.file}"),)
         dialects = tuple(options.dialect)
         job = SessionJob(project, tasks, approve=options.approve, correction=options.correction, dialects=dialects)
         proposals = Proposals(job, log, registry, agents, approver, gate)
@@ -95,6 +102,15 @@ def run(options: argparse.Namespace) -> int:
     if options.commit and worst == EXIT_OK and not options.dry_run:
         common.commit(project, log.session_id, f"Apply {options.file}", screen)
     return worst
+
+
+def _denied(project: Path, wanted: str) -> str:
+    """Return what was denied in a session because nobody was there, as an answer. Raises UsageError for nothing."""
+    from rails.commands.log import chosen_session
+    from rails.review.session_list import SessionList
+
+    state = state_of(project)
+    return SessionList(state).denied(chosen_session(state, wanted).session_id)
 
 
 def _settled(text: str, options: argparse.Namespace, project: Path, registry: Registry, screen: ProgressScreen) -> str:

@@ -13,10 +13,9 @@ from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project, port_number
 from rails.commands.session_text import render_session, session_as_markdown
 from rails.config.prices import PRICES_NAME
-from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
-from rails.core.text import one_line, printable
+from rails.core.errors import EXIT_OK, UsageError
+from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.log.reader import SessionSummary, verify
 from rails.projections.session import session_as_json
 from rails.session.project import state_of
 
@@ -51,7 +50,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--markdown", action="store_true", help="as Markdown")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
-    parser.add_argument("--verify", action="store_true", help="check the log's hash chain")
     add_project(parser)
 
 
@@ -67,10 +65,6 @@ def run(options: argparse.Namespace) -> int:
         from rails.commands import serve
 
         return serve.run(options)
-    if options.verify:
-        report = verify(_summary(state, options.session).path)
-        print(printable(str(report)))
-        return EXIT_OK if report else EXIT_BROKEN
     options.filter = " ".join(filter(None, (options.filter, options.since and f"since:{options.since}")))
     if options.by:
         return _report(options, state)
@@ -88,31 +82,27 @@ def _library(state: Path) -> SessionList:
     return SessionList(state, config_folder() / PRICES_NAME)
 
 
-def _summary(state: Path, wanted: str | None) -> SessionSummary:
-    return chosen_session(state, wanted or "last")
-
-
 def _list(options: argparse.Namespace, state: Path) -> int:
     from rails.review.reports.sessions import sessions_table
 
     library = _library(state)
-    cards = library.cards(options.filter)
+    cards = library.cards(options.filter)[::-1]
     if options.json:
-        common.print_json([_card_json(card) for card in cards[::-1]])
+        common.print_json([_card_json(card) for card in cards])
     elif not cards:
         print("No session matches that." if options.filter else _EMPTY)
     else:
-        _print((sessions_table(cards[::-1]),))
+        _print((sessions_table(cards),))
     return EXIT_OK
 
 
 def _card_json(card: SessionStats) -> Json:
     """Return what a list shows of a session, without what only counting needs."""
-    return {name: value for name, value in card.to_json().items() if name not in ("judged", "letters", "spans")}
+    return {name: value for name, value in card.to_json().items() if name != "judged"}
 
 
 def _one(options: argparse.Namespace, state: Path) -> int:
-    library, session_id = _library(state), _summary(state, options.session).session_id
+    library, session_id = _library(state), chosen_session(state, options.session or "last").session_id
     if options.html:
         from rails.review.html import PAGE_MARK, html_parts
 
@@ -134,7 +124,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
 def _report(options: argparse.Namespace, state: Path) -> int:
     library = _library(state)
     if options.session:
-        chosen = _summary(state, options.session).session_id
+        chosen = chosen_session(state, options.session).session_id
         return show_report(options, library.report_of(options.by, [chosen]), f"Session {chosen}")
     about = f"Sessions: {one_line(options.filter)}" if options.filter else "All sessions"
     return show_report(options, library.report(options.by, options.filter), about)

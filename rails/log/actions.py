@@ -66,8 +66,7 @@ def paths_of(parameters: Json | Mapping[str, Json]) -> tuple[str, ...]:
 def question_text(asked: ApprovalOpened) -> str:
     """Return what a person is asked, on one line: the files that would change, the command, or the agent's question."""
     if asked.options:
-        lines = [f"{line.strip(' ─')}:" if line.startswith("──") else line.strip() for line in asked.lines]
-        words = " ".join(lines)
+        words = " ".join(line.strip() for line in asked.lines if not line.startswith("──"))
     elif asked.kind == "changes":
         words = f"Change {', '.join(file.path for file in asked.files)}"
     else:

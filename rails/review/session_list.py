@@ -21,6 +21,7 @@ from rails.log.session_stats import SessionStats
 from rails.log.summaries import Summaries
 from rails.projections.common import SessionView, TurnView
 from rails.projections.session import SessionFold, outline, session_view
+from rails.review.export.answers import denied_answer
 from rails.review.reports.grouped import GROUPS, REPORT_SESSIONS, ReviewReport, count_sessions
 from rails.review.reports.line_history import LineHistory, line_history, writes
 from rails.review.reports.morning import morning
@@ -56,6 +57,13 @@ class SessionList:
         view = self._fold(log)
         self._keep(session_id, size, view)
         return view
+
+    def denied(self, session_id: str) -> str:
+        """Return the calls that were denied because nobody was there, as an answer. Raises UsageError for none."""
+        text = denied_answer(self.view(session_id))
+        if not text:
+            raise UsageError(f"Nothing was denied in session {session_id} because nobody was there.")
+        return text
 
     def outlined(self, session_id: str) -> SessionView:
         """Return a session of any length: its turns without what was said and written. Raises UsageError, LogError."""

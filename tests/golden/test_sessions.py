@@ -80,7 +80,7 @@ def test_an_older_log_is_reviewed_the_same(golden, tmp_path, name):
 
     golden(f"logs/{name}.review.txt", said("review", "last"))
     golden(f"logs/{name}.review.json", said("review", "last", "--json"))
-    plain = ["review"], ["review", "last", "--verify"], ["log", "verify"]
+    plain = ["review"], ["log", "verify"]
     reports = [["review", "last", "--by", by] for by in GROUPS]
     golden(f"logs/{name}.reports.txt", "\n".join(said(*words) for words in (*plain, ["policy"], *reports)))
     for form in EXPORTS:
@@ -136,7 +136,7 @@ def shown_files(project, paths):
 
 
 BACK = {
-    "demo": [["undo"], ["undo"], ["undo"], ["redo"], ["undo", "--step", "1"], ["review", "last", "--verify"]],
+    "demo": [["undo"], ["undo"], ["undo"], ["redo"], ["undo", "--step", "1"], ["log", "verify"]],
     "denied_resumed": [["undo", "--step", "1"], ["undo", "--all"], ["redo"], ["undo", "nowhere"]],
     "handoffs": [["redo"], ["undo", "--all"], ["redo", "--step", "1"]],
 }

@@ -8,6 +8,7 @@ from rails.cli import main
 from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
 from rails.review.web.pages import Pages
+from rails.review.web.reports import Reports
 from rails.session.ask_user import UserQuestion, as_logged
 
 LINES = ("── coder asks ──────────", "  Which port?", "  It goes into a.py.")
@@ -54,11 +55,12 @@ def test_turn_list_and_page_call_it_asked(paused, capsys):
     assert value["turns"][0]["outcome"] == "asked"
     assert value["turns"][0]["approvals"][0]["question"] == ["Which port?", "It goes into a.py."]
     pages = Pages(paused / ".rails")
-    assert "Asks you" in pages.sessions()
-    assert "coder asks: Which port? It goes into a.py." in pages.sessions()
+    listed = Reports(paused / ".rails", pages.card).sessions()["html"]
+    assert "Asks you" in listed
+    assert "Which port? It goes into a.py." in listed
     window = pages.window("20261126-010000-aaaa")
     assert "Asks you" in window.head
-    assert HOW in window.turns[0][1]
+    assert HOW in window.turns[0]["html"]
 
 
 def test_once_it_is_answered_the_turn_says_what_was_asked_and_answered(paused, capsys):

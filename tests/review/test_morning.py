@@ -48,9 +48,11 @@ def night(state, outcome, *, tested=False, question=False, denied=""):
         say("LLM_RESPONSE", text="x", usage={"input_tokens": 100, "output_tokens": 20})
         say("GATE_VERDICT", status="pass", findings=[], diff=DIFF)
         if denied:
+            call = {"tool_name": "write_file", "parameters": {"file_path": "new.txt", "content": "x\n"}}
+            say("MCP_REQUEST_FORMULATED", id="1", dialect="s0", start=0, end=9, repairs=[], explanation="y", **call)
             say("HUMAN_DECISION", id="1", answer="deny", by=denied, seconds=0.0)
         elif question:
-            say("APPROVAL_OPENED", id="1", kind="change")
+            say("APPROVAL_OPENED", id="1", kind="changes")
         else:
             say("HUMAN_DECISION", id="1", answer="approve", by="human", seconds=1.0)
             say("TOOL_EXECUTION_RESULT", ok=True, changes=CHANGES, duration_ms=1.0)
@@ -83,6 +85,17 @@ def test_every_outcome_of_a_night_is_named_rightly_and_what_waits_comes_first(st
     found = needs_of(state)
     assert found == expected
     assert [*found.values()][:2] == ["waiting", "asked"]
+
+
+def test_what_was_denied_because_nobody_was_there_takes_the_same_way_again(state, tmp_path, capsys):
+    night(state, "gave_up", denied="headless")
+    assert "apply --denied SESSION" in SessionList(state).morning("", "all").blocks[0].notes[0]
+    words = ["apply", "--denied", "last", "--json", "--project", str(tmp_path), "--approve", "policy"]
+    main([*words, "--dry-run"])
+    assert [one["path"] for one in json.loads(capsys.readouterr().out)["changes"]] == ["new.txt"]
+    night(state, "gave_up", denied="human")
+    assert main(["apply", "--denied", "20261126-0100-gave_uphuman", "--project", str(tmp_path)]) == 2
+    assert "Nothing was denied" in capsys.readouterr().err
 
 
 def test_nothing_is_green_that_is_not(state):

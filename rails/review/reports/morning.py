@@ -17,13 +17,14 @@ from rails.review.reports.sessions import states
 
 #: What needs a person, the most urgent first, and what they can do about it.
 _NEEDS: Final = {
-    "waiting": ("Waits for your answer", "ai-rails answer SESSION WORDS"),
+    "asks": ("Asks", "ai-rails answer SESSION WORDS"),
+    "waiting": ("Waits", "answer where it runs or in ai-rails serve; ai-rails run --resume SESSION asks again"),
     "asked": ("Asks you", "ai-rails run --resume SESSION"),
     "rejected": ("The reviewer rejected it", "ai-rails review SESSION"),
     "claimed": ("Claims what the log does not show", "ai-rails review SESSION"),
     "unattended": (
         "Denied: nobody was there to ask",
-        "ai-rails log export SESSION --format answers, then ai-rails apply answers/FILE",
+        "ai-rails apply --denied SESSION",
     ),
     "error": ("Broke off with an error", "ai-rails run --resume SESSION"),
     "gave_up": ("Gave up", "ai-rails review SESSION"),
@@ -49,7 +50,7 @@ def morning(cards: Sequence[SessionStats], prices: Prices, whole: Mapping[str, b
 
 
 def _need(card: SessionStats) -> str:
-    holds = states(card)
+    holds = states(card) | ({"asks"} if card.waiting and card.asks else set())
     return next((need for need in _NEEDS if need in holds), "")
 
 
@@ -57,11 +58,11 @@ def _needs_table(needs: Sequence[tuple[SessionStats, str]]) -> Table:
     rows = []
     for card, need in needs:
         name = Cell(card.session_id, "head", session=card.session_id, record=card.waiting)
-        tone = "open" if need == "waiting" else ending_badge(card.outcome).tone
-        rows.append(cells(name, Cell(_NEEDS[need][0], tone), _agents(card), card.task))
+        why = f"{_NEEDS[need][0]}: {card.question}" if card.question else _NEEDS[need][0]
+        rows.append(cells(name, Cell(why, ending_badge(card.ending).tone), _agents(card), card.task))
     there = dict.fromkeys(need for _, need in needs)
     notes = tuple(f"{_NEEDS[need][0]}: {_NEEDS[need][1]}" for need in there) or ("Nothing needs you.",)
-    return Table("Needs you", ("session", "why", "agent", "task"), tuple(rows), wide=frozenset({3}), notes=notes)
+    return Table("Needs you", ("session", "why", "agent", "task"), tuple(rows), wide=frozenset({1, 3}), notes=notes)
 
 
 def _changed_table(changed: Sequence[SessionStats], prices: Prices) -> Table:
@@ -89,7 +90,7 @@ def _changed_table(changed: Sequence[SessionStats], prices: Prices) -> Table:
 def _changed_row(card: SessionStats, prices: Prices) -> tuple[Cell, ...]:
     facts = _changed_json(card, prices)
     tested = Cell("yes", "good") if card.tested else Cell("no", "open")
-    ended = ending_badge(card.outcome)
+    ended = ending_badge(card.ending)
     return cells(
         Cell(card.session_id, "head", session=card.session_id),
         minute_text(card.started),
@@ -113,7 +114,7 @@ def _changed_json(card: SessionStats, prices: Prices) -> dict[str, object]:
     known = [cost for cost in costs if cost is not None]
     return {
         "session_id": card.session_id,
-        "outcome": card.outcome,
+        "outcome": card.ending,
         "files": {**card.files},
         "added": sum(added for added, _ in card.files.values()),
         "removed": sum(removed for _, removed in card.files.values()),

@@ -39,6 +39,7 @@ from rails.approval.answer import read_answer
 from rails.approval.pending import is_being_written
 from rails.core import limits
 from rails.core.errors import RailsError, UsageError
+from rails.core.json_text import json_object
 from rails.core.plugins import plugin_of
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -86,7 +87,7 @@ class ReviewPage:
         routes = [
             *(Route(path, _static) for path in _STATIC),
             Route("/flow.css", _flow_style),
-            Route("/api/sessions", self._sessions),
+            Route("/api/sessions", lambda _: _json(self._reports.sessions())),
             Route("/api/search", self._search),
             Route(
                 "/api/report/{name}", lambda asked: _json(self._reports.report(asked.path_params["name"], _q(asked)))
@@ -111,14 +112,11 @@ class ReviewPage:
         app.router.redirect_slashes = False
         return app
 
-    def _sessions(self, _: Request) -> Response:
-        return _json({"html": self._pages.sessions()})
-
     def _search(self, asked: Request) -> Response:
         return _json({"html": self._pages.search(_q(asked), _q(asked, "before"))})
 
     def _failure(self, asked: Request) -> Response:
-        return _json(self._reports.failure(_session(asked), _q(asked, "from"), asked.query_params.get("by", "1")))
+        return _json(self._reports.failure(self._known(asked), _q(asked, "from"), asked.query_params.get("by", "1")))
 
     def _waiting(self, _: Request) -> Response:
         waiting = list(self._inbox.waiting())
@@ -127,27 +125,21 @@ class ReviewPage:
 
     def _window(self, asked: Request) -> Response:
         first, before = _whole_number(_q(asked, "first")), _whole_number(_q(asked, "before"))
-        name, part = _session(asked), "part" in asked.query_params
+        name, part = self._known(asked), "part" in asked.query_params
         window = self._pages.window(name, first, before=before or 0, part=part)
-        if window is None:
-            return _words(404, _UNKNOWN)
         may = bool(self._changes and asked.scope[DECIDES]) and not is_being_written(self._pages.state, name)
-        return _json({**window.to_json(), "changes": may})
+        return _json({**json_object(window), "changes": may})
 
     async def _stream(self, asked: Request) -> Response:
-        session_id = _session(asked)
+        session_id = self._known(asked)
         if self._streams.full():
             return _words(503, "Too many tabs follow a session. Close some.")
-        if not await run_in_threadpool(self._pages.knows, session_id):
-            return _words(404, _UNKNOWN)
         seen = asked.headers.get("Last-Event-ID", asked.query_params.get("after", "0"))
         events = self._streams.follow(session_id, int(seen) if _NUMBER.fullmatch(seen) else 0)
         return StreamingResponse(events, headers={"Content-Type": "text/event-stream"})
 
     def _question(self, asked: Request) -> Response:
-        session_id = _session(asked)
-        if not self._pages.knows(session_id):
-            return _words(404, _UNKNOWN)
+        session_id = self._known(asked)
         question = self._inbox.open(session_id)
         if question is None:
             return _json({"question": 0})
@@ -158,29 +150,34 @@ class ReviewPage:
         return _json(question_json(question, self._inbox.asked(question), decides, full="full" in asked.query_params))
 
     def _rule(self, asked: Request) -> Response:
-        session_id, number = _session(asked), asked.path_params["number"]
+        session_id, number = self._known(asked), asked.path_params["number"]
         if not _NUMBER.fullmatch(number):
             raise HTTPException(404)
-        if not self._pages.knows(session_id):
-            return _words(404, _UNKNOWN)
         question = self._inbox.find(session_id, int(number)) if int(number) else self._inbox.open(session_id)
         if question is None:
             return _json({"question": 0})
         return _json({"words": self._inbox.rule_words(self._inbox.asked(question))})
 
+    def _known(self, asked: Request) -> str:
+        """Return the session that the path names. Raises HTTPException where there is none."""
+        name: str = asked.path_params["session"]
+        if not _SESSION.fullmatch(name):
+            raise HTTPException(404)
+        if not self._pages.knows(name):
+            raise HTTPException(404, _UNKNOWN)
+        return name
+
     def _unchanged(self, asked: Request) -> Response:
         names = ("first", "last", "from", "to", "at", "old")
         first, last, start, stop, at, old = (_whole_number(_q(asked, name)) or 0 for name in names)
         lines, known = range(start, stop + 1), (old, at, _q(asked, "text"))
-        found = self._pages.unchanged(_session(asked), (first, last), _q(asked, "path"), lines, known)
+        found = self._pages.unchanged(self._known(asked), (first, last), _q(asked, "path"), lines, known)
         return _json(found) if found else _words(404, "The log does not have the rest of this file.")
 
     def _offer(self, asked: Request) -> Response:
-        session_id, do = _session(asked), _deed(asked.path_params["do"])
+        session_id, do = self._known(asked), _deed(asked.path_params["do"])
         if self._changes is None or not asked.scope[DECIDES]:
             return _words(403, "This link is read-only. Open the other link that ai-rails printed.")
-        if not self._pages.knows(session_id):
-            return _words(404, _UNKNOWN)
         return _json(offer_json(self._changes.offer(session_id, do), do))
 
     async def _change(self, asked: Request) -> Response:
@@ -216,7 +213,7 @@ class ReviewPage:
         return _json({"state": outcome.state, "words": outcome.words, "by": outcome.by}, status)
 
     def _hears(self, asked: Request) -> Response:
-        return _json({"hears": bool(asked.scope[DECIDES]) and self._inbox.hears(_session(asked))})
+        return _json({"hears": bool(asked.scope[DECIDES]) and self._inbox.hears(self._known(asked))})
 
     async def _say(self, asked: Request) -> Response:
         return await run_in_threadpool(self._take_words, await asked.body())
@@ -267,14 +264,6 @@ def _deed(word: str) -> Deed:
     raise HTTPException(404)
 
 
-def _session(asked: Request) -> str:
-    """Return the session that the path names. Raises HTTPException for what can be no session."""
-    name: str = asked.path_params["session"]
-    if not _SESSION.fullmatch(name):
-        raise HTTPException(404)
-    return name
-
-
 def _whole_number(text: str) -> int | None:
     return int(text) if _NUMBER.fullmatch(text) else None
 
@@ -302,5 +291,4 @@ async def _fault(_: Request, error: Exception) -> Response:
 
 
 async def _nothing(_: Request, error: Exception) -> Response:
-    del error
-    return _words(404, NOTHING)
+    return _words(404, _UNKNOWN if getattr(error, "detail", "") == _UNKNOWN else NOTHING)

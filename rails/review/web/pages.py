@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -26,10 +26,10 @@ from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
 from rails.core.text import counted, one_line, sha256
 from rails.core.tool_request import Json
-from rails.log.actions import question_text
+from rails.log.actions import is_of_agent, question_text
 from rails.log.event_codec import NEWER
 from rails.log.reader import LOG_NAME, full
-from rails.log.scan import SearchHit, records_from, search
+from rails.log.scan import records_from, search
 from rails.log.session_stats import SessionStats
 from rails.log.summaries import Summaries
 from rails.projections.common import SessionView
@@ -39,14 +39,14 @@ from rails.render.blocks import Badge, Diff, DiffLine, show
 from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.render.units import bytes_text, minute_text
+from rails.render.units import minute_text
 from rails.review.html import RUNNING, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.questions import ApprovalQuestion
 from rails.review.reports.session import ending_badge
 from rails.review.reports.sessions import SPARK, UNKNOWN, unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
-from rails.review.web.search import RECORD_CHIPS, SESSION_CHIPS, chips, hit_html
+from rails.review.web.search import RECORD_CHIPS, chips, hit_html
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300
@@ -55,7 +55,6 @@ _WHOLE: Final = 4_000
 #: Records that are looked through for the beginning of a turn: most have a dozen, so a few first.
 _LOOK_BACK: Final = (20, 60, 120, 800)
 _RULES: Final = 30
-_SESSIONS: Final = 200
 _HITS: Final = 50
 #: Unchanged lines that are opened at a time, and characters of a line that have to be the same.
 _OPENED: Final = 500
@@ -64,36 +63,21 @@ WAITING: Final = Badge("●", "open", "Waiting for approval")
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A part of a session: records ``first`` to ``last`` of ``total``; ``turns`` are (number, markup).
+    """A part of a session for the page: records ``first`` to ``last`` of ``total``; ``turns`` have number and html.
 
     ``step`` says which step of the plan is at work, ``meter`` and ``bars`` what the whole session has used.
     """
 
-    session_id: str
+    session: str
     first: int
     last: int
     total: int
     running: bool
     head: Html
-    turns: tuple[tuple[int, Html], ...]
+    turns: tuple[Mapping[str, Json], ...]
     step: str = ""
     meter: str = ""
     bars: tuple[tuple[str, float], ...] = ()
-
-    def to_json(self) -> dict[str, Json]:
-        """Return the window for the page."""
-        return {
-            "session": self.session_id,
-            "first": self.first,
-            "last": self.last,
-            "total": self.total,
-            "running": self.running,
-            "head": self.head,
-            "step": self.step,
-            "meter": self.meter,
-            "bars": [[name, share] for name, share in self.bars],
-            "turns": [{"number": number, "html": html} for number, html in self.turns],
-        }
 
 
 class Pages:
@@ -112,45 +96,29 @@ class Pages:
         """Whether there is such a session."""
         return (self.state / "sessions" / session_id / LOG_NAME).is_file()
 
-    def sessions(self) -> Html:
-        """Return the newest sessions with their verdicts."""
-        cards = self.summaries.newest(_SESSIONS)
-        if not cards:
-            return el("p", html_text("No session yet. Start one with ai-rails run or ai-rails apply."), class_="empty")
-        items = [el("li", self.card(card)) for card in cards]
-        shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
-        heading = el("h1", html_text("Sessions"), class_="quiet")
-        return join(heading, chips("", SESSION_CHIPS, "f"), shown)
-
     def card(self, card: SessionStats) -> Html:
         """Return a session as an entry of the list, with its cost."""
-        log = self.state / "sessions" / card.session_id / LOG_NAME
         ended = ending_badge(card.ending)
         if not card.outcome and is_being_written(self.state, card.session_id):
             ended = WAITING if card.waiting else RUNNING
-        return card_html(card, self.meter(card).cost, log.stat().st_size if log.is_file() else 0, ended)
+        return card_html(card, self.meter(card).cost, ended)
 
-    def window(
-        self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False
-    ) -> Window | None:
-        """Return whole turns of a session, or ``None`` where there is none: those from record ``first`` on (``None``:
-        up to the end), or those that end before record ``before``. ``part`` leaves out what is said of all of it.
+    def window(self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False) -> Window:
+        """Return whole turns of a session: those from record ``first`` on (``None``: up to the end), or those that
+        end before record ``before``. ``part`` leaves out what is said of all of it. Raises LogError.
         """
-        try:
-            card = self.summaries.get(session_id)
-        except LogError:
-            return None
+        card = self.summaries.get(session_id)
         total, running = card.records, is_being_written(self.state, session_id)
         wanted = _last_window(total) if first is None else max(1, min(first, total))
         wanted, stop = (max(1, before - WINDOW), before - 1) if before else (wanted, wanted + WINDOW - 1)
-        start = self._turn_start(session_id, wanted)
+        _, start = turn_at(self.state, session_id, wanted)
         view = self._view(card, start, stop)
         turns = [turn for turn in view.turns if start <= turn.first_seq <= stop]
         if stop < total and len(turns) > 1 and not before:
             turns = turns[:-1] if view.turns[-1] is turns[-1] or turns[-1].last_seq > stop else turns
         last = min(stop, total) if stop >= total or not turns else turns[-1].last_seq
-        sections = turn_sections(view, turns)
-        shown = tuple(zip((turn.number for turn in turns), sections, strict=True))
+        sections = zip(turns, turn_sections(view, turns), strict=True)
+        shown: tuple[Mapping[str, Json], ...] = tuple({"number": one.number, "html": html} for one, html in sections)
         plan, meter = plan_of(self._landmarks(card)), self.meter(card)
         head = Html("") if part else self._head(card, view, meter, running=running)
         step = current_step_text(plan)
@@ -199,17 +167,13 @@ class Pages:
         """Return the newest records that match a search line. Raises UsageError for a line that means nothing."""
         found = search(self.state, line, limit=_HITS, before=before)
         tasks = {name: self.summaries.get(name).task for name in {hit.session_id for hit in found.hits}}
-        hits = [hit_html(hit, line, tasks[hit.session_id], self._turn_of(hit)) for hit in found.hits]
+        turns = [turn_at(self.state, hit.session_id, hit.record.seq)[0] for hit in found.hits]
+        shown = zip(found.hits, turns, strict=True)
+        hits = [hit_html(hit, line, tasks[hit.session_id], turn) for hit, turn in shown]
         more = el("button", html_text("Older"), class_="more", data_before=found.next) if found.next else None
         nothing = el("p", html_text("Nothing found."), class_="empty") if not hits else None
         head = None if before else chips(line, RECORD_CHIPS, "q")
         return join(head, nothing, el("ol", hits, class_="hits") if hits else None, more)
-
-    def _turn_of(self, hit: SearchHit) -> int:
-        """Return the turn that a record belongs to, 0 for none that begins near it."""
-        number, first = hit.record.seq, max(1, hit.record.seq - _LOOK_BACK[1])
-        events = [record.event for record in records_from(self.state, hit.session_id, first, number - first + 1)]
-        return max((event.turn for event in events if isinstance(event, LlmCall)), default=0)
 
     def unchanged(
         self, session_id: str, records: tuple[int, int], path: str, lines: range, known: tuple[int, int, str]
@@ -247,21 +211,6 @@ class Pages:
             if sha256(data) in sums:
                 yield data.decode("utf-8", "replace").split("\n")
 
-    def _turn_start(self, session_id: str, record: int) -> int:
-        """Return the record with which the turn of ``record`` begins, if that is not far back."""
-        if record == 1:
-            return 1
-        last = record
-        for count in _LOOK_BACK:
-            first = max(1, last - count + 1)
-            before = records_from(self.state, session_id, first, last - first + 1)
-            if asked := [(event.turn, record.seq) for record in before if isinstance(event := record.event, LlmCall)]:
-                return next(seq for turn, seq in asked if turn == asked[-1][0])  # asked again: the same turn
-            if first == 1:
-                break
-            last = first - 1
-        return record
-
     def _records(self, session_id: str, first: int, count: int) -> list[Record]:
         records: list[Record] = []
         while count > 0 and first > 0:
@@ -279,12 +228,27 @@ class Pages:
             return msgspec.structs.replace(record, message=f"{record.message} (a stored value cannot be read)")
 
 
+def turn_at(state: Path, session_id: str, record: int) -> tuple[int, int]:
+    """Return the turn of a record and the record that it begins with; 0 and ``record`` where none begins near it."""
+    last = record
+    for count in _LOOK_BACK:
+        first = max(1, last - count + 1)
+        before = records_from(state, session_id, first, last - first + 1)
+        if asked := [(event.turn, one.seq) for one in before if isinstance(event := one.event, LlmCall)]:
+            turn = asked[-1][0]
+            return turn, next(seq for number, seq in asked if number == turn)  # asked again: the same turn
+        if first == 1:
+            break
+        last = first - 1
+    return 0, record
+
+
 def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> Html:
     """Return what waits for a human, as links to the sessions; nothing where nothing waits."""
     items = [
         el(
             "a",
-            el("b", html_text("● Waiting for approval")),
+            el("b", html_text("? Asks you" if is_of_agent(asked) else "● Waiting for approval")),
             el("span", html_text(question_text(asked))),
             el(
                 "span",
@@ -336,11 +300,11 @@ def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
     return el("li", el("a", html_text(f"{one_line(words, 60)} ×{count:,}"), href=href))
 
 
-def card_html(card: SessionStats, cost: str, size: int, ended: Badge) -> Html:
-    """Return a session as an entry of the list; ``size`` is that of its log in bytes."""
+def card_html(card: SessionStats, cost: str, ended: Badge) -> Html:
+    """Return a session as an entry of the list."""
     counts = (
         f"{counted(card.requests, 'request')}, {card.refused} refused, {card.approved} approved, "
-        f"{card.denied} denied, {counted(card.records, 'record')}, {bytes_text(size)}{unread_lines(card)}"
+        f"{card.denied} denied, {counted(card.records, 'record')}{unread_lines(card)}"
     )
     facts = filter(None, (card.question if card.waiting else "", ", ".join(card.agents[:5]), counts))
     marks = [_spark(letter) for letter in card.spark]

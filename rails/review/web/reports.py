@@ -11,7 +11,7 @@ Every answer is {title, html}, but for the last, which is {seq}. Nothing here ch
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -77,19 +77,24 @@ class Reports:
         told = el("section", el("pre", html_text(line_history_as_text(story)), class_="story"), there, class_="why")
         return {"title": f"Blame {one_line(place, 80)}", "html": join(asked, told)}
 
+    def sessions(self) -> dict[str, Json]:
+        """Return the newest sessions with their verdicts."""
+        cards = self._library.summaries.newest(_LISTED)
+        return self._listed(cards, "", "No session yet. Start one with ai-rails run or ai-rails apply.")
+
     def list(self, line: str) -> dict[str, Json]:
         """Return the sessions that ``line`` asks for."""
-        cards = self._library.cards(line)
-        asked = join(_asked("Filter sessions", line, "f"), chips(line, SESSION_CHIPS, "f"))
+        found = self._listed(self._library.cards(line), line, "No session matches that.")
+        return {**found, "html": join(_asked("Filter sessions", line, "f"), Html(str(found["html"])))}
+
+    def _listed(self, cards: Sequence[SessionStats], line: str, nothing: str) -> dict[str, Json]:
         items = [el("li", self._draw(card)) for card in cards[:_LISTED]]
-        more = (
-            el("p", html_text(f"The newest {_LISTED} of {len(cards)}."), class_="meta")
-            if len(cards) > _LISTED
-            else None
-        )
-        nothing = el("p", html_text("No session matches that."), class_="empty") if not cards else None
+        words = nothing
+        if cards:
+            words = f"The newest {len(items)} of {len(cards)}." if len(cards) > _LISTED else ""
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
-        return {"title": "Sessions", "html": join(asked, nothing, shown, more)}
+        note = el("p", html_text(words), class_="empty")
+        return {"title": "Sessions", "html": join(chips(line, SESSION_CHIPS, "f"), shown, note if words else None)}
 
     def failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
         """Return the next record after ``start`` in which something failed; the previous one with ``by`` -1."""

@@ -14,7 +14,6 @@ import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Final
 
 from anyio.to_thread import run_sync
@@ -22,14 +21,15 @@ from anyio.to_thread import run_sync
 from rails.core.errors import LogError
 from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd
-from rails.core.events.turn import CorrectionEvent, LlmCall, LlmResponse
+from rails.core.events.turn import CorrectionEvent, LlmResponse
 from rails.log.live_text import live_text
 from rails.log.reader import LogRow
-from rails.log.scan import records_from, tail_from
+from rails.log.scan import tail_from
 from rails.log.session_stats import SessionStats
 from rails.log.summaries import Summaries
 from rails.projections.live import Live, LiveSignal
 from rails.review.reports.usage import SessionUsage
+from rails.review.web.pages import turn_at
 
 #: Records that are sent after a reconnection; more are better looked at as a window.
 MOST_BEHIND: Final = 5_000
@@ -40,8 +40,6 @@ _BEAT_S: Final = 5.0
 #: How often the agent's unfinished answer is looked at, and how much of its end is shown.
 _TEXT_S: Final = 0.2
 _TEXT: Final = 3_000
-#: How far back the turn of a record may begin.
-_LOOK_BACK: Final = 200
 
 
 class Streams:
@@ -98,7 +96,8 @@ class _Follower:
         if total - seen > MOST_BEHIND:
             self.opening = _event(LiveSignal(total, "reset", {})) + self.opening
             self._seen = total
-        self._tail = tail_from(self._state, session_id, _turn_start(self._state, session_id, self._seen))
+        # From the start of its turn: the requests give later signals their names.
+        self._tail = tail_from(self._state, session_id, turn_at(self._state, session_id, self._seen)[1])
         self._live, self._beat = Live(), time.monotonic()
 
     def has_grown(self) -> bool:
@@ -158,15 +157,6 @@ class _Follower:
 def _costs(record: Record) -> bool:
     """Whether the session became dearer."""
     return isinstance(record.event, LlmResponse | CorrectionEvent)
-
-
-def _turn_start(state: Path, session_id: str, seen: int) -> int:
-    """Return the record that the turn of ``seen`` begins with: its requests give later signals their names."""
-    if seen < 1:
-        return 1
-    first = max(1, seen - _LOOK_BACK)
-    before = records_from(state, session_id, first, seen - first + 1)
-    return max((record.seq for record in before if isinstance(record.event, LlmCall)), default=seen + 1)
 
 
 def _event(signal: LiveSignal) -> bytes:

@@ -12,7 +12,7 @@ from .conftest import Client
 WORD = "injected-4711"
 #: What breaks, and what of the page leads there.
 BROKEN = [
-    ("rails.review.web.pages.Pages.sessions", "/api/sessions"),
+    ("rails.review.web.reports.Reports.sessions", "/api/sessions"),
     ("rails.review.web.pages.Pages.search", "/api/search?q=a"),
     ("rails.review.web.pages.Pages.window", "/api/session/ID"),
     ("rails.review.web.pages.Pages.unchanged", "/api/session/ID/unchanged?path=a.txt"),

@@ -87,10 +87,10 @@ async function show() {
 }
 
 async function showList(signal) {
-  const { html } = await get("/api/sessions", signal);
+  const { title, html } = await get("/api/sessions", signal);
   document.title = "AI-Rails review";
   say(changes.told());
-  put(page, `<div id="waits"></div>${html}`);
+  put(page, `<h1 class="quiet">${title}</h1><div id="waits"></div>${html}`);
   reports.heads(page);
   while (!signal.aborted) {
     const waiting = await get("/api/waiting", signal);
