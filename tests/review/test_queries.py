@@ -4,7 +4,6 @@ import json
 from importlib import resources
 
 import jsonschema
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -272,21 +271,6 @@ def test_no_record_however_odd_breaks_the_view_or_its_schema(log, events):
     view = session_view(log.records(*events))
     check_schema(view)
     assert all(char == "\n" or char.isprintable() for char in render_session(view))
-
-
-@pytest.mark.parametrize("count", [20_000])
-def test_a_long_session_is_folded_in_time(log, count):
-    import time
-
-    events = [log.START]
-    for number in range(1, count // 5):
-        events += [log.call(number), log.answer(), log.formulated(f"t{number}.1")]
-        events += [log.invalid(message=str(number)), log.told()]
-    records = log.records(*events)
-    started = time.process_time()
-    view = session_view(records)
-    assert len(view.turns) == count // 5 - 1
-    assert time.process_time() - started < 10
 
 
 def test_a_request_names_its_files_wherever_they_stand(log):
