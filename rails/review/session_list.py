@@ -21,10 +21,9 @@ from rails.log.session_stats import SessionStats
 from rails.log.summaries import Summaries
 from rails.projections.common import SessionView, TurnView
 from rails.projections.session import SessionFold, outline, session_view
-from rails.review.export.answers import denied_answer
 from rails.review.reports.grouped import GROUPS, REPORT_SESSIONS, ReviewReport, count_sessions
 from rails.review.reports.line_history import LineHistory, line_history, writes
-from rails.review.reports.morning import morning
+from rails.review.reports.morning import denied_answer, morning
 from rails.review.reports.sessions import chosen
 
 #: Records of all views that are kept, roughly: a view holds the texts of its session.

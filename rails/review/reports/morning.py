@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.text import counted, one_line
 from rails.log.session_stats import SessionStats
+from rails.projections.common import ApprovalView, SessionView, TurnView
 from rails.render.blocks import Block, Cell, Remark, Table, cells
 from rails.render.units import minute_text
 from rails.review.reports.grouped import ReviewReport
@@ -150,3 +152,24 @@ def _verified(whole: Mapping[str, bool]) -> Remark:
 
 def _agents(card: SessionStats) -> str:
     return ", ".join(card.agents[:3])
+
+
+def denied_answer(view: SessionView) -> str:
+    """Return the calls of the last turn in which something was denied because nobody was there, as an answer.
+
+    Calls that were carried out are left out; "" where nothing was denied so.
+    """
+    denied = [turn for turn in view.turns if any(map(_nobody_was_there, turn.approvals))]
+    return "\n".join(_calls(denied[-1])) if denied else ""
+
+
+def _nobody_was_there(approval: ApprovalView) -> bool:
+    return (approval.answer, approval.by) == ("deny", "headless")
+
+
+def _calls(turn: TurnView) -> Iterator[str]:
+    done = {request_id for result in turn.results for request_id in result.ids}
+    for request in turn.requests:
+        if request.id not in done:
+            call = {"tool": request.tool, "parameters": request.parameters, "explanation": request.explanation}
+            yield f"```json\n{json.dumps(call, ensure_ascii=False)}\n```\n"

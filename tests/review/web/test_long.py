@@ -89,19 +89,6 @@ class TestInABrowser:
             page.wait_for_selector(f"section.current #turn-{led}")
         assert page.problems == []
 
-    def test_keys_go_on_from_the_current_turn_when_the_list_was_scrolled_far_away(self, page, long, served):
-        page.goto(f"{served.server.url}&s={long}")
-        page.wait_for_selector("#turn-1")
-        page.keyboard.type("jjj")
-        page.wait_for_selector("section.current #turn-3")
-        for key, led in (("j", 4), ("k", 3), ("n", 600)):
-            page.evaluate("scrollTo({top: document.body.scrollHeight, behavior: 'instant'})")
-            page.wait_for_selector("#turn-1200")
-            page.wait_for_function("() => !document.querySelector('section.current')")
-            page.keyboard.type(key)
-            page.wait_for_selector(f"section.current #turn-{led}")
-        assert page.problems == []
-
     def test_what_is_read_stays_in_place_while_more_comes_above_it(self, page, long, served):
         page.goto(f"{served.server.url}&s={long}")
         page.wait_for_selector("#turn-1")
