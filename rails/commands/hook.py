@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 HOSTS: Final = ("claude-code", "codex", "gemini")
+#: The second is of earlier versions: it stands in settings, and nothing is done about it.
 _SWITCHES = ("--strict", "--rewrite")
 _TRUST: Final = {
     "claude-code": "Claude Code reads them at its next start; /hooks shows them.",
@@ -30,7 +31,7 @@ def without_options(words: Sequence[str]) -> int | None:
     from rails.integrations.daemon.client import answer_call
 
     data = sys.stdin.buffer.read()
-    answer = answer_call(words[0], data, os.environ, strict=_SWITCHES[0] in words, rewrite=_SWITCHES[1] in words)
+    answer = answer_call(words[0], data, os.environ, strict=_SWITCHES[0] in words)
     sys.stdout.write(answer.out)
     sys.stderr.write(answer.err)
     return answer.code
@@ -52,8 +53,6 @@ def options(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
         if action == "install":
             one.add_argument("--strict", action="store_true", help="deny what cannot be judged")
-            words = "apply formatting although the host then asks nobody, or does not tell its model"
-            one.add_argument("--rewrite", action="store_true", help=words)
     actions.add_parser("status", help="which hosts call AI-Rails")
     for host in HOSTS:
         actions.add_parser(host)  # what they call is answered before this
@@ -77,7 +76,7 @@ def _change(options: argparse.Namespace) -> int:
         raise UsageError("--project or --user, not both. Nothing was changed.")
     settings = install.settings_of(options.host, _project(), shared=options.project)
     adding = options.action == "install"
-    words = [switch for switch in _SWITCHES if adding and getattr(options, switch[2:])]
+    words = _SWITCHES[:1] if adding and options.strict else ()
     text = install.installed(settings, words) if adding else install.removed(settings)
     if text == settings.text:
         print(f"{settings.file}: {'the hooks are there already' if adding else 'no hook of AI-Rails is there'}.")

@@ -22,15 +22,6 @@ def test_a_clean_patch_goes_through_without_a_word(codex):
     assert patch(codex, ADD.format("x = 1")) == {}
 
 
-def test_formatting_is_left_alone_unless_the_user_has_agreed_to_a_permission(codex):
-    assert patch(codex, ADD.format("x  =  1")) == {}
-    codex.head["rewrite"] = True
-    said = patch(codex, ADD.format("x  =  1"))
-    assert said["permissionDecision"] == "allow"
-    assert said["updatedInput"] == {"command": "*** Begin Patch\n*** Add File: b.py\n+x = 1\n*** End Patch"}
-    assert "additionalContext" in said
-
-
 def test_what_would_have_been_fixed_is_told_when_it_is_written_as_it_came(codex):
     codex.call("SessionStart", source="startup")
     command = {"command": ADD.format('x = f"y"')}
@@ -57,14 +48,6 @@ def test_formatting_that_was_left_alone_is_no_news_when_it_is_written(codex):
     (codex.project / "b.py").write_text("x  =  1\n")
     assert codex.call("PostToolUse", "apply_patch", command, tool_response="Success") is None
     assert codex.call("Stop", stop_hook_active=False) is None
-
-
-def test_a_rewritten_update_gives_the_formatted_file(codex):
-    codex.head["rewrite"] = True
-    (codex.project / "a.py").write_text("a = 1\nb = 2\nc = 3\n")
-    said = patch(codex, "*** Begin Patch\n*** Update File: a.py\n@@\n a = 1\n-b = 2\n+b  = 9\n*** End Patch")
-    hunks = read_patch(said["updatedInput"]["command"])[0].hunks
-    assert apply_hunks("a = 1\nb = 2\nc = 3\n", hunks) == "a = 1\nb = 9\nc = 3\n"
 
 
 def test_a_patch_in_a_here_document_of_a_shell_command_is_judged(codex):

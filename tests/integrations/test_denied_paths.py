@@ -24,6 +24,7 @@ UPDATE = "*** Update File: {}\n@@\n-A=1\n+A=2\n"
 ADD, DELETE = "*** Add File: {}\n+A=2\n", "*** Delete File: {}\n"
 LARGE = "x" * 10_000_001
 PATHS = (".env", "alias.txt", "sub/../.env", "linked/x", "secret/x", "{project}/.env", "{outside}/way", ".ENV")
+PATHS = (*PATHS, "~/project/.env", " .env", ".env/", "SECRET/new", "linked/../linked/y", "./secret//z", "up/up/.env")
 #: What is denied: a host, its event, its tool and its input.
 DENIED = [
     *(claude("Write", path, content="A=2\n") for path in PATHS),
@@ -51,6 +52,9 @@ DENIED = [
     codex("nonsense\n" + UPDATE.format(".env")),
     codex(f"*** Add File: .env\n+{LARGE}\n"),
     codex(UPDATE.format(".env"), tool="Bash", around="apply_patch <<'EOF'\n{}\nEOF"),
+    codex(UPDATE.format("x"), tool="Bash", around="cd secret && apply_patch <<'EOF'\n{}\nEOF"),
+    codex("*** Update File: a.py\n*** Move to: linked/new\n@@\n-a = 1\n+a = 2\n"),
+    ("codex", "PreToolUse", "apply_patch", {"command": BEGIN + UPDATE.format(".env")}),
 ]
 
 
@@ -65,6 +69,9 @@ def denying(project, monkeypatch, tmp_path):
     (project / "secret/x").write_text("A=1\n")
     (project / "alias.txt").symlink_to(".env")
     (project / "linked").symlink_to("secret")
+    (project / "up").symlink_to("../project")
+    (project / "loop").symlink_to("loop")
+    monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/way").symlink_to(project / ".env")
     git(project, "add", ".")
@@ -96,7 +103,7 @@ def test_what_a_rule_denies_by_path_is_denied_whatever_would_be_written(denying,
     assert len(DENIED) >= 40
 
 
-@pytest.mark.parametrize("path", ["a.py", "sub/.env.py/../ok.py", "{outside}/new.py"])
+@pytest.mark.parametrize("path", ["a.py", "sub/.env.py/../ok.py", "{outside}/new.py", "loop/new.py"])
 def test_what_no_rule_names_goes_on(denying, hooks_of, path):
     hooks = hooks_of("claude-code")
     said = hooks.call("PreToolUse", "Write", filled({"file_path": path, "content": "a = 1\nb = 2\n"}, denying))

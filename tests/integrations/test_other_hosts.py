@@ -32,18 +32,6 @@ def test_gemini_a_replacement_is_applied_to_the_file_first(gemini, project):
     assert "a.py:3:5" in every
 
 
-def test_gemini_formatting_is_only_put_in_where_the_user_agreed(gemini, project):
-    assert gemini.call("BeforeTool", "write_file", write(project, UGLY)) is None
-    gemini.head["rewrite"] = True
-    answer = gemini.call("BeforeTool", "write_file", write(project, UGLY))
-    assert answer["hookSpecificOutput"] == {"hookEventName": "BeforeTool", "tool_input": write(project, GOOD)}
-    assert "decision" not in answer
-    edit = {"file_path": "a.py", "old_string": "b = 2", "new_string": "b  =  3"}
-    given = gemini.specific("BeforeTool", "replace", edit)["tool_input"]
-    assert (given["old_string"], given["new_string"]) == ("b = 2\n", "b = 3\n")
-    assert "replace_all" not in given
-
-
 def test_gemini_what_the_shell_wrote_is_told_and_holds_up_the_end(gemini, project):
     gemini.call("SessionStart", source="startup")
     (project / "c.py").write_text(BROKEN)

@@ -90,7 +90,7 @@ class Run:
         self.environment |= {"CODEX_HOME": str(self.home / ".codex"), "STUB_KEY": "x", **QUIET}
         for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
             subprocess.run(["git", *words], cwd=self.project, env=self.environment, check=True)
-        self.ours("hook", "install", host, "--user", *(["--rewrite"] if host == "codex" else []))
+        self.ours("hook", "install", host, "--user")
 
     def ours(self, *words):
         ran = subprocess.run(
@@ -230,8 +230,9 @@ def test_a_clean_edit_goes_through(run):
 
 def test_formatting_goes_through_and_the_model_is_told(run):
     model = run.go(run.write("b.py", "x  =  1\n", 1), says("done"))
-    assert (run.project / "b.py").read_text() == "x = 1\n"
-    assert "changed your text before it was written" in model.told()
+    formats = run.host == "claude-code"  # Codex takes a rewritten patch for a permission
+    assert (run.project / "b.py").read_text() == ("x = 1\n" if formats else "x  =  1\n")
+    assert ("changed your text before it was written" in model.told()) is formats
 
 
 def test_what_the_shell_wrote_is_caught_at_the_latest_at_the_end(run):

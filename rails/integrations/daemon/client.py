@@ -35,16 +35,14 @@ class Answered:
         self.out, self.err, self.code = out, err, code
 
 
-def answer_call(
-    host: str, data: bytes, environment: Mapping[str, str], *, strict: bool = False, rewrite: bool = False
-) -> Answered:
+def answer_call(host: str, data: bytes, environment: Mapping[str, str], *, strict: bool = False) -> Answered:
     """Return the answer to one call of ``host``; ``data`` is its input as it came."""
     until = time.monotonic() + DEADLINE_SECONDS
     folder = environment.get("CLAUDE_PROJECT_DIR") or _folder_of(data)
     try:
         file = place.socket_of(place.project_around(folder))
         told = {name: environment[name] for name in _TOLD if name in environment}
-        head = {"host": host, "environment": told, "strict": strict, "rewrite": rewrite, "bytes": len(data)}
+        head = {"host": host, "environment": told, "strict": strict, "bytes": len(data)}
         said = _ask(file, json.dumps(head).encode() + b"\n" + data, folder, until)
         value = json.loads(said)
         return Answered(str(value["out"]), str(value["err"]), int(value["code"]))

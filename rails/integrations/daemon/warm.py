@@ -47,7 +47,7 @@ class WarmGate:
         told = head.get("environment")
         if host is None:
             return HookAnswer("", "ai-rails hook: this host is not known.\n", 1)
-        settings = HookSettings(strict=head.get("strict") is True, rewrite=head.get("rewrite") is True)
+        settings = HookSettings(strict=head.get("strict") is True)
         try:
             call = read_hook_call(host, data, told if isinstance(told, dict) else {})
         except ValueError as error:

@@ -1,8 +1,8 @@
 """Codex's hooks: its input, what its patches would write, and the answers that it counts.
 
 Measured on version 0.169.0. Codex lets everything through that it does not understand, so nothing stands beside a
-deny; it takes a rewritten patch only together with a permission, which is given only where its user has agreed
-(``--rewrite``). A patch in a here-document of a shell command comes as that command.
+deny, and it is given no rewritten patch, which it takes only together with a permission. A patch in a here-document of
+a shell command comes as that command.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 
 from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
+from msgspec.structs import replace
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
 from rails.integrations.hooks import codex_patch
@@ -35,6 +36,8 @@ from rails.integrations.hooks.contract import (
 NAME: Final = "codex"
 #: A line of a patch that names a file, also where a blank stands before it.
 _NAMES: Final = re.compile(r"\s*\*\*\* ?(Add File|Update File|Delete File|Move to): ?(.+)")
+#: Where a shell goes before it applies a patch.
+_CHANGES_TO: Final = re.compile(r"\s*cd\s+(\S+)\s*(?:&&|;)")
 _EVENTS: Final[Mapping[str, HookEvent]] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
@@ -49,12 +52,15 @@ _HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse"}
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call of Codex's input, ``None`` for an event that nothing is done about."""
     del environment
-    return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
+    call = hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
+    folder = _CHANGES_TO.match(host_text(call.input.get("command"))) if call else None
+    return replace(call, folder=call.folder / folder[1].strip("'\"")) if call and folder else call
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
     """Yield what stands for each file that the call's patch names, whether or not it can be read."""
-    for line in codex_patch.patch_in(host_text(call.input.get("command"))).splitlines():
+    _, begin, patch = host_text(call.input.get("command")).partition(codex_patch.BEGIN)
+    for line in patch.splitlines() if begin else ():
         if found := _NAMES.match(line):
             yield from named_change(found[2].strip(), call, project, gone=found[1] == "Delete File")
 
@@ -102,28 +108,9 @@ def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange
     return FileChange(path, before, None, mode), FileChange(moved, None, after, mode)
 
 
-def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
-    """Return the patch for what the gate made of the proposal, ``None`` for one within a shell command."""
-    if call.tool == "Bash" or any(change.after is None for change in before.changes):
-        return None
-    parts = []
-    for change in after.changes:
-        old, new = decode_text(change.before or b""), decode_text(change.after or b"")
-        if old is None or new is None or "\r" in old.text + new.text or old.bom or not new.text.endswith("\n"):
-            return None
-        name = str(change.path)
-        if change.before is None:
-            parts.append(codex_patch.add_of(name, new.text))
-            continue
-        part = codex_patch.update_of(name, old.text, new.text)
-        if codex_patch.apply_hunks(old.text, _hunks_of(part)) != new.text:
-            return None
-        parts.append(part)
-    return {**call.input, "command": "\n".join([codex_patch.BEGIN, *parts, codex_patch.END])}
-
-
-def _hunks_of(part: str) -> tuple[codex_patch.Hunk, ...]:
-    return codex_patch.read_patch(f"{codex_patch.BEGIN}\n{part}\n{codex_patch.END}")[0].hunks
+def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> None:
+    """Return nothing: the host takes a rewritten patch for a permission, and no hook gives one."""
+    del call, before, after
 
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
@@ -133,13 +120,9 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
         return HookAnswer(as_json({"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}}))
     if call.event == "stop" and result.block:
         return HookAnswer(as_json({"decision": "block", "reason": result.block}))
-    specific: dict[str, Json] = {}
-    if call.event == "before" and result.rewritten is not None and result.allowed:
-        specific |= {"permissionDecision": "allow", "updatedInput": dict(result.rewritten)}
-    if (told := result.block or result.context) and call.event in _HOST_EVENT and (specific or not result.rewritten):
-        applied = "The patch was applied. " if call.event == "after" and call.tool == "apply_patch" else ""
-        specific["additionalContext"] = applied + told
     value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
-    if specific:
-        value["hookSpecificOutput"] = {"hookEventName": _HOST_EVENT[call.event], **specific}
+    if (told := result.block or result.context) and call.event in _HOST_EVENT:
+        applied = "The patch was applied. " if call.event == "after" and call.tool == "apply_patch" else ""
+        context: dict[str, Json] = {"hookEventName": _HOST_EVENT[call.event], "additionalContext": applied + told}
+        value["hookSpecificOutput"] = context
     return HookAnswer(as_json(value) if value else "")

@@ -1,4 +1,4 @@
-"""The patch format of Codex (``*** Begin Patch``): read, applied as its host applies it, and written.
+"""The patch format of Codex (``*** Begin Patch``): read, and applied as its host applies it.
 
 The host finds the lines of a hunk from where the last one ended, first as they are, then without blanks at the end,
 then without blanks on either side, then with typographic signs as plain ones; ``@@ text`` moves on to that line first.
@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
-
-from rails.core.diff import DiffBlock, line_diff
 
 BEGIN: Final = "*** Begin Patch"
 END: Final = "*** End Patch"
@@ -149,24 +147,3 @@ def _seek(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bo
 def added_text(patch: FilePatch) -> str:
     """Return the whole text of a file that is added."""
     return "".join(f"{line}\n" for line in patch.lines)
-
-
-def update_of(path: str, old: str, new: str) -> str:
-    """Return the lines of a patch that turn ``old`` into ``new``: whole texts that end with a line break."""
-    was, now = old.splitlines(), new.splitlines()
-    lines = [f"{_UPDATE}{path}"]
-    for block in line_diff(was, now).changed:
-        lines += ["@@", *_block(was, now, block)]
-    return "\n".join(lines)
-
-
-def _block(was: Sequence[str], now: Sequence[str], block: DiffBlock, around: int = 3) -> list[str]:
-    before = was[max(block.old_start - around, 0) : block.old_start]
-    after = was[block.old_end : block.old_end + around]
-    old, new = was[block.old_start : block.old_end], now[block.new_start : block.new_end]
-    return [*(f" {x}" for x in before), *(f"-{x}" for x in old), *(f"+{x}" for x in new), *(f" {x}" for x in after)]
-
-
-def add_of(path: str, text: str) -> str:
-    """Return the lines of a patch that add a file."""
-    return "\n".join([f"{_ADD}{path}", *(f"+{line}" for line in text.splitlines())])

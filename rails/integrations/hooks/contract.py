@@ -59,14 +59,12 @@ class HookResult(Struct, frozen=True):
     """What we have to say to a call. Nothing of it set: nothing is said, and the host goes on.
 
     ``deny`` keeps a tool from running, ``block`` holds up the end of an answer or tells of what is written already;
-    ``rewritten`` is the tool's input as it should be, and ``allowed`` whether a host may be given it that takes it for
-    a permission, too; ``context`` is told to the model, ``notice`` to the person.
+    ``rewritten`` is the tool's input as it should be; ``context`` is told to the model, ``notice`` to the person.
     """
 
     deny: str = ""
     block: str = ""
     rewritten: Mapping[str, Json] | None = None
-    allowed: bool = False
     context: str = ""
     notice: str = ""
 
@@ -86,12 +84,9 @@ class Unjudged(Struct, frozen=True):
 
 
 class HookSettings(Struct, frozen=True):
-    """How hooks answer. ``strict``: what cannot be judged is denied. ``rewrite``: formatting goes through by itself
-    also at a host that takes a rewritten input for a permission.
-    """
+    """How hooks answer. ``strict``: what cannot be judged is denied."""
 
     strict: bool = False
-    rewrite: bool = False
 
 
 class Host(Protocol):
@@ -134,20 +129,26 @@ def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath |
 
     The folder may be named through a link; the file itself may be one, which is the gate's to refuse.
     """
-    place = Path(name) if Path(name).is_absolute() else call.folder / name
     try:
-        inside = (place.parent.resolve() / place.name).relative_to(project.resolve())
+        inside = _named(name, call).relative_to(os.path.realpath(project))
     except (ValueError, OSError):
         return None
     path = parse_path(inside.as_posix())
     return path if isinstance(path, WorkspacePath) else Unjudged(str(path))
 
 
+def _named(name: str, call: HookCall) -> Path:
+    """Return where a file is: links of its folder are followed, the file itself may be one; ``~`` is the home."""
+    place = call.folder / os.path.expanduser(name)  # noqa: PTH111 - that of pathlib raises where there is no home
+    return Path(os.path.realpath(place.parent), place.name)
+
+
 def named_change(name: str, call: HookCall, project: Path, *, gone: bool = False) -> Iterator[FileChange]:
     """Yield what stands for a change of a file whose content is not known yet: of what is named and where it leads."""
-    place, root = call.folder / name, project.resolve()
-    with contextlib.suppress(OSError, RuntimeError, ValueError):
-        for real in dict.fromkeys((place.parent.resolve() / place.name, place.resolve())):
+    root = os.path.realpath(project)
+    with contextlib.suppress(OSError, ValueError):
+        place = _named(name.strip(), call)
+        for real in dict.fromkeys((place, Path(os.path.realpath(place)))):
             path = parse_path(real.relative_to(root).as_posix()) if real.is_relative_to(root) else None
             if isinstance(path, WorkspacePath):
                 before = b"1\n" if os.path.lexists(real) else None

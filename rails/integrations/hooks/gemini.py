@@ -1,7 +1,7 @@
 """Gemini CLI's hooks, tried on version 0.61.0.
 
 A deny is ``decision`` and ``reason`` on standard output with exit code 0. A rewritten input is merged into the model's,
-which is not told of it; therefore one is only given where the user has agreed (``--rewrite``).
+which is not told of it; therefore none is given.
 """
 
 from __future__ import annotations
@@ -56,10 +56,9 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
     return claude_code.proposed(_alike(call), project)
 
 
-def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
-    """Return the tool's input for what the gate made of the proposal, ``None`` where there is no such input."""
-    found = claude_code.rewritten(_alike(call), before, after)
-    return None if found is None else {key: value for key, value in found.items() if key != "replace_all"}
+def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> None:
+    """Return nothing: the host does not tell its model of a rewritten input."""
+    del call, before, after
 
 
 def _alike(call: HookCall) -> HookCall:
@@ -72,9 +71,6 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
     value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
     if (call.event == "before" and result.deny) or (call.event == "stop" and result.block):
         value |= {"decision": "deny", "reason": result.deny or result.block}
-    elif call.event == "before" and result.rewritten is not None and result.allowed:
-        value["hookSpecificOutput"] = {"hookEventName": "BeforeTool", "tool_input": dict(result.rewritten)}
-        value["systemMessage"] = result.context
     elif call.event == "after" and (told := result.block or result.context):
         value["hookSpecificOutput"] = {"hookEventName": "AfterTool", "additionalContext": told}
     return HookAnswer(as_json(value) if value else "")

@@ -106,7 +106,7 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, set
     rewritten = host.rewritten(call, proposal, verdict.proposal)
     if rewritten is None:
         return HookResult(context=notes)
-    return HookResult(rewritten=rewritten, allowed=settings.rewrite, context=f"{_told_of(verdict)}\n{notes}".rstrip())
+    return HookResult(rewritten=rewritten, context=f"{_told_of(verdict)}\n{notes}".rstrip())
 
 
 def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
