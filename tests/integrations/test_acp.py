@@ -41,9 +41,25 @@ def _own_configuration(tmp_path, monkeypatch):
 class Editor:
     """An editor without a window: chooses ``choices`` one after the other, and keeps what it was told."""
 
-    def __init__(self, *choices):
+    def __init__(self, *choices, filled=(), texts=None):
         self.choices, self.updates, self.asked = list(choices), [], []
         self.is_asked = asyncio.Event()
+        self.filled, self.texts, self.forms = list(filled), texts, []
+        self.able = acp.schema.ClientCapabilities(
+            fs={"readTextFile": texts is not None}, elicitation={"form": {}} if filled else None
+        )
+
+    async def create_elicitation(self, message, mode, **_):
+        self.forms.append((message, mode.requested_schema.model_dump(by_alias=True, exclude_none=True)))
+        given = self.filled.pop(0)
+        if given is None:
+            return acp.schema.DeclineElicitationResponse(action="decline")
+        return acp.schema.AcceptElicitationResponse(action="accept", content={"answer": given})
+
+    async def read_text_file(self, session_id, path, **_):
+        if path not in self.texts:
+            raise acp.RequestError(-32002, "no such file")
+        return acp.ReadTextFileResponse(content=self.texts[path])
 
     async def request_permission(self, session_id, tool_call, options, **_):
         self.asked.append((tool_call.model_dump(by_alias=True, exclude_none=True), options))
@@ -78,7 +94,7 @@ async def started(editor, url, *, program=False):
     words = ["--model", "openai:stub", "--base-url", f"{url}/v1", "--protocol", "native"]
     if program:
         async with acp.spawn_agent_process(editor, PROGRAM, "acp", *words, env=dict(os.environ)) as (agent, _):
-            await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+            await agent.initialize(protocol_version=acp.PROTOCOL_VERSION, client_capabilities=editor.able)
             yield agent
         return
     ours, theirs = socket.socketpair()
@@ -87,7 +103,7 @@ async def started(editor, url, *, program=False):
     made = RailsAgent(verb._Sessions(verb_parser("acp", "x", verb.options).parse_args(words)))
     serving = asyncio.ensure_future(acp.run_agent(made, own_writer, own_reader, use_unstable_protocol=True))
     agent = acp.connect_to_agent(editor, writer, reader, use_unstable_protocol=True)
-    await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+    await agent.initialize(protocol_version=acp.PROTOCOL_VERSION, client_capabilities=editor.able)
     try:
         yield agent
     finally:
@@ -98,15 +114,16 @@ async def started(editor, url, *, program=False):
         own_writer.close()
 
 
-def edited(project, replies, *choices, prompts=("do it",), mode="", program=False):
+def edited(project, replies, *choices, prompts=("do it",), agent_name="", program=False, **more):
     """Return the editor and what each prompt ended with."""
-    editor = Editor(*choices)
+    editor = Editor(*choices, **more)
 
     async def main():
         async with started(editor, model.url, program=program) as agent:
             session = await agent.new_session(cwd=str(project), mcp_servers=[])
-            if mode:
-                await agent.set_session_mode(session_id=session.session_id, mode_id=mode)
+            if agent_name:
+                chosen = {"config_id": "agent", "value": agent_name}
+                await agent.set_config_option(session_id=session.session_id, **chosen)
             editor.session = session
             ends = [await answered(agent, session.session_id, one) for one in prompts]
             editor.usage = ends[-1].usage
@@ -119,7 +136,8 @@ def edited(project, replies, *choices, prompts=("do it",), mode="", program=Fals
 
 
 async def answered(agent, session_id, words):
-    return await agent.prompt(session_id=session_id, prompt=[acp.text_block(words)])
+    blocks = [acp.text_block(words)] if isinstance(words, str) else words
+    return await agent.prompt(session_id=session_id, prompt=blocks)
 
 
 async def said(agent, session_id, words):
@@ -216,10 +234,62 @@ def test_a_question_that_is_open_when_the_editor_ends_is_answered_once_the_sessi
         assert "The user answers: 8080" in json.dumps(model.requests[0].body)
 
 
-def test_the_agents_are_the_modes(project):
-    editor, _ = edited(project, [says("Nothing to do.")], mode="refactor")
-    known = [one.id for one in editor.session.modes.available_modes]
-    assert editor.session.modes.current_mode_id == known[0] == "coder"
+def test_what_an_agent_asks_is_a_form_where_the_editor_has_forms(project):
+    asks = call("ask_user", json.dumps({"question": "Which port?", "options": ["80", "8080"]}))
+    editor, ends = edited(project, [asks, says("8080 it is.")], filled=["2"])
+    assert ends == ["end_turn"]
+    ((words, schema),) = editor.forms
+    assert "Which port?" in words
+    assert [one["title"] for one in schema["properties"]["answer"]["oneOf"]] == ["80", "8080"]
+    assert "The user answers: 8080" in json.dumps(editor.requests[1].body)
+
+
+def test_a_form_that_nobody_fills_in_is_a_question_that_the_next_prompt_answers(project):
+    asks = call("ask_user", json.dumps({"question": "Which port?"}))
+    editor, ends = edited(project, [asks, says("8080 it is.")], prompts=("set it", "8080"), filled=[None])
+    assert ends == ["end_turn", "end_turn"]
+    assert "Which port?" in editor.said
+    assert "The user answers: 8080" in json.dumps(editor.requests[1].body)
+
+
+def test_what_is_not_saved_in_the_editor_is_a_risk_of_the_change_and_a_file_it_names_is_read_as_it_has_it(project):
+    place = str(project / "a.py")
+    link = acp.resource_link_block("a.py", f"file://{place}")
+    replies = [EDIT, says("Done.")]
+    editor, _ = edited(project, replies, "once", prompts=([link],), texts={place: "a = 1\nb = 9\n"})
+    assert "a.py: unsaved changes in your editor" in editor.asked[0][1][0].name
+    assert "b = 9" in json.dumps(editor.requests[0].body["messages"])
+    saved, _ = edited(project, [AGAIN, says("Done.")], "once", texts={place: "a = 3\r\nb = 2\r\n"})
+    assert "unsaved" not in saved.asked[0][1][0].name
+
+
+def test_a_forked_session_has_what_was_said_and_leaves_the_other_one_as_it_is(project):
+    first, _ = edited(project, [EDIT, says("Done.")], "once")
+    editor = Editor()
+
+    async def main():
+        async with started(editor, model.url) as agent:
+            old = first.session.session_id
+            forked = await agent.fork_session(cwd=str(project), session_id=old, mcp_servers=[])
+            end = await said(agent, forked.session_id, "What did you do?")
+            listed = await agent.list_sessions(cwd=str(project))
+            return old, forked.session_id, end, {one.session_id for one in listed.sessions}
+
+    before = {one.session_id: one.path.read_bytes() for one in sessions(state_of(project))}
+    with StubServer([says("An edit.")]) as model:
+        old, new, end, listed = asyncio.run(asyncio.wait_for(main(), 110))
+        asked = json.dumps(model.requests[0].body)
+    assert (end, listed) == ("end_turn", {old, new})
+    assert "do it" in asked
+    assert "What did you do?" in asked
+    assert {one.session_id: one.path.read_bytes() for one in sessions(state_of(project))}[old] == before[old]
+    assert [update["size"] > update["used"] > 0 for update in editor.of("usage_update")] == [True]
+
+
+def test_the_agents_are_an_option_that_is_the_mode_of_the_session(project):
+    editor, _ = edited(project, [says("Nothing to do.")], agent_name="refactor")
+    (option,) = [one for one in editor.session.config_options if one.id == "agent"]
+    assert (option.category, option.current_value, option.options[0].value) == ("mode", "coder", "coder")
     assert events(project, WorkflowStart)[0].agents == ("refactor",)
 
 
@@ -273,7 +343,7 @@ def test_what_there_is_not_is_an_error_of_the_protocol_and_so_is_a_model_that_fa
             for wrong, words in (
                 (agent.new_session(cwd="nowhere", mcp_servers=[]), "not a folder"),
                 (said(agent, "x", "do it"), "no such session"),
-                (agent.set_session_mode(session_id=made, mode_id="nobody"), "no agent nobody"),
+                (agent.set_config_option(config_id="agent", session_id=made, value="nobody"), "no such agent"),
                 (agent.load_session(cwd=str(project), session_id="none", mcp_servers=[]), "no session"),
                 (said(agent, made, "do it"), "--resume"),
             ):

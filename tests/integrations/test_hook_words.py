@@ -13,7 +13,6 @@ from rails.integrations.hooks import handle as handled
 from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
-    HookSettings,
     Unjudged,
     as_json,
     hook_call,
@@ -60,7 +59,7 @@ def test_a_field_of_a_host_s_input_is_taken_as_it_came_and_one_of_another_kind_i
 @pytest.mark.parametrize("strict", [False, True])
 def test_who_is_told_what_could_not_be_judged(event, tool, again, strict):
     """Strict denies a write before it alone; the person alone is told where no model reads on."""
-    result = not_judged(HookCall("codex", event, "s", Path(), tool=tool, again=again), "no room", HookSettings(strict))
+    result = not_judged(HookCall("codex", event, "s", Path(), tool=tool, again=again), "no room", strict=strict)
     said = {name for name in ("deny", "block", "context", "notice") if getattr(result, name)}
     if event == "before" and strict:
         assert said == {"deny"}
@@ -137,6 +136,6 @@ def test_a_fault_of_ours_is_written_down_by_the_tool_or_the_event_that_it_struck
         return SimpleNamespace(failed=failed.append)
 
     host = SimpleNamespace(printed=lambda _, result: result)
-    result = handled.handle(host, HookCall("codex", "start", "s", Path(), tool=tool), session_of, HookSettings())
+    result = handled.handle(host, HookCall("codex", "start", "s", Path(), tool=tool), session_of)
     assert result == HookResult(notice="AI-Rails could not judge this: no room.")
     assert failed == ["", f"{named}: no room"]

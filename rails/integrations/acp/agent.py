@@ -15,12 +15,20 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import acp
 from acp.schema import (
+    AcceptElicitationResponse,
     AgentCapabilities,
     AllowedOutcome,
+    ClientCapabilities,
+    ElicitationFormSessionMode,
+    ElicitationSchema,
+    ElicitationStringPropertySchema,
+    EnumOption,
+    ForkSessionResponse,
     Implementation,
     ListSessionsResponse,
     LoadSessionResponse,
@@ -33,10 +41,9 @@ from acp.schema import (
     SessionCloseCapabilities,
     SessionConfigOptionSelect,
     SessionConfigSelectOption,
+    SessionForkCapabilities,
     SessionInfo,
     SessionListCapabilities,
-    SessionMode,
-    SessionModeState,
     SessionResumeCapabilities,
     SetSessionConfigOptionResponse,
     StopReason,
@@ -46,13 +53,16 @@ from acp.schema import (
 from rails import __version__
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.policy.grants import Grants, wider
+from rails.core import limits
+from msgspec.structs import replace
 from rails.core.errors import FAULT, RailsError
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.core.outcomes import is_good
-from rails.core.text import one_line
-from rails.integrations.acp.updates import Update, history_of, plan_update, shown, updates_of, usage_of
+from rails.core.text import decode_text, one_line
+from rails.integrations.acp.updates import Update, context_update, history_of, plan_update, shown, updates_of, usage_of
 from rails.log.reader import sessions
+from rails.log.writer import SessionLog
 from rails.session.ask_user import UserQuestion, UserReply
 from rails.session.job import Ending
 from rails.session.project import state_of
@@ -63,6 +73,11 @@ T = TypeVar("T")
 _POLL_S: Final = 0.01
 _INVALID, _FAULT = -32602, -32603
 _FAILED: Final = ("model_failed", "internal_error", "error")
+#: What an editor makes of an option: agents are its modes.
+_CATEGORIES: Final[Mapping[str, Literal["mode", "model"]]] = {"agent": "mode", "model": "model"}
+_PERSON: Final = "human in the editor"
+#: What an editor that cannot ask, or answers nonsense, comes to.
+_NO_ANSWER: Final = (acp.RequestError, OSError, CancelledError, RuntimeError, ValueError)
 #: Sessions that one answer lists.
 _LISTED: Final = 50
 
@@ -92,9 +107,14 @@ class EditorSessions(Protocol):
 class Conversation:
     """One session of the editor. Its own thread runs the session; the protocol's thread talks to it."""
 
-    def __init__(self, client: acp.Client, project: Path, session_id: str, agent: str) -> None:
+    def __init__(
+        self, client: acp.Client, able: ClientCapabilities, project: Path, session_id: str, agent: str
+    ) -> None:
         self.project, self.session_id, self.agent = project, session_id, agent
         self._client, self._loop = client, asyncio.get_running_loop()
+        self._reads = bool(able.fs and able.fs.read_text_file)
+        self._elicits = bool(able.elicitation and able.elicitation.form)
+        self._window = 0
         self._words: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._turn: Future[Ending] = Future()
         self._turn.cancel()
@@ -153,6 +173,7 @@ class Conversation:
 
     def _run(self, session: Session, standing: ResumeState | None) -> None:
         session.state.talk = lambda ending: self._talk(session, ending)
+        self._window = session.model_for(self.agent).window
         try:
             with session.log:
                 self.tell(plan_update(session.job.tasks, done=False))
@@ -169,14 +190,35 @@ class Conversation:
         return self._said(ending)
 
     def answer(self, question: UserQuestion) -> UserReply:
-        """Let what an agent asks end the prompt; the next prompt is the answer, "" where the editor is gone."""
+        """Put what an agent asks as a form, where the editor has forms and the person fills it in.
+
+        Else it ends the prompt, and the next prompt is the answer, "" where the editor is gone.
+        """
         if question.about != "question":
             return UserReply(question.otherwise, "default")
+        if self._elicits and (filled := self._filled_in(question)):
+            return UserReply(filled, _PERSON)
         options = (f"[{number}] {meaning}" for number, (_, meaning) in question.choices.items())
         said = self._said(Ending("asked", "\n".join((*question.lines, *options))))
         if not said:
             self._words.put("")  # it ends the conversation as well
-        return UserReply(said, "human in the editor")
+        return UserReply(said, _PERSON)
+
+    def _filled_in(self, question: UserQuestion) -> str:
+        """Return what the person fills in, or the number of what they choose; "" where they do not."""
+        options = [EnumOption(const=number, title=meaning) for number, (_, meaning) in question.choices.items()]
+        field = ElicitationStringPropertySchema(type="string", title="Answer", one_of=options or None)
+        schema = ElicitationSchema(properties={"answer": field}, required=["answer"])
+        form = ElicitationFormSessionMode(session_id=self.session_id, requested_schema=schema)
+        self._question = self._asked(self._client.create_elicitation("\n".join(question.lines), form))
+        self.check()
+        try:
+            given = self._question.result()
+        except _NO_ANSWER:
+            self.check()
+            return ""
+        content = given.content if isinstance(given, AcceptElicitationResponse) else None
+        return str((content or {}).get("answer", "")).strip()
 
     def _said(self, ending: Ending) -> str:
         """Return the next prompt; the one before it has ended so."""
@@ -197,6 +239,8 @@ class Conversation:
         """Tell the editor of a record."""
         if isinstance(record.event, LlmResponse):
             self.answers.append(record.event)
+            if self._window:
+                self.tell(context_update(record.event, self._window))
         for update in updates_of(record, self.project):
             self.tell(update)
 
@@ -210,6 +254,9 @@ class Conversation:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask the person at the editor."""
+        if unsaved := self._unsaved(request):
+            said = f"{', '.join(unsaved)}: unsaved changes in your editor, which are not part of what is written."
+            request = replace(request, risks=(said, *request.risks))
         more = wider(request)
         call = request.id.partition(".result")[0]
         ask = ToolCallUpdate(tool_call_id=call, status="in_progress", content=shown(request, self.project))
@@ -220,14 +267,36 @@ class Conversation:
         self.check()
         try:
             outcome = self._question.result().outcome
-        except (acp.RequestError, OSError, CancelledError, RuntimeError, ValueError):  # or its answer is none
+        except _NO_ANSWER:
             self.check()
             return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
         self.check()  # a stop counts, whatever was answered before it
         chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
         if chosen == "always" and (scope := self.grants.widen(request)):
-            return Decision("approve", "", "human in the editor", scope=scope, of=request.digest)
-        return Decision("approve" if chosen == "once" else "deny", "", "human in the editor", of=request.digest)
+            return Decision("approve", "", _PERSON, scope=scope, of=request.digest)
+        return Decision("approve" if chosen == "once" else "deny", "", _PERSON, of=request.digest)
+
+    def _unsaved(self, request: ApprovalRequest) -> list[str]:
+        """Return the files of a change that are not on the disk as the editor has them."""
+        found = []
+        for change in request.changes.changes if self._reads else ():
+            here = decode_text(change.before or b"")
+            with contextlib.suppress(*_NO_ANSWER):  # a file that it cannot read is in no window
+                place = str(self.project.joinpath(*change.path.parts))
+                theirs = self._asked(self._client.read_text_file(self.session_id, place)).result()
+                if here and here.text.splitlines() != theirs.content.splitlines():
+                    found.append(str(change.path))
+        return found
+
+    async def text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
+        """Return a block of a prompt as text; a file of the project that it names is read as the editor has it."""
+        link = urlsplit(getattr(block, "uri", "")) if self._reads else None
+        place = Path(unquote(link.path)) if link and link.scheme == "file" else None
+        if place and self.project in place.parents:
+            with contextlib.suppress(acp.RequestError):
+                read = await self._client.read_text_file(self.session_id, str(place))
+                return f"{block.uri}:\n{read.content[: limits.FILE_BYTES]}"
+        return _words(block)
 
 
 def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
@@ -253,19 +322,29 @@ class RailsAgent:
     def __init__(self, sessions: EditorSessions) -> None:
         self._sessions = sessions
         self._client: acp.Client | None = None
+        self._able = ClientCapabilities()
         self._open: dict[str, Conversation] = {}
 
     def on_connect(self, conn: acp.Client) -> None:
         """Take the client."""
         self._client = conn
 
-    async def initialize(self, protocol_version: int, **_: Any) -> acp.InitializeResponse:  # noqa: ANN401
+    async def initialize(
+        self,
+        protocol_version: int,
+        client_capabilities: ClientCapabilities | None = None,
+        **_: Any,  # noqa: ANN401
+    ) -> acp.InitializeResponse:
         """Say what this agent can."""
+        self._able = client_capabilities or self._able
         able = AgentCapabilities(
             load_session=True,
             prompt_capabilities=PromptCapabilities(embedded_context=True),
             session_capabilities=SessionCapabilities(
-                list=SessionListCapabilities(), resume=SessionResumeCapabilities(), close=SessionCloseCapabilities()
+                list=SessionListCapabilities(),
+                resume=SessionResumeCapabilities(),
+                close=SessionCloseCapabilities(),
+                fork=SessionForkCapabilities(),
             ),
         )
         info = Implementation(name="ai-rails", title="AI-Rails", version=__version__)
@@ -275,21 +354,31 @@ class RailsAgent:
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ANN401
         """Begin a conversation; its log begins with the first prompt."""
         talk = self._begin(_folder(cwd), f"acp-{uuid.uuid4().hex}")
-        return NewSessionResponse(
-            session_id=talk.session_id, modes=self._modes(talk), config_options=self._options(talk)
-        )
+        return NewSessionResponse(session_id=talk.session_id, config_options=self._options(talk))
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ANN401
         """Go on with a session: tell what was said and done in it. A session that is at work is loaded already."""
         talk, records = await self._reopened(cwd, session_id)
         for update in history_of(records, talk.project):
             await asyncio.to_thread(talk.tell, update)
-        return LoadSessionResponse(modes=self._modes(talk), config_options=self._options(talk))
+        return LoadSessionResponse(config_options=self._options(talk))
 
     async def resume_session(self, cwd: str, session_id: str, **_: Any) -> ResumeSessionResponse:  # noqa: ANN401
         """Go on with a session whose words the editor still has."""
         talk, _records = await self._reopened(cwd, session_id)
-        return ResumeSessionResponse(modes=self._modes(talk), config_options=self._options(talk))
+        return ResumeSessionResponse(config_options=self._options(talk))
+
+    async def fork_session(self, cwd: str, session_id: str, **_: Any) -> ForkSessionResponse:  # noqa: ANN401
+        """Begin a session that has all that was said and done in another one, which stays as it is."""
+        project, name = _folder(cwd), f"acp-{uuid.uuid4().hex}"
+        if session_id in self._open:
+            self._at_rest(session_id)
+        with _as_protocol_error():
+            records = await asyncio.to_thread(self._sessions.records, project, session_id)
+            await asyncio.to_thread(_copy, records, project, name)
+        talk = self._begin(project, name)
+        talk.begun = True
+        return ForkSessionResponse(session_id=name, config_options=self._options(talk))
 
     async def _reopened(self, cwd: str, session_id: str) -> tuple[Conversation, list[Record]]:
         project = _folder(cwd)
@@ -325,30 +414,23 @@ class RailsAgent:
     ) -> SetSessionConfigOptionResponse:
         """Choose the agent, the model, how it is asked, or who approves; what is chosen counts from the next prompt."""
         talk = self._at_rest(session_id)
-        if config_id == "agent":
-            await self.set_session_mode(session_id, value)
-        elif value in self._choices(talk.project).get(config_id, ()):
+        if value not in self._choices(talk.project).get(config_id, ()):
+            raise acp.RequestError(_INVALID, f"There is no such {one_line(config_id, 60)} to choose.")
+        if config_id != "agent":
             talk.chosen[config_id] = value
             await talk.pause()
-        else:
-            raise acp.RequestError(_INVALID, f"There is no such {one_line(config_id, 60)} to choose.")
-        return SetSessionConfigOptionResponse(config_options=self._options(talk))
-
-    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> None:  # noqa: ANN401
-        """Choose the agent of a conversation that has not begun."""
-        talk = self._at_rest(session_id)
-        if talk.begun:
+        elif talk.begun:
             raise acp.RequestError(_INVALID, "The agent of a session stays. Begin a new one.")
-        if mode_id not in self._sessions.agents(talk.project):
-            raise acp.RequestError(_INVALID, f"There is no agent {one_line(mode_id, 60)}.")
-        talk.agent = mode_id
+        else:
+            talk.agent = value
+        return SetSessionConfigOptionResponse(config_options=self._options(talk))
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:  # noqa: ANN401
         """Let the agent work on what the person says."""
         talk = self._at_rest(session_id)
         with _as_protocol_error():
-            words, opened = "\n\n".join(map(_words, prompt)), partial(self._sessions.open, talk)
-            ending = await talk.prompt(words, opened)
+            words = "\n\n".join([await talk.text_of(block) for block in prompt])
+            ending = await talk.prompt(words, partial(self._sessions.open, talk))
         if ending.outcome in _FAILED:
             raise acp.RequestError(_FAULT, ending.message)
         if not is_good(ending.outcome) and ending.outcome not in ("stopped", "left"):
@@ -369,7 +451,7 @@ class RailsAgent:
         assert self._client is not None, "who asks is connected"
         with _as_protocol_error():
             agents = self._sessions.agents(project)
-        self._open[session_id] = Conversation(self._client, project, session_id, next(iter(agents)))
+        self._open[session_id] = Conversation(self._client, self._able, project, session_id, next(iter(agents)))
         return self._open[session_id]
 
     def _at_rest(self, session_id: str) -> Conversation:
@@ -392,16 +474,19 @@ class RailsAgent:
                 type="select",
                 id=name,
                 name=name,
+                category=_CATEGORIES.get(name),
                 current_value=now.get(name, values[0]),
                 options=[SessionConfigSelectOption(value=value, name=value) for value in values],
             )
             for name, values in self._choices(talk.project).items()
         ]
 
-    def _modes(self, talk: Conversation) -> SessionModeState:
-        agents = self._sessions.agents(talk.project)
-        modes = [SessionMode(id=name, name=name, description=about) for name, about in agents.items()]
-        return SessionModeState(current_mode_id=talk.agent, available_modes=modes)
+
+def _copy(records: Sequence[Record], project: Path, session_id: str) -> None:
+    """Write a new log with the same events."""
+    with SessionLog.create(state_of(project), session_id=session_id) as log:
+        for record in records:
+            log.append(record.event, record.agent_role, record.llm_model_used)
 
 
 def _folder(cwd: str) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import acp
-from acp.schema import PlanEntryStatus, ToolCallLocation, ToolKind, Usage
+from acp.schema import PlanEntryStatus, ToolCallLocation, ToolKind, Usage, UsageUpdate
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.terminal.screen import Look, draw_request
@@ -102,6 +102,12 @@ def usage_of(answers: Sequence[LlmResponse]) -> Usage:
         cached_read_tokens=cached,
         cached_write_tokens=kept,
     )
+
+
+def context_update(answer: LlmResponse, window: int) -> Update:
+    """Return how many tokens of the model's window the conversation takes."""
+    used = usage_of([answer]).total_tokens
+    return UsageUpdate(session_update="usage_update", used=used, size=window)
 
 
 def plan_update(tasks: Sequence[tuple[str, str]], *, done: bool) -> Update:

@@ -135,7 +135,7 @@ def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
     """Return the answer of a call that no gate has judged."""
     from pathlib import Path
 
-    from rails.integrations.hooks.contract import HookCall, HookSettings, not_judged
+    from rails.integrations.hooks.contract import HookCall, not_judged
     from rails.integrations.hooks.hosts import host_of, read_hook_call
 
     known = host_of(host)
@@ -146,5 +146,5 @@ def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
         call, why = HookCall(host, "before", "", Path()), f"the host's input is not JSON ({error})"
     if call is None:
         return Answered()
-    answer = known.printed(call, not_judged(call, why, HookSettings(strict=strict)))
+    answer = known.printed(call, not_judged(call, why, strict=strict))
     return Answered(answer.out, answer.err, answer.code)

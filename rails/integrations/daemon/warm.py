@@ -38,7 +38,7 @@ class WarmGate:
 
     def answer(self, head: Mapping[str, object], data: bytes) -> HookAnswer:
         """Return the answer to one call."""
-        from rails.integrations.hooks.contract import HookAnswer, HookSettings
+        from rails.integrations.hooks.contract import HookAnswer
 
         if head.get("rest") is True:
             self.rest()
@@ -47,7 +47,6 @@ class WarmGate:
         told = head.get("environment")
         if host is None:
             return HookAnswer("", "ai-rails hook: this host is not known.\n", 1)
-        settings = HookSettings(strict=head.get("strict") is True)
         try:
             call = read_hook_call(host, data, told if isinstance(told, dict) else {})
         except ValueError as error:
@@ -57,7 +56,7 @@ class WarmGate:
         with self._turn:  # a log has one writer, and a gate judges one change set at a time anyway
             from rails.integrations.hooks.handle import handle
 
-            answer = handle(host, call, self._session, settings)
+            answer = handle(host, call, self._session, strict=head.get("strict") is True)
             if call.event == "end":
                 self._forget(call)
         return answer

@@ -108,11 +108,6 @@ def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange
     return FileChange(path, before, None, mode), FileChange(moved, None, after, mode)
 
 
-def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> None:
-    """Return nothing: the host takes a rewritten patch for a permission, and no hook gives one."""
-    del call, before, after
-
-
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return what is printed; an empty result prints nothing, and nothing stands beside a deny."""
     if call.event == "before" and result.deny:

@@ -83,12 +83,6 @@ class Unjudged(Struct, frozen=True):
     why: str
 
 
-class HookSettings(Struct, frozen=True):
-    """How hooks answer. ``strict``: what cannot be judged is denied."""
-
-    strict: bool = False
-
-
 class Host(Protocol):
     """What one host's module knows."""
 
@@ -102,10 +96,6 @@ class Host(Protocol):
 
     def proposed(self, call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
         """Return what the tool would write, ``None`` for a tool that writes no file by itself."""
-        ...
-
-    def rewritten(self, call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
-        """Return the tool's input for what the gate made of the proposal, ``None`` where there is no such input."""
         ...
 
     def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
@@ -177,10 +167,10 @@ def as_json(value: Mapping[str, Json]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def not_judged(call: HookCall, error: BaseException | str, settings: HookSettings) -> HookResult:
+def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> HookResult:
     """Return what is said where the call could not be judged: let through and told, or denied."""
     why = f"AI-Rails could not judge this: {reason_of(error)}."
-    if settings.strict and call.event == "before":
+    if strict and call.event == "before":
         return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
     if call.event in ("start", "stop") or (call.event == "before" and not call.tool):
         return HookResult(notice=why)

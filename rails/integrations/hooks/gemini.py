@@ -56,11 +56,6 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
     return claude_code.proposed(_alike(call), project)
 
 
-def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> None:
-    """Return nothing: the host does not tell its model of a rewritten input."""
-    del call, before, after
-
-
 def _alike(call: HookCall) -> HookCall:
     every = call.input.get("allow_multiple") is True or call.input.get("expected_replacements", 1) != 1
     return replace(call, tool=_WRITES.get(call.tool, ""), input={**call.input, "replace_all": every})

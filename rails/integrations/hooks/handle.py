@@ -21,7 +21,6 @@ from rails.integrations.hooks.contract import (
     HookAnswer,
     HookCall,
     HookResult,
-    HookSettings,
     Host,
     Unjudged,
     not_judged,
@@ -42,29 +41,33 @@ def handle(
     host: Host,
     call: HookCall,
     session_of: Callable[[HookCall], HostedSession],
-    settings: HookSettings,
+    *,
+    strict: bool = False,
 ) -> HookAnswer:
-    """Return the answer to one call. Whatever goes wrong is an answer, too."""
+    """Return the answer to one call. Whatever goes wrong is an answer, too. ``strict``: what it is, is a deny."""
     try:
-        return host.printed(call, _RESULTS[call.event](host, call, session_of(call), settings))
+        session = session_of(call)
+        before = call.event == "before"
+        return host.printed(
+            call, _before(host, call, session, strict) if before else _RESULTS[call.event](call, session)
+        )
     except FAULT as error:
         with contextlib.suppress(*FAULT):  # where the log is what is broken
             session_of(call).failed(f"{call.tool or call.event}: {reason_of(error)}")
-        return host.printed(call, not_judged(call, error, settings))
+        return host.printed(call, not_judged(call, error, strict=strict))
 
 
-def _start(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
-    del host, call, session, settings  # opening the session has taken its snapshot
+def _start(call: HookCall, session: HostedSession) -> HookResult:
+    del call, session  # opening the session has taken its snapshot
     return HookResult()
 
 
-def _prompt(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
-    del host, settings
+def _prompt(call: HookCall, session: HostedSession) -> HookResult:
     session.engage(call.prompt)
     return HookResult()
 
 
-def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) -> HookResult:
     # Rules are about paths, which are known also where the content is not.
     denied = session.denied(call.call_id, ChangeSet(tuple(host.named_files(call, session.project))))
     if denied:
@@ -80,9 +83,9 @@ def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSe
         proposal = Unjudged(f"{large[0].path} would have more than {limits.FILE_BYTES:,} bytes")
     if isinstance(proposal, Unjudged):
         session.failed(f"{call.tool}: {proposal.why}")
-        return not_judged(call, proposal.why, settings)
+        return not_judged(call, proposal.why, strict=strict)
     judged = session.propose(HostCall(call.call_id, call.tool, call.input), proposal)
-    result = _judged(host, call, proposal, judged, settings)
+    result = _judged(host, call, proposal, judged, strict)
     if result.notice and not _is_news(judged.verdict, session):
         return HookResult()
     if told := result.deny or result.context:
@@ -90,7 +93,7 @@ def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSe
     return result
 
 
-def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, settings: HookSettings) -> HookResult:
+def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, strict: bool) -> HookResult:
     verdict = judged.verdict
     if judged.denied:
         return HookResult(deny=f"{judged.denied} Nothing was written. Do it another way, or ask the person.")
@@ -99,18 +102,19 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, set
         opening = f"AI-Rails: this edit has {counted(count, 'new finding')}."
         return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
-        return not_judged(call, _missing(verdict), settings)
+        return not_judged(call, _missing(verdict), strict=strict)
     notes = _looser_pins(verdict)
     if verdict.proposal.digest() == proposal.digest():
         return HookResult(context=notes)
-    rewritten = host.rewritten(call, proposal, verdict.proposal)
+    # A host's module has this where the host takes another input without taking it for a permission.
+    rewrites = getattr(host, "rewritten", None)
+    rewritten = rewrites(call, proposal, verdict.proposal) if rewrites else None
     if rewritten is None:
         return HookResult(context=notes)
     return HookResult(rewritten=rewritten, context=f"{_told_of(verdict)}\n{notes}".rstrip())
 
 
-def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
-    del host, settings
+def _after(call: HookCall, session: HostedSession) -> HookResult:
     found = session.look(HostCall(call.call_id, call.tool, call.input))
     page = f"{_denied(found)} {_page(found)}".strip()
     if page:
@@ -122,9 +126,8 @@ def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSet
     return HookResult(context=words, notice=missing)
 
 
-def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+def _stop(call: HookCall, session: HostedSession) -> HookResult:
     """Hold up an end for what the model can change, as often as the budget says; tell the person of all else, once."""
-    del host, settings
     held = session.stopped(again=call.again)
     found = session.look()
     page, named = _page(found), _denied(found) or _unknown(found)
@@ -140,16 +143,14 @@ def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSett
     return HookResult(block=f"{named} {_TAKE_AWAY}") if named else HookResult(notice=words)
 
 
-def _end(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
-    del host, settings
+def _end(call: HookCall, session: HostedSession) -> HookResult:
     session.end(call.reason or "the host's session is over")
     return HookResult()
 
 
-_RESULTS: Final[Mapping[str, Callable[[Host, HookCall, HostedSession, HookSettings], HookResult]]] = {
+_RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult]]] = {
     "start": _start,
     "prompt": _prompt,
-    "before": _before,
     "after": _after,
     "batch": _after,
     "stop": _stop,
