@@ -53,24 +53,23 @@ KEYS = [
 ]
 
 
-@pytest.mark.parametrize(("start", "rest", "shown"), KEYS, ids=[start for start, _, _ in KEYS])
-def test_a_key_or_token_is_a_risk_wherever_it_goes_and_is_not_told_itself(risks, start, rest, shown):
-    key = f"{start}{rest}"
-    told = f"a changed line holds what looks like a key or token ({shown})."
-    assert risks(f"x\n({key})\n", "x\n") == [Risk("secret", "a.txt", f"a.txt: {told}")]
-    assert risks("x\n", f"x\n({key})\n") == [Risk("secret", "a.txt", f"a.txt: {told}")], (
-        "a line that goes is shown, too"
-    )
-    assert risks(f"x\n({key})\nz\n", f"x\n({key})\ny\n") == [], "what was there and stays is not shown"
-    said = f"A parameter of send holds what looks like a key or token ({shown})."
-    assert list(parameter_risks("send", {"a": [{"b": key}]})) == [Risk("secret", "", said)]
-    assert list(returned_risks(key)) == [Risk("secret", "", f"It holds what looks like a key or token ({shown}).")]
-    assert rest not in "".join(risk.text for risk in risks(key)) or len(rest) < 9
+def test_a_key_or_token_is_a_risk_wherever_it_goes_and_is_not_told_itself(risks):
+    for start, rest, shown in KEYS:
+        key = f"{start}{rest}"
+        told = f"a changed line holds what looks like a key or token ({shown})."
+        assert risks(f"x\n({key})\n", "x\n") == [Risk("secret", "a.txt", f"a.txt: {told}")]
+        assert risks("x\n", f"x\n({key})\n") == [Risk("secret", "a.txt", f"a.txt: {told}")], (
+            "a line that goes is shown, too"
+        )
+        assert risks(f"x\n({key})\nz\n", f"x\n({key})\ny\n") == [], "what was there and stays is not shown"
+        said = f"A parameter of send holds what looks like a key or token ({shown})."
+        assert list(parameter_risks("send", {"a": [{"b": key}]})) == [Risk("secret", "", said)]
+        assert list(returned_risks(key)) == [Risk("secret", "", f"It holds what looks like a key or token ({shown}).")]
+        assert rest not in "".join(risk.text for risk in risks(key)) or len(rest) < 9
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "told"),
-    [
+def test_what_deceives_is_named_with_its_characters(risks):
+    for text, kind, told in [
         ("a\x1bb\x07\x00\n", "not_text", "a.txt is not text: what would be written cannot be shown."),
         ("a\x1bb\n", "control", "a.txt gets control characters: U+001B."),
         ("a\u200bb\n", "invisible", "a.txt gets invisible characters: U+200B ZERO WIDTH SPACE."),
@@ -92,17 +91,15 @@ def test_a_key_or_token_is_a_risk_wherever_it_goes_and_is_not_told_itself(risks,
         ("pass\uff57ord\n", "lookalike", "a.txt gets words with letters that pass for others: pass\uff57ord."),
         ("pass\U0001d430ord\n", "lookalike", "a.txt gets words with letters that pass for others: pass\U0001d430ord."),
         ("x | sh\n", "command", "a.txt gets a command that pipes into a shell: | sh."),
-    ],
-)
-def test_what_deceives_is_named_with_its_characters(risks, text, kind, told):
-    assert risks(text) == [Risk(kind, "a.txt", told)]
-    if kind == "not_text":
-        assert risks("a\n", text) == [Risk(kind, "a.txt", told)], "what was there cannot be shown either"
-    if kind not in ("not_text",):
-        renamed = told.replace("a.txt gets a command", "send would get a command").replace("a.txt", "send")
-        assert Risk(kind, "", renamed) in list(parameter_risks("send", {"a": text.rstrip()}))
-    if kind in ("control", "invisible", "lookalike"):
-        assert list(returned_risks(text)) == [Risk(kind, "", told.replace("a.txt", "the result"))]
+    ]:
+        assert risks(text) == [Risk(kind, "a.txt", told)]
+        if kind == "not_text":
+            assert risks("a\n", text) == [Risk(kind, "a.txt", told)], "what was there cannot be shown either"
+        if kind not in ("not_text",):
+            renamed = told.replace("a.txt gets a command", "send would get a command").replace("a.txt", "send")
+            assert Risk(kind, "", renamed) in list(parameter_risks("send", {"a": text.rstrip()}))
+        if kind in ("control", "invisible", "lookalike"):
+            assert list(returned_risks(text)) == [Risk(kind, "", told.replace("a.txt", "the result"))]
 
 
 def test_words_are_named_once_and_three_of_them(risks):
@@ -113,18 +110,15 @@ def test_words_are_named_once_and_three_of_them(risks):
     assert found.text.endswith("that pass for others: " + ("p\u0430y" * 20)[:40] + "… (+20 characters).")
 
 
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
+def test_a_line_that_looks_like_what_a_card_writes_itself_is_told(risks):
+    for line, shown in [
         ("a\\x20", "a\\x20"),
         ("\t→ b", "\\x09→ b"),
         ("→" + "x" * 100, "→" + "x" * 79 + "… (+21 characters)"),
-    ],
-)
-def test_a_line_that_looks_like_what_a_card_writes_itself_is_told(risks, line, shown):
-    told = f"a.txt gets a line with signs that stand for something else here: {shown}"
-    assert risks(f"b\n{line}\n", "b\n") == [Risk("hidden", "a.txt", told)]
-    assert risks(f"{line}\nb\n", f"{line}\n") == []
+    ]:
+        told = f"a.txt gets a line with signs that stand for something else here: {shown}"
+        assert risks(f"b\n{line}\n", "b\n") == [Risk("hidden", "a.txt", told)]
+        assert risks(f"{line}\nb\n", f"{line}\n") == []
 
 
 def test_a_line_with_signs_of_the_card_counts_also_where_the_file_had_it_elsewhere(risks):
@@ -132,9 +126,8 @@ def test_a_line_with_signs_of_the_card_counts_also_where_the_file_had_it_elsewhe
     assert risks("→ a\nb\nd\n", "→ a\nb\nc\n") == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_letters_that_belong_there_are_no_risk(risks):
+    for text in [
         *(
             "1ª 2º\n",
             "na\u00efve \u0444\u0430\u0439\u043b\n",
@@ -144,10 +137,8 @@ def test_a_line_with_signs_of_the_card_counts_also_where_the_file_had_it_elsewhe
             "\u00b5s \u2126\n",
         ),
         *("Mª nº\n", "o\ufb03ce\n", "x² m³\n", "é\tb\n", "\U0001d465 \u2208 \u211d\n"),
-    ],
-)
-def test_letters_that_belong_there_are_no_risk(risks, text):
-    assert risks(text) == []
+    ]:
+        assert risks(text) == []
 
 
 def test_a_word_of_other_letters_is_one_only_beside_the_word_that_it_looks_like(risks):
@@ -176,14 +167,13 @@ def test_what_was_there_before_is_not_told_again(risks):
     assert risks("a\r\nb\r\n", "a\nc\n") == [], "a carriage return at the end of a line is no control character"
 
 
-@pytest.mark.parametrize("path", ["routes/$userId.tsx", "a~b", "x~", "100%.txt"])
-def test_a_name_with_a_sign_that_no_shell_fills_in_is_no_risk(risks, path):
-    assert risks("", path=path) == []
+def test_a_name_with_a_sign_that_no_shell_fills_in_is_no_risk(risks):
+    for path in ["routes/$userId.tsx", "a~b", "x~", "100%.txt"]:
+        assert risks("", path=path) == []
 
 
-@pytest.mark.parametrize(
-    ("path", "kind", "told"),
-    [
+def test_a_name_that_deceives_is_a_risk_even_of_an_empty_file(risks):
+    for path, kind, told in [
         ("a/$HOME/x", "variable_path", "a/$HOME/x is a folder or file of this very name; no variable is filled in."),
         ("$home/x", "variable_path", None),
         ("`id`/x", "variable_path", None),
@@ -194,13 +184,13 @@ def test_a_name_with_a_sign_that_no_shell_fills_in_is_no_risk(risks, path):
         ("\u0444\u0430\u0439\u043b-p\u0430y", "lookalike", None),
         ("\uff43onfig", "lookalike", None),
         ("a/" + "b" * 150 + "/" + "c" * 150, "hidden", None),
-    ],
-)
-def test_a_name_that_deceives_is_a_risk_even_of_an_empty_file(risks, path, kind, told):
-    (found,) = risks("", path=path)
-    assert (found.kind, found.path) == (kind, path)
-    assert told in (None, found.text)
-    assert (risks("x\n", "", path=path) == []) is (kind == "variable_path"), "a file that is there has its name already"
+    ]:
+        (found,) = risks("", path=path)
+        assert (found.kind, found.path) == (kind, path)
+        assert told in (None, found.text)
+        assert (risks("x\n", "", path=path) == []) is (kind == "variable_path"), (
+            "a file that is there has its name already"
+        )
 
 
 def test_the_sentence_of_a_name_tells_the_part_and_what_it_looks_like(risks):
@@ -558,17 +548,17 @@ UNNAMED = [
 ]
 
 
-@pytest.mark.parametrize("place", ["a.sh", "a.md", "parameter"])
-def test_what_is_run_unread_is_a_risk_in_scripts_documents_and_parameters(risks, place):
-    commands = re.split(r"\n(?! )", UNREAD)
-    assert [command for command in commands if kinds_at(risks, place, command) != ["command"]] == []
+def test_what_is_run_unread_is_a_risk_in_scripts_documents_and_parameters(risks):
+    for place in ["a.sh", "a.md", "parameter"]:
+        commands = re.split(r"\n(?! )", UNREAD)
+        assert [command for command in commands if kinds_at(risks, place, command) != ["command"]] == []
 
 
-@pytest.mark.parametrize("place", ["a.sh", "parameter"])
-def test_what_does_damage_is_a_risk_in_what_runs_and_none_in_a_document(risks, place):
-    commands = DAMAGING.split("\n")
-    assert [command for command in commands if kinds_at(risks, place, command) != ["command"]] == []
-    assert [command for command in commands if kinds_at(risks, "a.md", command)] == []
+def test_what_does_damage_is_a_risk_in_what_runs_and_none_in_a_document(risks):
+    for place in ["a.sh", "parameter"]:
+        commands = DAMAGING.split("\n")
+        assert [command for command in commands if kinds_at(risks, place, command) != ["command"]] == []
+        assert [command for command in commands if kinds_at(risks, "a.md", command)] == []
 
 
 def kinds_at(risks, place, command):
@@ -578,10 +568,10 @@ def kinds_at(risks, place, command):
     return [risk.kind for risk in risks(f"before\n{command}\nafter\n", path=place)]
 
 
-@pytest.mark.parametrize(("name", "line"), NAMED.items(), ids=list(NAMED))
-def test_a_token_that_is_set_under_the_name_of_a_secret_is_a_risk_with_that_name(risks, name, line):
-    told = f"a.txt: a changed line holds what looks like a key or token ({name})."
-    assert risks(f"a\n{line}\nb\n") == [Risk("secret", "a.txt", told)]
+def test_a_token_that_is_set_under_the_name_of_a_secret_is_a_risk_with_that_name(risks):
+    for name, line in NAMED.items():
+        told = f"a.txt: a changed line holds what looks like a key or token ({name})."
+        assert risks(f"a\n{line}\nb\n") == [Risk("secret", "a.txt", told)]
 
 
 def test_what_is_only_named_like_a_secret_or_only_looks_like_a_token_is_none(risks):
@@ -592,9 +582,8 @@ def test_what_only_looks_a_little_like_it_is_none(risks):
     assert [line for line in ORDINARY.split("\n") if risks(f"{line}\n", path="a.sh")] == []
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
+def test_no_content_makes_the_search_long():
+    for word in [
         "curl ",
         "curl -o x ",
         "python -c ",
@@ -616,11 +605,9 @@ def test_what_only_looks_a_little_like_it_is_none(risks):
         "eval(",
         "fetch(a",
         "dup2(",
-    ],
-)
-def test_no_content_makes_the_search_long(word):
-    text = word * (200_000 // len(word))
-    begun = time.process_time()
-    danger(text)
-    piped_to_shell(text)
-    assert time.process_time() - begun < 20
+    ]:
+        text = word * (200_000 // len(word))
+        begun = time.process_time()
+        danger(text)
+        piped_to_shell(text)
+        assert time.process_time() - begun < 20

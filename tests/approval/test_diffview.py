@@ -4,7 +4,6 @@ import functools
 import re
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,19 +71,16 @@ def test_what_is_not_text_is_said_with_its_size(make):
     assert [line.text for line in file_diff(change).lines] == [said, f"Before: {why}", f"After: {why}"]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "note"),
-    [
+def test_text_in_another_encoding_is_shown_decoded_with_the_encoding_named(make):
+    for before, after, note in [
         ("café\n".encode("latin-1"), "cafés\n".encode("latin-1"), "Encoding: Latin-1."),
         ("a\n".encode("utf-16"), "é\n".encode("utf-16"), "Encoding: UTF-16 LE."),
         ("café\n".encode("latin-1"), "café\n".encode(), "The file changes its encoding from Latin-1 to UTF-8."),
         (b"a\n", "a\n".encode("utf-16-be") * 9, "The file changes its encoding from UTF-8 to UTF-16 BE."),
-    ],
-)
-def test_text_in_another_encoding_is_shown_decoded_with_the_encoding_named(make, before, after, note):
-    drawn = styles(file_diff(make.change(before=before, after=after)))
-    assert drawn[0] == ("note", note)
-    assert not any("Not text" in text or "\\x" in text for _, text in drawn)
+    ]:
+        drawn = styles(file_diff(make.change(before=before, after=after)))
+        assert drawn[0] == ("note", note)
+        assert not any("Not text" in text or "\\x" in text for _, text in drawn)
 
 
 def test_an_empty_file_is_said(make):

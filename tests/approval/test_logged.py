@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from rails.approval.audit import audit_of
 from rails.approval.terminal.screen import Look, draw_request
 from rails.core.change_summary import ChangeSummary, SummaryLine
@@ -34,13 +32,13 @@ def cases(make):
     yield make.ask_tool(command="rm -r build\nls", note="x")
 
 
-@pytest.mark.parametrize("full", [False, True])
-@pytest.mark.parametrize("which", range(3))
-def test_the_record_is_drawn_as_the_request_is(make, which, full):
-    request = list(cases(make))[which]
-    look = Look(colour=True, width=80)
-    assert draw_request(again(request), look, full=full) == draw_request(request, look, full=full)
-    assert again(request).unseen == ()
+def test_the_record_is_drawn_as_the_request_is(make):
+    for full in [False, True]:
+        for which in range(3):
+            request = list(cases(make))[which]
+            look = Look(colour=True, width=80)
+            assert draw_request(again(request), look, full=full) == draw_request(request, look, full=full)
+            assert again(request).unseen == ()
 
 
 def test_what_the_log_has_no_text_of_is_said_with_its_hash(make):
@@ -57,8 +55,6 @@ def test_a_masked_secret_is_said(make):
     assert line == "A secret is masked in a.env as shown here; the file would hold its real value."
 
 
-@pytest.mark.parametrize(
-    "odd", [{}, {"files": [1, {"path": "../x"}], "verdict": {"status": 3}, "requests": [{"parameters": 1}]}]
-)
-def test_an_odd_record_is_drawn_as_something_empty(odd):
-    assert draw_request(asked(odd)).lines
+def test_an_odd_record_is_drawn_as_something_empty():
+    for odd in [{}, {"files": [1, {"path": "../x"}], "verdict": {"status": 3}, "requests": [{"parameters": 1}]}]:
+        assert draw_request(asked(odd)).lines

@@ -55,16 +55,16 @@ def test_several_rules_may_cover_a_change_set_together(policy, make):
     assert (judgement.ruling, judgement.why) == ("allow", "rule 1 and rule 2 (prose)")
 
 
-@pytest.mark.parametrize(("first", "second"), [("allow", "deny"), ("deny", "allow")])
-def test_deny_wins_whatever_the_order(policy, make, first, second):
-    text = "".join(f'[[rule]]\ndecision = "{d}"\ntool = "edit_file"\n' for d in (first, second))
-    assert ruling(policy(text), make.ask()) == "deny"
+def test_deny_wins_whatever_the_order(policy, make):
+    for first, second in [("allow", "deny"), ("deny", "allow")]:
+        text = "".join(f'[[rule]]\ndecision = "{d}"\ntool = "edit_file"\n' for d in (first, second))
+        assert ruling(policy(text), make.ask()) == "deny"
 
 
-@pytest.mark.parametrize(("first", "second"), [("allow", "ask"), ("ask", "allow")])
-def test_ask_wins_over_allow(policy, make, first, second):
-    text = "".join(f'[[rule]]\ndecision = "{d}"\ntool = "edit_file"\n' for d in (first, second))
-    assert ruling(policy(text), make.ask()) == "ask"
+def test_ask_wins_over_allow(policy, make):
+    for first, second in [("allow", "ask"), ("ask", "allow")]:
+        text = "".join(f'[[rule]]\ndecision = "{d}"\ntool = "edit_file"\n' for d in (first, second))
+        assert ruling(policy(text), make.ask()) == "ask"
 
 
 def test_one_denied_file_denies_the_whole_change_set(policy, make):
@@ -78,11 +78,11 @@ def test_a_deny_rule_does_not_care_about_case_and_an_allow_rule_does(policy, mak
     assert ruling(policy(ALLOW_TESTS), make.ask(make.change("Tests/test_app.py"))) == "ask"
 
 
-@pytest.mark.parametrize("path", ["tests/conftest.py", "tests/.github/x.yml", "tests/package.json", "tests/.env"])
-def test_protected_paths_are_asked_about_whatever_is_allowed(policy, make, path):
-    judgement = policy(ALLOW_TESTS).judge(make.ask(make.change(path, None, b"x\n")))
-    assert judgement.ruling == "ask"
-    assert "protected" in judgement.why
+def test_protected_paths_are_asked_about_whatever_is_allowed(policy, make):
+    for path in ["tests/conftest.py", "tests/.github/x.yml", "tests/package.json", "tests/.env"]:
+        judgement = policy(ALLOW_TESTS).judge(make.ask(make.change(path, None, b"x\n")))
+        assert judgement.ruling == "ask"
+        assert "protected" in judgement.why
 
 
 def test_a_protected_path_can_still_be_denied(policy, make):
@@ -90,9 +90,9 @@ def test_a_protected_path_can_still_be_denied(policy, make):
     assert ruling(rules, make.ask(make.change("tests/conftest.py"))) == "deny"
 
 
-@pytest.mark.parametrize("status", ["fail", "error"])
-def test_an_allow_rule_needs_checks_that_passed(policy, make, status):
-    assert ruling(policy(ALLOW_TESTS), make.ask(make.change(IN_TESTS), status=status)) == "ask"
+def test_an_allow_rule_needs_checks_that_passed(policy, make):
+    for status in ["fail", "error"]:
+        assert ruling(policy(ALLOW_TESTS), make.ask(make.change(IN_TESTS), status=status)) == "ask"
 
 
 def test_a_failed_gate_can_be_allowed_only_by_name(policy, make):
@@ -101,11 +101,11 @@ def test_a_failed_gate_can_be_allowed_only_by_name(policy, make):
     assert ruling(rules, make.ask(make.change(IN_TESTS), status="error")) == "ask"
 
 
-@pytest.mark.parametrize("after", [None, b"", b" \n"])
-def test_deleting_or_emptying_has_to_be_allowed_by_name(policy, make, after):
-    gone = make.ask(make.change(IN_TESTS, b"x\n", after))
-    assert ruling(policy(ALLOW_TESTS), gone) == "ask"
-    assert ruling(policy(ALLOW_TESTS + 'kind = "delete"\n'), gone) == "allow"
+def test_deleting_or_emptying_has_to_be_allowed_by_name(policy, make):
+    for after in [None, b"", b" \n"]:
+        gone = make.ask(make.change(IN_TESTS, b"x\n", after))
+        assert ruling(policy(ALLOW_TESTS), gone) == "ask"
+        assert ruling(policy(ALLOW_TESTS + 'kind = "delete"\n'), gone) == "allow"
 
 
 def test_running_has_to_be_allowed_by_name(policy, make):
@@ -151,24 +151,21 @@ def around(**facts):
     return Circumstances(**{"model": "claude-sonnet-5-5", **facts})
 
 
-@pytest.mark.parametrize(
-    ("line", "fits", "does_not", "unknown"),
-    [
+def test_circumstances_decide_and_what_is_not_known_counts_the_careful_way(policy, make):
+    for line, fits, does_not, unknown in [
         ('model = "claude-*"', around(), around(model="other"), around(model="")),
         ('model = ["x", "claude-?onnet-*"]', around(), around(model="claude-opus"), around(model="")),
         ("interactive = true", around(), around(interactive=False), None),
         ("interactive = false", around(interactive=False), around(), None),
-    ],
-)
-def test_circumstances_decide_and_what_is_not_known_counts_the_careful_way(policy, make, line, fits, does_not, unknown):
-    allowing = policy(f"{ALLOW_TESTS}{line}\n")
-    denying = policy(f'[[rule]]\ndecision = "deny"\npath = "**"\n{line}\n')
-    request = make.ask(make.change(IN_TESTS))
-    assert [allowing.judge(request, one).ruling for one in (fits, does_not)] == ["allow", "ask"]
-    assert [denying.judge(request, one).ruling for one in (fits, does_not)] == ["deny", "ask"]
-    if unknown is not None:
-        assert allowing.judge(request, unknown).ruling == "ask"
-        assert denying.judge(request, unknown).ruling == "deny"
+    ]:
+        allowing = policy(f"{ALLOW_TESTS}{line}\n")
+        denying = policy(f'[[rule]]\ndecision = "deny"\npath = "**"\n{line}\n')
+        request = make.ask(make.change(IN_TESTS))
+        assert [allowing.judge(request, one).ruling for one in (fits, does_not)] == ["allow", "ask"]
+        assert [denying.judge(request, one).ruling for one in (fits, does_not)] == ["deny", "ask"]
+        if unknown is not None:
+            assert allowing.judge(request, unknown).ruling == "ask"
+            assert denying.judge(request, unknown).ruling == "deny"
 
 
 def test_findings_are_matched_by_rule_and_severity_all_for_allow_and_any_for_deny(policy, make):
@@ -315,13 +312,13 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[said[:40] for _, said in MISTAKES])
-def test_a_mistake_in_the_file_stops_everything_and_is_named(policy, text, said):
-    with pytest.raises(UsageError) as error:
-        policy(text)
-    assert said in str(error.value)
-    assert "policy.toml:" in str(error.value)
-    assert "Nothing is approved from it." in str(error.value)
+def test_a_mistake_in_the_file_stops_everything_and_is_named(policy):
+    for text, said in MISTAKES:
+        with pytest.raises(UsageError) as error:
+            policy(text)
+        assert said in str(error.value)
+        assert "policy.toml:" in str(error.value)
+        assert "Nothing is approved from it." in str(error.value)
 
 
 def test_all_mistakes_are_told_at_once(policy):
@@ -427,9 +424,8 @@ def test_an_error_of_the_human_side_is_not_swallowed_into_a_yes(make):
 # -- globs ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("glob", "path", "expected"),
-    [
+def test_globs_mean_what_gitignore_taught_people():
+    for glob, path, expected in [
         ("tests/**", "tests/a.py", True),
         ("tests/**", "tests/deep/er/a.py", True),
         ("tests/**", "tests", False),
@@ -448,10 +444,8 @@ def test_an_error_of_the_human_side_is_not_swallowed_into_a_yes(make):
         ("***", "a", True),
         ("***", "a/b", False),
         ("**", "a/b", True),
-    ],
-)
-def test_globs_mean_what_gitignore_taught_people(glob, path, expected):
-    assert glob_match(glob, path) is expected
+    ]:
+        assert glob_match(glob, path) is expected
 
 
 def test_a_hostile_glob_does_not_hang():
@@ -467,9 +461,8 @@ def test_an_item_without_a_kind_rule_is_compared_by_tool(policy):
 SHOWN = '[[rule]]\ndecision = "allow"\nkind = "result"\nrisk = "secret"\npath = "keys/**"\nagent = "coder"\n'
 
 
-@pytest.mark.parametrize(
-    ("text", "shows"),
-    [
+def test_only_a_rule_that_names_the_risk_and_fits_lets_keys_be_shown_to_an_agent(policy):
+    for text, shows in [
         (SHOWN, True),
         (SHOWN.replace('"keys/**"', '"other/**"'), False),
         (SHOWN.replace('"coder"', '"debugger"'), False),
@@ -478,10 +471,8 @@ SHOWN = '[[rule]]\ndecision = "allow"\nkind = "result"\nrisk = "secret"\npath = 
         (SHOWN.replace('"allow"', '"ask"'), False),
         (ALLOW_TESTS, False),
         ("", False),
-    ],
-)
-def test_only_a_rule_that_names_the_risk_and_fits_lets_keys_be_shown_to_an_agent(policy, text, shows):
-    assert PolicyApprover(policy(text)).shows_secrets("coder", "read_file", "keys/a.pem") is shows
+    ]:
+        assert PolicyApprover(policy(text)).shows_secrets("coder", "read_file", "keys/a.pem") is shows
 
 
 def test_a_human_counts_for_what_is_shown_unasked(policy):
@@ -511,39 +502,33 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("glob", "command", "covered"), COMMANDS)
-def test_an_allow_covers_one_plain_command_by_its_words(policy, make, glob, command, covered):
-    rules = policy(f"[[rule]]\ndecision = 'allow'\ntool = 'run_command'\nkind = 'run'\ncommand = '{glob}'\n")
-    asked = make.ask_tool("run_command", command=command)
-    assert rules.judge(asked).ruling == ("allow" if covered else "ask")
+def test_an_allow_covers_one_plain_command_by_its_words(policy, make):
+    for glob, command, covered in COMMANDS:
+        rules = policy(f"[[rule]]\ndecision = 'allow'\ntool = 'run_command'\nkind = 'run'\ncommand = '{glob}'\n")
+        asked = make.ask_tool("run_command", command=command)
+        assert rules.judge(asked).ruling == ("allow" if covered else "ask")
 
 
-@pytest.mark.parametrize(
-    ("command", "ruling"),
-    [
+def test_a_denied_command_is_denied_by_any_path_and_what_cannot_be_read_is_asked_about(policy, make):
+    for command, ruling in [
         *(("rm -rf a", "deny"), ("/bin/rm -rf a", "deny"), ("RM a", "allow"), ("ls", "allow")),
         *(("true; rm a", "ask"), ("r'm' a", "ask"), ("$(echo rm) a", "ask")),
-    ],
-)
-def test_a_denied_command_is_denied_by_any_path_and_what_cannot_be_read_is_asked_about(policy, make, command, ruling):
-    denied = "[[rule]]\ndecision = 'deny'\ncommand = 'rm *'\n"
-    rules = policy(f"{denied}[[rule]]\ndecision = 'allow'\ntool = 'run_command'\nkind = 'run'\n")
-    asked = make.ask_tool("run_command", command=command)
-    assert rules.judge(asked).ruling == ruling
+    ]:
+        denied = "[[rule]]\ndecision = 'deny'\ncommand = 'rm *'\n"
+        rules = policy(f"{denied}[[rule]]\ndecision = 'allow'\ntool = 'run_command'\nkind = 'run'\n")
+        asked = make.ask_tool("run_command", command=command)
+        assert rules.judge(asked).ruling == ruling
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
+def test_a_rule_that_can_never_match_is_a_mistake(policy):
+    for line, why in [
         ("tool = 'edit_file'\ncommand = 'ls'", "command is of run_command only"),
         ("tool = 'run_command'\nmax_lines = 3", "max_lines is about changes"),
         ("tool = ['run_tests', 'run_command']\npath = 'src/**'", "asked for no path"),
         ("tool = 'read_file'\nkind = 'delete'", "is of kind read or result"),
-    ],
-)
-def test_a_rule_that_can_never_match_is_a_mistake(policy, line, why):
-    with pytest.raises(UsageError, match=f"can never match: .*{why}"):
-        policy(f"[[rule]]\ndecision = 'allow'\n{line}\n")
+    ]:
+        with pytest.raises(UsageError, match=f"can never match: .*{why}"):
+            policy(f"[[rule]]\ndecision = 'allow'\n{line}\n")
 
 
 def test_what_only_asks_keeps_a_file_back_and_what_only_allows_does_not(policy):
@@ -565,29 +550,31 @@ def test_without_a_folder_the_policy_of_this_user_is_read(monkeypatch, tmp_path,
     assert ruling(load_policy(), make.ask(make.change(IN_TESTS))) == "allow"
 
 
-@pytest.mark.parametrize("line", ['verdict = "fail"', 'finding = "S*"', 'severity = "error"'])
-def test_a_rule_about_what_the_checks_say_never_speaks_about_the_use_of_a_tool(policy, make, line):
-    found = make.ask(status="fail", findings=[make.finding(rule="S1", severity="error")])
-    denying = policy(f'[[rule]]\ndecision = "deny"\npath = "**"\n{line}\n')
-    assert ruling(denying, found) == "deny"
-    assert ruling(policy(f'[[rule]]\ndecision = "deny"\n{line}\n'), make.ask_tool()) == "ask"
-    for more in (line, "max_lines = 9", "max_bytes = 9"):
-        allowing = policy(f'[[rule]]\ndecision = "allow"\ntool = "*"\nkind = ["run", "read"]\n{more}\n')
-        assert ruling(allowing, make.ask_tool()) == ruling(allowing, make.ask_tool("look", "read", path="a")) == "ask"
+def test_a_rule_about_what_the_checks_say_never_speaks_about_the_use_of_a_tool(policy, make):
+    for line in ['verdict = "fail"', 'finding = "S*"', 'severity = "error"']:
+        found = make.ask(status="fail", findings=[make.finding(rule="S1", severity="error")])
+        denying = policy(f'[[rule]]\ndecision = "deny"\npath = "**"\n{line}\n')
+        assert ruling(denying, found) == "deny"
+        assert ruling(policy(f'[[rule]]\ndecision = "deny"\n{line}\n'), make.ask_tool()) == "ask"
+        for more in (line, "max_lines = 9", "max_bytes = 9"):
+            allowing = policy(f'[[rule]]\ndecision = "allow"\ntool = "*"\nkind = ["run", "read"]\n{more}\n')
+            assert (
+                ruling(allowing, make.ask_tool()) == ruling(allowing, make.ask_tool("look", "read", path="a")) == "ask"
+            )
 
 
-@pytest.mark.parametrize("path", [".env", "certs/server.key", "deep/.netrc", ".ssh/id_rsa"])
-def test_reading_a_file_of_secrets_or_keys_is_asked_whatever_is_allowed(policy, make, path):
-    rules = policy('[[rule]]\ndecision = "allow"\ntool = "*"\nkind = "read"\n')
-    judgement = rules.judge(make.ask_tool("read_file", "read", path=path))
-    assert judgement.ruling == "ask"
-    assert judgement.why.startswith(f"{path} is protected (")
+def test_reading_a_file_of_secrets_or_keys_is_asked_whatever_is_allowed(policy, make):
+    for path in [".env", "certs/server.key", "deep/.netrc", ".ssh/id_rsa"]:
+        rules = policy('[[rule]]\ndecision = "allow"\ntool = "*"\nkind = "read"\n')
+        judgement = rules.judge(make.ask_tool("read_file", "read", path=path))
+        assert judgement.ruling == "ask"
+        assert judgement.why.startswith(f"{path} is protected (")
 
 
-@pytest.mark.parametrize("path", ["tests/conftest.py", "package.json", ".github/workflows/ci.yml", ".", "a/../..", ""])
-def test_reading_what_is_only_protected_from_changes_can_be_allowed(policy, make, path):
-    rules = policy('[[rule]]\ndecision = "allow"\ntool = "*"\nkind = "read"\n')
-    assert ruling(rules, make.ask_tool("read_file", "read", path=path)) == "allow"
+def test_reading_what_is_only_protected_from_changes_can_be_allowed(policy, make):
+    for path in ["tests/conftest.py", "package.json", ".github/workflows/ci.yml", ".", "a/../..", ""]:
+        rules = policy('[[rule]]\ndecision = "allow"\ntool = "*"\nkind = "read"\n')
+        assert ruling(rules, make.ask_tool("read_file", "read", path=path)) == "allow"
 
 
 def test_a_run_that_names_a_protected_or_unusable_path_is_asked_about_and_says_why(policy, make):
@@ -600,13 +587,13 @@ def test_a_run_that_names_a_protected_or_unusable_path_is_asked_about_and_says_w
     assert ruling(denies, make.ask_tool("it", "run", path="src/a.py")) == "deny"
 
 
-@pytest.mark.parametrize("key", ["file_path", "path", "filePath", "filename", "file", "new_path"])
-def test_each_parameter_that_names_a_file_is_one_that_rules_on_paths_see(policy, make, key):
-    rules = policy('[[rule]]\ndecision = "deny"\npath = "secrets/**"\n')
-    assert ruling(rules, make.ask_tool("look", "read", **{key: "./secrets/a"})) == "deny"
-    assert ruling(rules, make.ask_tool("look", "read", **{key: "src/a"})) == "ask"
-    assert ruling(rules, make.ask_tool("look", "read", **{key: ["secrets/a"]})) == "ask"
-    assert ruling(rules, make.ask_tool("look", "read", path="src/a", **{"new_path": "secrets/a"})) == "deny"
+def test_each_parameter_that_names_a_file_is_one_that_rules_on_paths_see(policy, make):
+    for key in ["file_path", "path", "filePath", "filename", "file", "new_path"]:
+        rules = policy('[[rule]]\ndecision = "deny"\npath = "secrets/**"\n')
+        assert ruling(rules, make.ask_tool("look", "read", **{key: "./secrets/a"})) == "deny"
+        assert ruling(rules, make.ask_tool("look", "read", **{key: "src/a"})) == "ask"
+        assert ruling(rules, make.ask_tool("look", "read", **{key: ["secrets/a"]})) == "ask"
+        assert ruling(rules, make.ask_tool("look", "read", path="src/a", **{"new_path": "secrets/a"})) == "deny"
 
 
 def test_what_a_rule_says_of_a_denial_is_its_reason_or_its_name_and_file(policy, make, tmp_path):
@@ -710,16 +697,16 @@ NOT_THERE = [
 ]
 
 
-@pytest.mark.parametrize(("decision", "line", "why"), NOT_THERE)
-def test_what_a_condition_cannot_mean_with_a_decision_is_told_at_its_rule(decision, line, why):
-    words = f"{line.partition(' ')[0]} does not belong to {decision}: {why}."
-    rule = RULE.format(decision, line)
-    (mistake,) = read_policy(f"{RULE.format('ask', '')}{rule}".encode(), "policy.toml").mistakes
-    assert mistake == f"policy.toml:5:3: rule 2: {words}"
-    project = rule.replace("[[rule]]", "[[policy.rule]]")
-    (mistake,) = read_policy(f"[gate]\n{project}".encode(), "rails.toml", first=7, project=True).mistakes
-    assert mistake.startswith("rails.toml:2:3: "), mistake
-    assert mistake.endswith(words)
+def test_what_a_condition_cannot_mean_with_a_decision_is_told_at_its_rule():
+    for decision, line, why in NOT_THERE:
+        words = f"{line.partition(' ')[0]} does not belong to {decision}: {why}."
+        rule = RULE.format(decision, line)
+        (mistake,) = read_policy(f"{RULE.format('ask', '')}{rule}".encode(), "policy.toml").mistakes
+        assert mistake == f"policy.toml:5:3: rule 2: {words}"
+        project = rule.replace("[[rule]]", "[[policy.rule]]")
+        (mistake,) = read_policy(f"[gate]\n{project}".encode(), "rails.toml", first=7, project=True).mistakes
+        assert mistake.startswith("rails.toml:2:3: "), mistake
+        assert mistake.endswith(words)
 
 
 def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was_written():
@@ -759,10 +746,10 @@ def test_a_models_name_is_told_without_its_provider_up_to_a_bound():
         assert read.mistakes[0].endswith(f'without its provider: model = "{shown}".')
 
 
-@pytest.mark.parametrize("project", [False, True])
-def test_a_table_of_the_wrong_shape_hides_no_mistake_of_another(project):
-    start = "policy." if project else ""
-    text = f"""
+def test_a_table_of_the_wrong_shape_hides_no_mistake_of_another():
+    for project in [False, True]:
+        start = "policy." if project else ""
+        text = f"""
 [[{start}rule]]
 decision = 'maybe'
 [[{start}rule]]
@@ -775,10 +762,10 @@ max_lines = 1
 expect = 'ask'
 at = '9:30'
 """
-    read = read_policy(text.encode(), "p.toml", project=project)
-    assert (read.rules, read.examples) == ((), ())
-    places = {mistake.split(" ")[0] for mistake in read.mistakes}
-    assert places == {"p.toml:3:1:", "p.toml:7:3:", "p.toml:12:1:"}, read.mistakes
+        read = read_policy(text.encode(), "p.toml", project=project)
+        assert (read.rules, read.examples) == ((), ())
+        places = {mistake.split(" ")[0] for mistake in read.mistakes}
+        assert places == {"p.toml:3:1:", "p.toml:7:3:", "p.toml:12:1:"}, read.mistakes
 
 
 @pytest.mark.parametrize(

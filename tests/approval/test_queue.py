@@ -160,20 +160,16 @@ def test_parts_can_be_left_out_and_the_agents_version_had_back(make):
     assert decision.of == request.digest
 
 
-@pytest.mark.parametrize(
-    ("edit", "words"),
-    [
+def test_an_edit_that_cannot_be_used_is_said_and_the_question_is_asked_again(make):
+    for edit, words in [
         ({"files": {"other.py": "x"}}, "not in the proposal"),
         ({"files": {"src/app.py": "a = 2\n"}}, "Nothing was changed"),
         ({"left_out": {"src/app.py": (0,)}}, "Nothing of the proposal is left"),
         ({"files": {"src/app.py": "x"}, "left_out": {"src/app.py": (0,)}}, "twice"),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_an_edit_that_cannot_be_used_is_said_and_the_question_is_asked_again(make, edit, words):
-    desk = Desk(judge=judge_of(make)).answers(("edit", edit), ("deny", {}))
-    assert desk.queue.decide(make.ask()).answer == "deny"
-    assert words in desk.records[1].details["note"]
+    ]:
+        desk = Desk(judge=judge_of(make)).answers(("edit", edit), ("deny", {}))
+        assert desk.queue.decide(make.ask()).answer == "deny"
+        assert words in desk.records[1].details["note"]
 
 
 def test_a_pages_line_ends_become_the_files_own_or_are_refused(make):
@@ -327,11 +323,11 @@ def once(call, times=1):
     return limited
 
 
-@pytest.mark.parametrize(("place", "by"), [("page", IN_PAGE), ("review", IN_REVIEW)])
-def test_where_an_answer_was_given_is_told(make, place, by):
-    desk = Desk().answers(("approve", {"place": place}))
-    assert desk.queue.decide(make.ask()).by == by
-    assert Desk().answers(("deny", {"place": place})).queue.decide(make.ask()).by == by
+def test_where_an_answer_was_given_is_told(make):
+    for place, by in [("page", IN_PAGE), ("review", IN_REVIEW)]:
+        desk = Desk().answers(("approve", {"place": place}))
+        assert desk.queue.decide(make.ask()).by == by
+        assert Desk().answers(("deny", {"place": place})).queue.decide(make.ask()).by == by
 
 
 def test_an_opened_question_replaces_the_one_before_and_tells_what_is_possible(make):
@@ -674,8 +670,8 @@ def test_a_terminal_that_stopped_asking_has_not_answered_when_time_is_up(make):
     assert len(here.asked) == 1
 
 
-@pytest.mark.parametrize("answer", ["approve", "deny"])
-def test_what_the_terminal_decided_lies_in_the_box_for_whoever_comes_later(make, answer):
-    desk = Desk(here=Here(answer))
-    desk.queue.decide(make.ask())
-    assert desk.box.letters == {1: {"do": answer, "digest": make.ask().digest}}
+def test_what_the_terminal_decided_lies_in_the_box_for_whoever_comes_later(make):
+    for answer in ["approve", "deny"]:
+        desk = Desk(here=Here(answer))
+        desk.queue.decide(make.ask())
+        assert desk.box.letters == {1: {"do": answer, "digest": make.ask().digest}}

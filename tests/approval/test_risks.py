@@ -1,7 +1,5 @@
 """Each risk of a change, a verdict or a tool has its kind, its path and its exact sentence, the worst first."""
 
-import pytest
-
 from rails.approval.content_risks import Risk
 from rails.approval.risks import change_risks, gate_risks, is_emptied, tool_risks
 from rails.core.changes import ChangeSet, FileChange
@@ -18,9 +16,8 @@ def lines(first, last):
     return b"".join(b"line %d\n" % number for number in range(first, last))
 
 
-@pytest.mark.parametrize(
-    ("made", "risks"),
-    [
+def test_what_a_change_takes_away_or_makes_executable_is_said_in_lines():
+    for made, risks in [
         (change("a.py", b"x\ny\n", None), [("delete", "Deletes a.py (2 lines).")]),
         (change("a.py", b"x\ny", None), [("delete", "Deletes a.py (2 lines).")]),
         (change("a.py", b"x\n", None), [("delete", "Deletes a.py (1 line).")]),
@@ -40,11 +37,9 @@ def lines(first, last):
         (change("a.py", None, b"x\n", 0o645), [("executable", "Creates a.py as an executable file.")]),
         (change("a.py", b"y\n", b"x\n", 0o755), []),
         (change("a.py", b"y\n", b"x\n"), []),
-    ],
-)
-def test_what_a_change_takes_away_or_makes_executable_is_said_in_lines(made, risks):
-    found = [risk for risk in change_risks(ChangeSet((made,))) if risk.kind != "not_text"]
-    assert found == [Risk(kind, str(made.path), text) for kind, text in risks]
+    ]:
+        found = [risk for risk in change_risks(ChangeSet((made,))) if risk.kind != "not_text"]
+        assert found == [Risk(kind, str(made.path), text) for kind, text in risks]
 
 
 def test_the_worst_of_all_files_stands_first():
@@ -76,20 +71,21 @@ MISSES = (NotChecked("a.py", "ruff", "it is not there"), NotChecked("b.css", "te
 MISSED = "Not checked by ruff: a.py (it is not there)"
 
 
-@pytest.mark.parametrize(
-    ("verdict", "texts"),
-    [
+def test_why_the_checks_do_not_vouch_is_said_one_by_one():
+    for verdict, texts in [
         (Verdict("pass", ChangeSet(()), not_checked=MISSES), []),
         (Verdict("fail", ChangeSet(()), (FINDING,)), ["The checks did not pass: 1 new problem."]),
-        (Verdict("fail", ChangeSet(()), (FINDING,) * 2, not_checked=MISSES), [
-            "The checks did not pass: 2 new problems.", MISSED,
-        ]),
+        (
+            Verdict("fail", ChangeSet(()), (FINDING,) * 2, not_checked=MISSES),
+            [
+                "The checks did not pass: 2 new problems.",
+                MISSED,
+            ],
+        ),
         (Verdict("error", ChangeSet(()), not_checked=MISSES), [MISSED]),
         (Verdict("error", ChangeSet(()), not_checked=MISSES[1:]), ["The checks could not be completed."]),
-    ],
-)  # fmt: skip
-def test_why_the_checks_do_not_vouch_is_said_one_by_one(verdict, texts):
-    assert gate_risks(verdict) == tuple(Risk("checks", "", text) for text in texts)
+    ]:
+        assert gate_risks(verdict) == tuple(Risk("checks", "", text) for text in texts)
 
 
 def test_a_tool_that_runs_something_uncontained_or_comes_from_the_project_is_named_once():

@@ -27,10 +27,10 @@ def test_an_exhausted_script_never_approves(make):
     assert {approver.decide(make.ask()).answer for _ in range(3)} == {"deny"}
 
 
-@pytest.mark.parametrize("text", ["", "yes", "y", "Approve", "approved", "approve all", "a"])
-def test_an_answer_that_is_none_of_the_three_is_refused_when_the_script_is_made(text):
-    with pytest.raises(UsageError, match="is not an answer"):
-        ScriptedApprover([text])
+def test_an_answer_that_is_none_of_the_three_is_refused_when_the_script_is_made():
+    for text in ["", "yes", "y", "Approve", "approved", "approve all", "a"]:
+        with pytest.raises(UsageError, match="is not an answer"):
+            ScriptedApprover([text])
 
 
 def test_decisions_are_taken_over_as_the_scripts_own(make):

@@ -171,9 +171,8 @@ def test_a_closed_input_is_not_a_human(make):
     assert TerminalApprover(closed, io.StringIO()).decide(make.ask()).answer == "deny"
 
 
-@pytest.mark.parametrize(
-    ("typed", "answer", "reason"),
-    [
+def test_answers(make):
+    for typed, answer, reason in [
         ("a\n", "approve", ""),
         ("approve\n", "approve", ""),
         ("A\n", "approve", ""),
@@ -185,11 +184,9 @@ def test_a_closed_input_is_not_a_human(make):
         ("", "deny", "the input ended"),
         ("a", "deny", "the input ended"),
         ("\n" * 30, "deny", "no clear answer in 20 tries"),
-    ],
-)
-def test_answers(make, typed, answer, reason):
-    decision, _ = piped(typed, make)
-    assert (decision.answer, decision.reason) == (answer, reason)
+    ]:
+        decision, _ = piped(typed, make)
+        assert (decision.answer, decision.reason) == (answer, reason)
 
 
 def test_with_risks_only_the_whole_word_approves(make):
@@ -295,24 +292,24 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("evil", HOSTILE, ids=ascii)
-def test_no_text_of_the_agent_reaches_the_terminal_raw(make, evil):
-    from msgspec.structs import replace
+def test_no_text_of_the_agent_reaches_the_terminal_raw(make):
+    for evil in HOSTILE:
+        from msgspec.structs import replace
 
-    data = evil.encode("utf-8", "ignore") or b"x"
-    request = make.ask(
-        make.change(after=data + b"\n"),
-        findings=[make.finding(rule=evil, message=evil), make.finding("x.py", message=evil)],
-        status="fail",
-        notes=[evil],
-        agent=evil,
-        tools=[evil],
-    )
-    request = replace(request, explanation=f"{evil}\nsecond line", requests=(make.tool_request(evil, code=evil),))
-    for colour in (True, False):
-        _, screen = piped("v\napprove\n", make, request, colour=colour)
-        shown = ANSI.sub("", screen) if colour else screen
-        assert all(char == "\n" or (char.isprintable() or char == "\t") for char in shown), ascii(shown)
+        data = evil.encode("utf-8", "ignore") or b"x"
+        request = make.ask(
+            make.change(after=data + b"\n"),
+            findings=[make.finding(rule=evil, message=evil), make.finding("x.py", message=evil)],
+            status="fail",
+            notes=[evil],
+            agent=evil,
+            tools=[evil],
+        )
+        request = replace(request, explanation=f"{evil}\nsecond line", requests=(make.tool_request(evil, code=evil),))
+        for colour in (True, False):
+            _, screen = piped("v\napprove\n", make, request, colour=colour)
+            shown = ANSI.sub("", screen) if colour else screen
+            assert all(char == "\n" or (char.isprintable() or char == "\t") for char in shown), ascii(shown)
 
 
 def test_a_line_of_the_agent_never_starts_at_the_left_edge(make):

@@ -1,6 +1,5 @@
 """--approve ask: a human decides, always. --approve policy: rules decide, and the rest is asked where somebody is."""
 
-import pytest
 from msgspec.structs import replace
 
 from rails.approval.content_risks import UNNAMED_NEVER
@@ -29,18 +28,18 @@ class Human:
         return Decision("approve", "", "human", of=request.digest)
 
 
-@pytest.mark.parametrize("text", ["", ALLOW, DENY])
-def test_ask_asks_a_human_whatever_the_policy_says(make, text):
-    human = Human()
-    approver = PolicyApprover(rules(text), human, decides=False)
-    assert approver.decide(make.ask()).by == "human"
-    assert len(human.asked) == 1
+def test_ask_asks_a_human_whatever_the_policy_says(make):
+    for text in ["", ALLOW, DENY]:
+        human = Human()
+        approver = PolicyApprover(rules(text), human, decides=False)
+        assert approver.decide(make.ask()).by == "human"
+        assert len(human.asked) == 1
 
 
-@pytest.mark.parametrize("text", ["", ALLOW, DENY])
-def test_ask_approves_nothing_where_nobody_is_there(make, text):
-    decision = PolicyApprover(rules(text), None, decides=False).decide(make.ask())
-    assert (decision.answer, decision.by) == ("deny", "headless")
+def test_ask_approves_nothing_where_nobody_is_there(make):
+    for text in ["", ALLOW, DENY]:
+        decision = PolicyApprover(rules(text), None, decides=False).decide(make.ask())
+        assert (decision.answer, decision.by) == ("deny", "headless")
 
 
 def test_what_a_rule_denies_is_a_risk_that_the_human_reads_and_no_grant_goes_by_it(make):
@@ -175,17 +174,17 @@ RISKY = {
 }
 
 
-@pytest.mark.parametrize("kind", sorted(RISKY))
-def test_a_risk_of_the_content_is_named_before_the_question_and_no_rule_allows_it_unnamed(make, kind):
-    request = make.ask(make.change("src/run.sh", None, RISKY[kind]))
-    assert kind in {risk.kind for risk in request.named}
-    assert any(risk.text in request.risks for risk in request.named)
-    assert rules(ALLOW).judge(request).ruling == "ask"
-    assert rules(f'{ALLOW}risk = "{kind}"\n').judge(request).ruling == "allow"
-    assert (
-        rules(f'{ALLOW}risk = "{kind}"\n[[rule]]\ndecision = "deny"\nrisk = ["{kind}"]\n').judge(request).ruling
-        == "deny"
-    )
+def test_a_risk_of_the_content_is_named_before_the_question_and_no_rule_allows_it_unnamed(make):
+    for kind in sorted(RISKY):
+        request = make.ask(make.change("src/run.sh", None, RISKY[kind]))
+        assert kind in {risk.kind for risk in request.named}
+        assert any(risk.text in request.risks for risk in request.named)
+        assert rules(ALLOW).judge(request).ruling == "ask"
+        assert rules(f'{ALLOW}risk = "{kind}"\n').judge(request).ruling == "allow"
+        assert (
+            rules(f'{ALLOW}risk = "{kind}"\n[[rule]]\ndecision = "deny"\nrisk = ["{kind}"]\n').judge(request).ruling
+            == "deny"
+        )
 
 
 def test_no_rule_that_allows_covers_what_deceives_or_does_damage_unless_it_names_it():

@@ -96,9 +96,8 @@ def test_strict_denies_what_could_not_be_judged(codex, monkeypatch):
     assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-@pytest.mark.parametrize(
-    ("hunk", "after"),
-    [
+def test_hunks_are_found_as_the_host_finds_them():
+    for hunk, after in [
         ("@@\n-two\n+2", "one\n2\nthree  \nfour\n"),
         ("-two\n+2", "one\n2\nthree  \nfour\n"),
         ("@@ two\n-three\n+3", "one\ntwo\n3\nfour\n"),
@@ -107,11 +106,9 @@ def test_strict_denies_what_could_not_be_judged(codex, monkeypatch):
         ("@@\n+five\n*** End of File", "one\ntwo\nthree  \nfour\nfive\n"),
         ("@@\n-four\n+4\n*** End of File", "one\ntwo\nthree  \n4\n"),
         ("@@\n-one\n+1\n@@\n-four\n+4", "1\ntwo\nthree  \n4\n"),
-    ],
-)
-def test_hunks_are_found_as_the_host_finds_them(hunk, after):
-    text = f"*** Begin Patch\n*** Update File: x\n{hunk}\n*** End Patch"
-    assert apply_hunks("one\ntwo\nthree  \nfour\n", read_patch(text)[0].hunks) == after
+    ]:
+        text = f"*** Begin Patch\n*** Update File: x\n{hunk}\n*** End Patch"
+        assert apply_hunks("one\ntwo\nthree  \nfour\n", read_patch(text)[0].hunks) == after
 
 
 def test_typographic_signs_are_found_as_plain_ones():
@@ -119,12 +116,10 @@ def test_typographic_signs_are_found_as_plain_ones():
     assert apply_hunks('say "hi" - now\n', read_patch(text)[0].hunks) == "say\n"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "*** Begin Patch\nrubbish\n*** End Patch", "*** Begin Patch\n*** Add File: x\n+1"]
-)
-def test_what_is_no_patch_is_refused_by_name(text):
-    with pytest.raises(PatchError):
-        read_patch(text)
+def test_what_is_no_patch_is_refused_by_name():
+    for text in ["", "*** Begin Patch\nrubbish\n*** End Patch", "*** Begin Patch\n*** Add File: x\n+1"]:
+        with pytest.raises(PatchError):
+            read_patch(text)
 
 
 def test_a_patch_is_found_in_any_text():

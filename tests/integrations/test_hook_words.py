@@ -37,38 +37,37 @@ CALL = {"host": "codex", "event": "stop", "session": "s1", "folder": Path("/x"),
 CALL |= {"input": {"a": 1}, "call_id": "t1", "again": True, "reason": "over", "prompt": "do it"}
 
 
-@pytest.mark.parametrize(
-    ("left_out", "given", "changed"),
-    [
+def test_a_field_of_a_host_s_input_is_taken_as_it_came_and_one_of_another_kind_is_none():
+    for left_out, given, changed in [
         ((), {}, {}),
         (("reason",), {}, {"reason": ""}),
         (("reason", "source", "model", "tool_name"), {}, {"reason": "", "model": "", "tool": ""}),
         ((), {"stop_hook_active": "true"}, {"again": False}),
         ((), {"tool_input": ["a"]}, {"input": {}}),
         ((), {"tool_use_id": 7, "prompt": None, "session_id": ["s"]}, {"call_id": "", "prompt": "", "session": ""}),
-    ],
-)
-def test_a_field_of_a_host_s_input_is_taken_as_it_came_and_one_of_another_kind_is_none(left_out, given, changed):
-    payload = {**{key: value for key, value in PAYLOAD.items() if key not in left_out}, **given}
-    assert hook_call("codex", {"Stop": "stop"}, payload, "/x") == HookCall(**{**CALL, **changed})
+    ]:
+        payload = {**{key: value for key, value in PAYLOAD.items() if key not in left_out}, **given}
+        assert hook_call("codex", {"Stop": "stop"}, payload, "/x") == HookCall(**{**CALL, **changed})
 
 
-@pytest.mark.parametrize("event", ["start", "prompt", "before", "after", "batch", "stop", "end"])
-@pytest.mark.parametrize("tool", ["Write", ""])
-@pytest.mark.parametrize("again", [False, True])
-@pytest.mark.parametrize("strict", [False, True])
-def test_who_is_told_what_could_not_be_judged(event, tool, again, strict):
+def test_who_is_told_what_could_not_be_judged():
     """Strict denies a write before it alone; the person alone is told where no model reads on."""
-    result = not_judged(HookCall("codex", event, "s", Path(), tool=tool, again=again), "no room", strict=strict)
-    said = {name for name in ("deny", "block", "context", "notice") if getattr(result, name)}
-    if event == "before" and strict:
-        assert said == {"deny"}
-    else:
-        alone = event in ("start", "stop") or (event == "before" and not tool)
-        assert said == ({"notice"} if alone else {"context", "notice"})
-        assert ("at the end of the answer" in result.notice) == (event == "before" and not alone)
-        assert alone or result.context == result.notice
-    assert "no room" in result.deny + result.notice
+    for event in ["start", "prompt", "before", "after", "batch", "stop", "end"]:
+        for tool in ["Write", ""]:
+            for again in [False, True]:
+                for strict in [False, True]:
+                    result = not_judged(
+                        HookCall("codex", event, "s", Path(), tool=tool, again=again), "no room", strict=strict
+                    )
+                    said = {name for name in ("deny", "block", "context", "notice") if getattr(result, name)}
+                    if event == "before" and strict:
+                        assert said == {"deny"}
+                    else:
+                        alone = event in ("start", "stop") or (event == "before" and not tool)
+                        assert said == ({"notice"} if alone else {"context", "notice"})
+                        assert ("at the end of the answer" in result.notice) == (event == "before" and not alone)
+                        assert alone or result.context == result.notice
+                    assert "no room" in result.deny + result.notice
 
 
 def test_an_answer_is_one_compact_line_in_its_own_letters():

@@ -17,7 +17,6 @@ from tests.sandbox.conftest import LEVELS, label_of
 
 SCRIPT = Path(escapes.__file__)
 LIBC = ctypes.CDLL(None)
-_DONE = {}
 
 
 def tree(folder):
@@ -98,25 +97,12 @@ def effects(level, base):
     return json.loads(result.out), seen
 
 
-@pytest.fixture
-def done(request, tmp_path_factory):
-    level = request.param
-    if level not in _DONE:
-        label_of(level)
-        _DONE[level] = effects(level, tmp_path_factory.mktemp(f"escape{level}"))
-    return _DONE[level]
-
-
 def test_there_are_at_least_sixty():
     assert len(escapes.TRIES) >= 60
 
 
-@pytest.mark.parametrize("done", LEVELS, indirect=True, ids=lambda level: f"level{level}")
-@pytest.mark.parametrize("name", escapes.TRIES)
-def test_no_try_gets_out(done, name):
-    assert done[0][name] is False
-
-
-@pytest.mark.parametrize("done", LEVELS, indirect=True, ids=lambda level: f"level{level}")
-def test_nothing_is_seen_outside(done):
-    assert all(done[1].values()), done[1]
+@pytest.mark.parametrize("level", LEVELS)
+def test_no_try_gets_out_and_nothing_is_seen_outside(level, tmp_path):
+    tried, seen = effects(level, tmp_path)
+    assert tried == dict.fromkeys(escapes.TRIES, False)
+    assert all(seen.values()), seen

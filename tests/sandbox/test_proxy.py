@@ -154,10 +154,10 @@ def test_a_named_host_that_leads_to_a_private_address_is_refused(monkeypatch, ad
     assert proxy.allowed_address("example.org", 443, ("example.org",)) == ""
 
 
-@pytest.mark.parametrize("host", ["", "http://example.org", "example.org/x", "a b", "*", "*.", "example.org:", "-x"])
-def test_what_is_no_host_is_a_usage_error(host):
-    with pytest.raises(UsageError, match="not a host"), proxy.serve_hosts((host,)):
-        pass
+def test_what_is_no_host_is_a_usage_error():
+    for host in ["", "http://example.org", "example.org/x", "a b", "*", "*.", "example.org:", "-x"]:
+        with pytest.raises(UsageError, match="not a host"), proxy.serve_hosts((host,)):
+            pass
 
 
 def test_a_folder_for_temporary_files_with_a_long_name_is_no_obstacle(server, tmp_path, monkeypatch):

@@ -49,12 +49,12 @@ from acp.schema import (
     StopReason,
     ToolCallUpdate,
 )
+from msgspec.structs import replace
 
 from rails import __version__
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.policy.grants import Grants, wider
 from rails.core import limits
-from msgspec.structs import replace
 from rails.core.errors import FAULT, RailsError
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
@@ -290,9 +290,9 @@ class Conversation:
 
     async def text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
         """Return a block of a prompt as text; a file of the project that it names is read as the editor has it."""
-        link = urlsplit(getattr(block, "uri", "")) if self._reads else None
-        place = Path(unquote(link.path)) if link and link.scheme == "file" else None
-        if place and self.project in place.parents:
+        link = urlsplit(getattr(block, "uri", ""))
+        place = Path(unquote(link.path))
+        if self._reads and link.scheme == "file" and self.project in place.parents:
             with contextlib.suppress(acp.RequestError):
                 read = await self._client.read_text_file(self.session_id, str(place))
                 return f"{block.uri}:\n{read.content[: limits.FILE_BYTES]}"

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
-from msgspec.structs import replace
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
 from rails.integrations.hooks import codex_patch
