@@ -30,13 +30,11 @@ from rails.data_formats.positions import repeated_keys
 class ParsedJson(NamedTuple):
     """A value, and what had to be repaired to read it.
 
-    ``closed_by_us`` is whether closing brackets were added at the end of the text, ``repeats_keys`` whether an object
-    has a key twice (the last one counts; only by rules that allow it).
+    ``repeats_keys`` is whether an object has a key twice (the last one counts; only by rules that allow it).
     """
 
     value: Json
     repairs: tuple[Repair, ...] = ()
-    closed_by_us: bool = False
     repeats_keys: bool = False
 
 

@@ -136,9 +136,8 @@ class AnthropicModel(ServerModel, frozen=True):
             sent[at] = self.text("", {}, messages[at], marked=True)
         return sent
 
-    def text(self, sender: str, names: dict[str, str], message: Message, *, marked: bool = False) -> str:
+    def text(self, sender: str, _names: dict[str, str], message: Message, *, marked: bool = False) -> str:
         """Return a message in the API's form: tool results first, no blank text, never empty."""
-        del names
         blocks = blocks_of(message, sender, _block) or [{"type": "text", "text": "(nothing)"}]
         if marked:
             blocks[-1]["cache_control"] = {"type": "ephemeral"}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import socket
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -152,11 +151,9 @@ def request_text(head: dict[str, Json], key: str, messages: Iterable[str], tools
 def unreached(url: str, reason: object) -> ModelError:
     """Return the error for a server that could not be reached; one of this machine that is not there stays so."""
     said = f"The model server {url} could not be reached{_through(url)}: {fault(reason)}."
-    if is_here(url) and (isinstance(reason, ConnectionRefusedError) or "refused" in str(reason)):
+    if is_here(url) and "refused" in str(reason):
         return ModelError(f"{said} Nothing listens there: start the server, or correct the base URL.")
-    if isinstance(reason, socket.gaierror) or "Errno -" in str(reason):
-        return ModelRetryable(f"{said} Check the base URL and the network.")
-    return ModelRetryable(said)
+    return ModelRetryable(f"{said} Check the base URL and the network.")
 
 
 def is_here(url: str) -> bool:

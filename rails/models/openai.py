@@ -73,14 +73,20 @@ class _Reading(Reading):
         for _, slot in calls:
             if id_ and slot.id == id_:
                 return slot
-        for key, slot in reversed(calls):
-            if index is None or key[0] == index:
-                begins = bool(name) or text.lstrip().startswith("{")
-                behind = begins and bool(slot.name) and slot.is_whole
-                if id_ and slot.id:
-                    behind = bool(name) or slot.is_whole
-                return self.slot((index, len(calls)), "call") if behind else slot
+        here = [slot for key, slot in calls if index is None or key[0] == index][-1:]
+        if here and _goes_on(here[0], index, id_, name, text):
+            return here[0]
         return self.slot((index, len(calls)), "call")
+
+
+def _goes_on(slot: Slot, index: object, id_: str, name: str, text: str) -> bool:
+    """Return whether a piece goes on with the call at its place: servers repeat names, and make up new ids."""
+    if name and slot.name and name != slot.name:
+        return False
+    if id_ and slot.id:
+        return not (name or index is None or slot.is_whole)
+    begins = text.lstrip().startswith("{") or (name and slot.name)
+    return text.isspace() or not (begins and slot.is_whole)
 
 
 class OpenAIModel(ServerModel, frozen=True):
@@ -131,9 +137,8 @@ class OpenAIModel(ServerModel, frozen=True):
             head[self.MESSAGES] = [{"role": "system", "content": encodable(system)}]
         return {**head, "stream_options": {"include_usage": True}, **self.options()}
 
-    def text(self, sender: str, names: dict[str, str], message: Message) -> str:
+    def text(self, sender: str, _names: dict[str, str], message: Message) -> str:
         """Return a message in this API's form, which may be several: each tool result is one, and comes first."""
-        del names
         body: dict[str, Any] = {"role": message.role, "content": encodable(message.text)}
         calls: list[dict[str, Any]] = []
         results: list[str] = []

@@ -38,7 +38,6 @@ _STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
     (r"stop_sequence$", "stop_sequence", "the answer reached a stop sequence"),
     (r".*(malformed|tool_call|function_call)", "cut", BAD_CALL),
     (r".*pause", "pause_turn", "the model paused and wants to go on"),
-    (r"(compaction|other)$", "cut", "the answer stopped for an unknown reason: {word}"),
     (r".*context", "max_tokens", "the answer was cut: the conversation fills the model's context"),
     (r".*(max|length|limit)", "max_tokens", "the answer was cut at its limit of {limit} tokens"),
     (
@@ -46,7 +45,7 @@ _STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
         "refusal",
         "the model's service refused to answer",
     ),
-    (r".*(error|fail|abort|cancel|interrupt|insufficient|time_?out)", "cut", "the server broke the answer off"),
+    (r".*(error|fail|abort|cancel|interrupt|insufficient|time_?out|compaction)|other$", "cut", "the server broke the answer off"),
 )
 
 
@@ -168,7 +167,7 @@ class Reading:
             if re.match(pattern, word):
                 said = one_line(self.words, 600)
                 own = f"{note}. {said}" if note == BAD_CALL else said
-                return stop, (own if said and note else note.format(limit=self.max_tokens, word=word))
+                return stop, (own if said and note else note.format(limit=self.max_tokens))
         calls = [slot for slot in self.slots.values() if slot.kind == "call"]
         came = any(slot.text for slot in self.slots.values())
         if self.whole and came and all(call.is_whole for call in calls):

@@ -100,9 +100,8 @@ class ResponsesModel(ServerModel, frozen=True):
             head["instructions"] = encodable(system)
         return head
 
-    def text(self, sender: str, names: dict[str, str], message: Message) -> str:
+    def text(self, sender: str, _names: dict[str, str], message: Message) -> str:
         """Return a message in this API's form, which may be several items."""
-        del names
         items = blocks_of(message, sender, lambda part: _item(part, message.role))
         return ", ".join(map(json.dumps, items or [{"role": message.role, "content": "(nothing)"}]))
 

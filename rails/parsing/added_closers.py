@@ -14,12 +14,14 @@ _MOVES: Final = 400
 
 
 def only_reading(repaired: ParsedJson, tools: ToolSchemas) -> bool:
-    """Return whether closers at the very end are the only place for them.
+    """Return whether no closers were added, or the very end is the only place for them.
 
     The lost bracket may have been any of those that close the text, and so a member of an inner object
     might belong to an outer one. Each such move is tried; if the moved value reads and fits as well, there
     are two readings.
     """
+    if all(note.name != "missing_closers" for note in repaired.repairs):
+        return True
     path, last = [], repaired.value
     while isinstance(last, dict | list) and last:
         if isinstance(last, dict):

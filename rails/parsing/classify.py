@@ -307,7 +307,7 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list
     if isinstance(repaired, ParsedJson):
         if block.cut_short or not block.whole:
             return _cut(block, repaired.value, tools)
-        if not repaired.closed_by_us or only_reading(repaired, tools):
+        if only_reading(repaired, tools):
             return _from_value(repaired, block, tools)
         repaired = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
     elif block.closed and fault.code == "syntax" and repaired.code in _QUOTE_FAULTS | {"syntax"}:

@@ -24,8 +24,6 @@ _NO_BRACE: Final = lazy(r"(?:([\"'“]))?([A-Za-z_][\w-]{0,80})(?(1)[\"'”])[ \
 _NAMES_TOOL: Final = lazy(
     r"(?:(?:\A|,)\s*|\n[^\S\n]*)[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”](?:\s*(?:,|\Z)|[ \t\r]*\n)"
 )
-#: Tokens of a chat template before a block.
-_TOKENS_BEFORE: Final = lazy(r"\s*(?:\[TOOL_CALLS\]|<\|[\w/]{1,40}\|>|<tool_call>)\s*", re.IGNORECASE)
 #: A fence inside the fence.
 _INNER_FENCE: Final = lazy(r"\s*(?:`{3,}|~{3,})[ \t]*+(?:json[5c]?[ \t]*+)?\r?\n\s*", re.IGNORECASE)
 #: A key that lost its first quotation mark, or has no or another one at its end.
@@ -64,7 +62,6 @@ class LenientReader(Tokens):
         self.stack: list[dict[str, Json] | list[Json]] = []
         self.keys: list[str] = []
         self.result: Json = None
-        self.closed_by_us = False
         self.unsound = 0
 
     def in_list(self) -> bool:
@@ -88,14 +85,10 @@ class LenientReader(Tokens):
         step: ReadStep | None = self._member if self.stack else self._value
         while step is not None:
             step = step()
-        return ParsedJson(self.result, tuple(self.repairs), self.closed_by_us)
+        return ParsedJson(self.result, tuple(self.repairs))
 
     def _lead(self) -> None:
         """Pass what stands before the first bracket."""
-        tokens = _TOKENS_BEFORE.match(self.text)
-        if tokens:
-            self.note("leading_text", 0, tokens[0], "")
-            self.pos = tokens.end()
         self.space()
         start = self.pos
         if self.text[start : start + 1] in ("{", "["):
@@ -295,7 +288,6 @@ class LenientReader(Tokens):
                 raise Stop("cut", "the text ends inside a number", self.pos)
             ends = "".join("}" if isinstance(one, dict) else "]" for one in reversed(self.stack))
             self.note("missing_closers", self.pos, "", ends)
-            self.closed_by_us = True
             while len(self.stack) > 1:
                 self._close()
             return self._close()

@@ -43,8 +43,6 @@ CONFIDENCE: Final = {
     "colon_style": 1.0,
     "key_quote": 0.9,
     "long_string": 0.9,
-    "wide_marks": 1.0,
-    "doubled_braces": 0.9,
 }
 #: What all repairs of a block must come to, the least sure of each kind multiplied; a block below is refused.
 LEAST_CONFIDENCE: Final = 0.5

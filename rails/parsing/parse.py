@@ -10,6 +10,8 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import Final, Literal
 
 from msgspec.structs import replace
@@ -230,11 +232,14 @@ class _Answer:
         if self.requests and not _may_hold_more(self._prose(), self._tools):
             return  # as beside nearly every request
         from rails.parsing.proposals import second_look
-        from rails.parsing.unread_calls import without_blocks
+        from rails.parsing.unread_calls import quoted_requests, without_blocks
 
         rest = without_blocks(self._text, sorted(set(self._places.values())))
         others = proposed_to, self._ignored, tuple(self.requests)
-        for one in second_look(rest, self._tools, *others, exists=exists):
+        found = [*second_look(rest, self._tools, *others, exists=exists)]
+        if not (found or self.requests):
+            found += quoted_requests(rest, partial(_first_of, tools=self._tools, own=proposed_to, exists=exists))
+        for one in found:
             self._take_at(one.start, one.end, [one])
 
     # -- outcomes ------------------------------------------------------------------------------------
@@ -305,8 +310,9 @@ class AnswerParser:
         exists: Exists = nothing_exists,
     ) -> None:
         optional.check_dialects(frozenset(dialects))
-        self._tools, self._prefix, self._dialects = tools, id_prefix, dialects
-        self._further = report_unread_calls, proposed_to, exists
+        self._tools, self._prefix = tools, id_prefix
+        self._parse = partial(parse, tools=tools, id_prefix=id_prefix, dialects=dialects, exists=exists)
+        self._further = report_unread_calls, proposed_to
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._pieces: list[str] = []
         self._line: list[str] = []  # of the line that is not complete yet
@@ -345,8 +351,7 @@ class AnswerParser:
             self._reads += 1
             self._next = self._size + (self._size // _GROWTH if self._reads > _READ_AT_ONCE else 0)
             whole = "".join(self._pieces)[: self._size]
-            found = parse(whole, self._tools, finish="cut", id_prefix=self._prefix, dialects=self._dialects)
-            news = self._news(found.requests)
+            news = self._news(self._parse(whole, finish="cut").requests)
             self._begun = None if news else self._begun
             events += news
         return events
@@ -357,18 +362,8 @@ class AnswerParser:
             raise ValueError("the reader was flushed")
         self._done = True
         self._pieces.append(self._decoder.decode(b"", True))
-        reports, proposed_to, exists = self._further
-        found = parse(
-            "".join(self._pieces),
-            self._tools,
-            finish=finish,
-            calls=calls,
-            id_prefix=self._prefix,
-            dialects=self._dialects,
-            report_unread_calls=reports,
-            proposed_to=proposed_to,
-            exists=exists,
-        )
+        text, (reports, proposed_to) = "".join(self._pieces), self._further
+        found = self._parse(text, finish=finish, calls=calls, report_unread_calls=reports, proposed_to=proposed_to)
         known = [event.outcome for event in found.late if isinstance(event, CallFound)]
         kept = {_id(one) for one in known}
         gone = [CallWithdrawn(name) for name in {**self._started, **self._told} if name not in kept]
@@ -397,6 +392,18 @@ class AnswerParser:
             return []
         self._started[name] = CallStarted(name, tool, path, start)
         return [self._started[name]]
+
+
+def _first_of(
+    text: str, bare: bool, tools: ToolSchemas, own: ToolSchemas, exists: Exists
+) -> RawRequest | Refusal | None:
+    """Return what a quotation would ask for first; ``bare``: also in a form that is not known."""
+    from rails.parsing.proposals import find_proposals
+    from rails.parsing.unread_calls import find_unread_calls
+
+    found = parse(text, tools)
+    unread = find_unread_calls(text, tools, found.ignored) if bare else ()
+    return next(chain(found.requests, found.refusals, find_proposals(text, own, exists), unread), None)
 
 
 def _may_hold_more(words: str, tools: ToolSchemas) -> bool:

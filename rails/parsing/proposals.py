@@ -234,7 +234,7 @@ def _info(span: BlockSpan) -> str:
 def _body(span: BlockSpan) -> list[str]:
     """Return the lines between the lines of a fence, without the fence's own indentation."""
     first, *lines = span.raw.removesuffix("\n").split("\n")
-    blanks = first[: len(first) - len(first.lstrip(" \t"))]
+    blanks = re.sub(r"\S", " ", first[: len(first) - len(first.lstrip("-*+0123456789.) \t"))])
     return [line.removeprefix(blanks) for line in lines[:-1]]
 
 

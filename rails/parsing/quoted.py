@@ -117,7 +117,6 @@ _HARMONY_END: Final = r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|as
 
 
 COMMENT: Final = "a comment"
-LEFT_OPEN: Final = "whose opening mark is missing and behind which nothing follows"
 #: Who else speaks in a conversation: a model that goes on for them makes up what they say.
 _OTHERS: Final = r"(?:user|human|system|developer|tool|observation|functions)"
 

@@ -8,8 +8,7 @@ quoted. The tiers:
                         bare keys, Python literals, quote style, extra closers, text before and after
     B  inside strings   raw control characters; an unknown escape keeps its backslash
     C  closers          missing } and ] at the end, when the caller knows that nothing was cut off
-    D  whole block      escaped once more, as entities or as one JSON string; full-width marks (``：，｛｝［］＂``) or
-                        doubled braces between strings, where the block is JSON once they are plain
+    D  whole block      escaped once more, as entities or as one JSON string
 
 Refused: elisions, placeholders, expressions, joined strings, strings that mix unknown escapes with
 escapes that mean something (Windows paths), unclosed strings, a second value for a key.
@@ -34,16 +33,10 @@ from rails.parsing.lenient_tokens import CONFIDENCE, Stop
 _CHARACTER: Final = lazy(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\?.", re.S)
 #: The same of a text whose marks are entities.
 _ENTITY_OR_CHARACTER: Final = lazy(r"&#?\w{2,8};|.", re.S)
-#: Full-width marks that a block can have for its own.
-WIDE: Final = str.maketrans("：，、｛｝［］", ":,,{}[]")
-#: A string, in plain, curly or full-width quotation marks; or a mark that is not closed by its like.
-_STRING: Final = lazy(r'("(?:[^"\\]|\\.)*+")|(?:＂|(“))((?:[^＂“”"\\]|\\.)*+)(?(2)”|＂)|["＂“”].*', re.S)
 _ESCAPED_BLOCK: Final = lazy(r"(?:\\[nrt]|\s)*+[{\[](?:\\[nrt]|\s|[{\[])*+\\\"")
 _ENTITY_BLOCK: Final = lazy(r"[\s\ufeff]*[{\[][\s{\[]*&(?:quot|#34|#[xX]22);")
 #: What shows that not all marks of a text were made entities.
 _NO_ENTITY: Final = lazy(r"[\"<]|&(?!(?:lt|gt|quot|apos|amp|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});)")
-#: One of them is in every block that the marks between its strings alone keep from being JSON.
-_ODD_MARK: Final = lazy(r"[：，、｛｝［］＂]|\A\s*\{\{")
 
 
 def repair(
@@ -63,46 +56,7 @@ def repair(
             return _inside(outer, text, known, doubts)
         return _checked(LenientReader(text, known, closers, doubts).read(), text)
     except Stop as stop:
-        return _with_plain_marks(text) or stop.fault
-
-
-def _with_plain_marks(text: str) -> ParsedJson | None:
-    """Return the block as it is once the marks between its strings are plain ones, each once; None if that is no JSON.
-
-    Doubled braces stay doubtful where those in the strings may be doubled as well.
-    """
-    if not _ODD_MARK.search(text):
-        return None
-    between, strings, pos = list[str](), list[str](), 0
-    for string in _STRING.finditer(text):
-        plain, _, inner = string.groups()
-        if plain is None and inner is None:
-            return None  # where its string ends is not known, so neither is which marks are content
-        between.append(text[pos : string.start()].translate(WIDE))
-        strings.append(plain or f'"{inner}"')
-        pos = string.end()
-    if not strings:
-        return None
-    between.append(text[pos:].translate(WIDE))
-    name = "wide_marks"
-    if re.match(r"\s*\{\{", between[0]):
-        name, between = "doubled_braces", _braces_once(between)
-        runs = re.findall(r"\{+|\}+", "".join(strings))
-        if runs and all(len(run) % 2 == 0 for run in runs):
-            return None
-    plain_text = "".join(one for pair in zip(between, [*strings, ""], strict=True) for one in pair)
-    found = parse_strict(plain_text)
-    if not isinstance(found, ParsedJson):
-        return None
-    at = next(at for at, (old, new) in enumerate(zip(text, plain_text, strict=False)) if old != new)
-    return found._replace(repairs=(Repair(name, at, text[at], plain_text[at], CONFIDENCE[name]),))
-
-
-def _braces_once(between: list[str]) -> list[str]:
-    """Return the stretches between strings with every brace once, or without the outermost pair if only that is two."""
-    if all(len(run) % 2 == 0 for one in between for run in re.findall(r"\{+|\}+", one)):
-        return [re.sub(r"([{}])\1", r"\1", one) for one in between]
-    return [between[0].replace("{", "", 1), *between[1:-1], re.sub(r"\}(?=[^}]*\Z)", "", between[-1])]
+        return stop.fault
 
 
 def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:

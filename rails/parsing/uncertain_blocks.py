@@ -78,12 +78,14 @@ def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at
         message = "The JSON block is broken and the answer was cut off, so it may be incomplete."
     elif not whole and at_the_end and was_repaired([one]):
         message = "The block is broken and the answer was cut off right behind it, so it may be incomplete."
-    elif one.start >= quoted_from:
+    elif one.start < quoted_from:
+        return one
+    elif whole:
         message = (
             "The text around the block looks like the rest of a broken one, so where it begins or ends is uncertain."
         )
     else:
-        return one
+        message = "The answer was cut off, and this block or one above it ends as if text were missing."
     return Refusal("unterminated", message, "Send the whole block again.", one.start, one.end, request_id=one.id)
 
 
@@ -269,8 +271,7 @@ class Doubts:
         self._torn = min(self._torn, span.start)
         is_data = all(isinstance(one, Ignored) for one in outcomes)
         texts = [last, *(value.values() if is_data and isinstance(value, dict) else ())]
-        cut = span.cut_short or len(outcomes) > 1 or used_closers(outcomes)
-        if cut or any(isinstance(one, str) and looks_cut(one) for one in texts):
+        if span.cut_short or used_closers(outcomes) or any(isinstance(one, str) and looks_cut(one) for one in texts):
             self._unfinished = min(self._unfinished, span.start)
 
     def _quote(self, span: BlockSpan) -> None:

@@ -23,10 +23,12 @@ from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
 from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Needs, Stop, decode_string
 from rails.parsing.readings import JOINED, Undecided, language_of_call, plain, settled
-from rails.parsing.repairs import WIDE, repair
+from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
 from rails.parsing.text_values import coerced
 
+#: Full-width marks that stand for the block's own.
+_WIDE: Final = str.maketrans("：，、｛｝［］", ":,,{}[]")
 _BRACE: Final = lazy(r"[{}]")
 _JOINED: Final = lazy(JOINED)
 #: What stands before an opening mark: nothing, a blank or an operator, then perhaps a letter as in f"…".
@@ -43,7 +45,7 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
 
     ``keys`` are all names that a key of the block can have; ``item``: the string is an item of an array.
     """
-    raw = raw if raw.isascii() else raw.translate(WIDE)  # a full-width mark may be the block's as well as a plain one
+    raw = raw if raw.isascii() else raw.translate(_WIDE)  # a full-width mark may be the block's as well as a plain one
     inner = marks(raw, mark)
     if item and re.search(r",\s*\n", raw):
         return True
@@ -51,7 +53,6 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
         return False
     return (
         re.search(rf"{mark}\s*{mark}[^{mark}\n]{{1,100}}{mark}\s*:", raw) is not None  # two strings in a row
-        or (item and partnerless(raw, mark, item=True))
         or (item and "\n" in raw)
         or _swallows(raw, mark, keys)
     )
@@ -69,8 +70,8 @@ def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
     return doubled or tripled or twice or lost is not None
 
 
-def partnerless(raw: str, mark: str, *, item: bool = False) -> bool:
-    """A mark without a partner, unless it is an inch mark; one with a wrong partner at an edge; or an item's own.
+def partnerless(raw: str, mark: str) -> bool:
+    """A mark without a partner, unless it is an inch mark; or one with a wrong partner at an edge.
 
     A doubled mark may stand for one, and one before a comma may end a string. Only a language can settle it.
     """
@@ -79,9 +80,9 @@ def partnerless(raw: str, mark: str, *, item: bool = False) -> bool:
         return bool(inner)
     if len(inner) % 2 == 1:
         at_edge = edges.startswith(mark) or edges.endswith(mark)
-        return item or at_edge or not _pairs(raw, inner) or _near_structure(raw, mark)
+        return at_edge or not _pairs(raw, inner)
     first_pair = edges.startswith(mark) and (_opens(raw, inner[1]) or _is_inch(raw, inner[1]))
-    return first_pair or (edges.endswith(mark) and not _opens(raw, inner[-2])) or (item and _near_structure(raw, mark))
+    return first_pair or (edges.endswith(mark) and not _opens(raw, inner[-2]))
 
 
 def _pairs(raw: str, inner: list[int]) -> bool:
@@ -104,11 +105,6 @@ def _is_inch(raw: str, at: int) -> bool:
 def _opens(raw: str, at: int) -> bool:
     """Return whether the mark at ``at`` looks as if it opened a quotation."""
     return _BEFORE_OPENING.search(raw[max(at - 3, 0) : at]) is not None
-
-
-def _near_structure(raw: str, mark: str) -> bool:
-    """Return whether an unescaped mark stands beside something that could be JSON's own."""
-    return re.search(rf"[,:{{}}\[\]]\s*{mark}|{mark}\s*[,:{{}}\[\]]", raw) is not None
 
 
 def _joins(raw: str, mark: str) -> bool:

@@ -4,14 +4,17 @@ Models write calls in ever new forms: as YAML, as Python, under a heading, betwe
 have the order of these two in common, and that nothing but marks and a few words stands between. Nothing found here is
 run: its author hears where it stands and which form is read. What is shown is left alone: code between single
 back-ticks, quoted lines, fences of other languages, examples, patches, and thoughts that an answer follows.
+
+An answer that gave neither a request nor a refusal is looked through once more: a request or a change in a quotation
+that may be meant (a thought at its end, tags that show, a fence around all, a block quote) is told as well.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from rails.core import unsupported_tools
 from rails.core.errors import Refusal
@@ -19,9 +22,9 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
 from rails.json_schema import quick_check
-from rails.parsing import quoted
 from rails.parsing.blocks import BlockSpan, find_blocks
 from rails.parsing.classify import BROKEN
+from rails.parsing.quoted import COMMENT, INDENTED, SHOWN
 from rails.parsing.results import Ignored, ToolSchemas, own_names
 
 #: Longer texts are not looked through, nor are more names.
@@ -74,6 +77,18 @@ _HINT: Final = (
     "If you are done, answer without it."
 )
 
+#: Reads a text by itself: the first that it asks for. ``bare``: also a call in a form that is not known.
+ReadFirst: TypeAlias = "Callable[[str, bool], RawRequest | Refusal | None]"
+
+#: Quotations that are looked into.
+_PIECES: Final = 1_000
+_UNQUOTED: Final = "If you want it done, send it without that around it. If you are done, answer without it."
+#: What stands before a line in a block quote, an item of a list, or an indented block.
+_BEFORE_LINE: Final = re.compile(r"^(?:[ \t]|>(?!>{4})|(?:[-*+]|\d{1,9}[.)])(?=[ \t])){1,40}+", re.M)
+_TOLD_INSIDE: Final = frozenset({*SHOWN, COMMENT, INDENTED})
+_MARKED: Final = "behind marks of a quotation or a list"
+_CLOSER: Final = re.compile(r"</[^<>\n]*>\s*\Z")
+
 
 class _Found(NamedTuple):
     """A call that was not read: its offsets, its tool, and where it stands."""
@@ -118,9 +133,8 @@ def find_unread_calls(
             continue
         if broken and not any(start <= call.start < start + _REACH for start in broken):
             continue
-        stray = blocks.strays.around(call.start)
-        where = f"inside a thought, {quoted.LEFT_OPEN}" if stray is not None else _place(text, call, around)
-        if where and not (stray is not None and text[stray.end :].strip()):
+        where = "" if blocks.strays.around(call.start) else _place(text, call, around)
+        if where:
             end = around.end if around is not None else call.end
             count += 1
             yield _refusal(text, call._replace(where=where), tools if offered is None else offered)
@@ -178,19 +192,16 @@ def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
 
 
 def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
-    """Return in words where a call stands; "" where it is shown."""
+    """Return in words where a call stands; "" where it is shown, or inside of a container."""
     if around is None:
         return "outside of any fence"
     label = one_line(around.label, 40)
-    if around.container == "thought":
-        return "" if text[around.end :].strip() else f"inside a thought (<{label}>), behind which nothing follows"
     if around.container == "call":
         return f"in the form of another model ({label})"
-    if around.container is not None:
-        told = around.container == "element" or around.label in (*quoted.SHOWN, quoted.INDENTED, quoted.COMMENT)
-        return f"inside {label if ' ' in label else f'<{label}>'}" if told else ""
-    if around.kind == "xml":
+    if around.kind == "xml" or (around.container == "element" and around.start == call.start):
         return "in an element"
+    if around.container:
+        return ""
     word = re.split(r"[\s:{=]", around.label.lower(), maxsplit=1)[0]
     begins = _BEGINS.match(around.body)
     first = around.body_start + (begins.end() if begins else 0)
@@ -221,3 +232,30 @@ def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
         why = unsupported_tools.reason(call.tool) or f"You have no tool '{call.tool}'."
         message += f" {why} Your tools: {own_names(tools, call.tool)}."
     return Refusal("unread", message, _HINT, call.start, call.end)
+
+
+def quoted_requests(text: str, read_first: ReadFirst) -> Iterator[Refusal]:
+    """Yield a refusal for each quotation that would be a request or a change by itself."""
+    for start, inside, where in islice(_quotations(text), _PIECES):
+        first = read_first(inside, where != _MARKED)
+        if first is not None:
+            line = line_column(text, start)[0] + line_column(inside, first.start)[0] - 1
+            message = f"Line {line} begins a request or a change {where}, which is not read; nothing was taken."
+            yield Refusal("unread", message, _UNQUOTED, start, start + len(inside))
+
+
+def _quotations(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield where a quotation that may be meant begins, the text in it, and where that stands in words."""
+    blocks, whole = find_blocks(text, {}), len(text.rstrip())
+    for stray in blocks.strays.withdrawn:
+        if stray.end >= whole:  # else an answer follows
+            yield stray.start, _CLOSER.sub("", text[stray.start : stray.end]), "inside a thought"
+    for item in blocks.items:
+        if isinstance(item, str):
+            continue
+        is_thought = item.container == "thought"
+        told = item.container == "element" or item.label in _TOLD_INSIDE or (is_thought and item.end >= whole)
+        if told or (item.container is None and item.kind == "quote" and item.label.lower() in _CALL_FENCES):
+            where = "a thought" if is_thought else one_line(item.label, 40) or "a fence"
+            yield item.body_start, _CLOSER.sub("", item.body), f"inside {where}"
+    yield 0, _BEFORE_LINE.sub("", text), _MARKED

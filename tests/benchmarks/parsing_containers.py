@@ -394,7 +394,7 @@ def _indented() -> Iterator[dict[str, Any]]:
             f"{REAL}\nNot this:\n\n",
         ):
             runs = ["read_file"] if REAL in behind else []
-            yield _row("indented code", f"{name}, behind {behind[:9]!r}", behind + shown, runs, told=True)
+            yield _row("indented code", f"{name}, behind {behind[:9]!r}", behind + shown, runs, told=not runs or None)
             yield _row(
                 "indented code",
                 f"{name}, {behind[:9]!r}, more",

@@ -7,8 +7,6 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from rails.json_schema.metaschema import check_schema
 from rails.json_schema.validator import answer_faults
 
@@ -75,14 +73,18 @@ def _allowed():
     return [group for group in GROUPS if not _refused_for(group["schema"])]
 
 
-@pytest.mark.parametrize("group", _allowed(), ids=lambda group: f"{group['file']}: {group['group']}")
-def test_a_schema_that_may_be_used_decides_as_the_official_suite_says(group):
+def _told(group):
+    """Return what we say of the tests of a group; of formats, which 2020-12 leaves open, only of what is no text."""
     schema = {"allOf": [group["schema"]]} if isinstance(group["schema"], bool) else group["schema"]
-    told = [[about, data, not answer_faults(schema, data)] for about, data, _ in group["tests"]]
-    if group["file"] == "format":  # we check formats, which 2020-12 leaves open: see the next test
-        pairs = zip(told, group["tests"], strict=True)
-        told = [wanted if isinstance(wanted[1], str) else one for one, wanted in pairs]
-    assert told == group["tests"]
+    is_open = group["file"] == "format"
+    return [
+        [about, data, right if is_open and isinstance(data, str) else not answer_faults(schema, data)]
+        for about, data, right in group["tests"]
+    ]
+
+
+def test_every_schema_that_may_be_used_decides_as_the_official_suite_says():
+    assert not [(group["file"], group["group"]) for group in _allowed() if _told(group) != group["tests"]]
 
 
 def test_a_format_that_may_be_used_is_checked_and_not_only_noted():

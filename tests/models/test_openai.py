@@ -102,7 +102,7 @@ def test_arguments_as_an_object_become_text_and_a_missing_id_is_made_up():
         ("length", "max_tokens", "77 tokens"),
         ("content_filter", "refusal", "refused"),
         ("insufficient_system_resource", "cut", "broke the answer off"),
-        ("compaction", "cut", "unknown reason: compaction"),
+        ("compaction", "cut", "broke the answer off"),
     ],
 )
 def test_every_finish_reason_is_mapped_and_said_in_words(finish, stop, note):

@@ -129,6 +129,8 @@ SHAPES = {
     "signs of life": lambda wire: stream(wire).replace(b"\n\n", b"\n\n: keep-alive\n\n:\n\nevent: ping\n\n"),
     "letters as they are": lambda wire: json_as_utf8(stream(wire)),
     "more behind the end": lambda wire: stream(wire) + b"data: \n\n",
+    "no [DONE]": lambda wire: stream(wire).replace(b"data: [DONE]\n\n", b""),
+    "a comment first": lambda wire: b": OPENROUTER PROCESSING\n\n" + stream(wire),
 }
 
 
@@ -246,6 +248,9 @@ PARALLEL = {
     "objects": [piece({"n": "a"}, name="t", index=0), piece({"n": "b"}, name="u", index=0)],
     "a null id": [piece(A, name="t", index=0, id=None), piece(B, name="u", index=0, id="")],
     "blanks behind": [piece(A, name="t", index=0), piece("\n", index=0), piece(B, name="u", index=0)],
+    "blanks behind, the name again": [piece(A, name="t"), piece("\n", name="t"), piece(B, name="u")],
+    "another name behind what is not whole": [piece("", name="t", index=0), piece(A, index=0), piece(B, name="u")],
+    "ids without an index": [piece(A[:4], name="t", id="x"), piece(B, name="u", id="y"), piece(A[4:], id="x")],
 }
 
 

@@ -191,14 +191,13 @@ def test_a_quoted_form_never_runs(form):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("inner", FORMATS)
-def test_a_call_that_is_the_content_of_another_never_runs_by_itself(form, inner):
+def test_a_call_that_is_the_content_of_another_never_runs_by_itself(form):
     dialect, write = FORMATS[form]
-    content = f"# How to\n{FORMATS[inner][1](('delete_file', {'path': '/etc/passwd'}))}\nDone.\n"
-    for calls in ([("write_file", {"path": "a.md", "content": content})], [("write_file", {"content": content * 2})]):
-        found = parse(write(*calls), TOOLS, dialects=[dialect, FORMATS[inner][0]])
-        assert "delete_file" not in [one.tool_name for one in found.requests]
-        assert not found.requests or calls_of(found) == calls
+    for other, inner in FORMATS.values():
+        content = f"# How to\n{inner(('delete_file', {'path': '/etc/passwd'}))}\nDone.\n"
+        for arguments in ({"path": "a.md", "content": content}, {"content": content * 2}):
+            found = parse(write(("write_file", arguments)), TOOLS, dialects=[dialect, other])
+            assert calls_of(found) in ([], [("write_file", arguments)]), inner
 
 
 BROKEN = {

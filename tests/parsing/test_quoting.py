@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.quoted import Closed, Container, Strays, find_mark, find_patch, has_mark
+from rails.parsing.quoted import Closed, Container, Strays, find_mark, find_patch
 
 from .conftest import SHAPES
 
@@ -137,31 +137,19 @@ pre quote sample samples stdout system system-reminder transcript user human ass
 TAGS = [(kind, name) for kind, names in NAMES.items() for name in names.split()]
 
 
-@pytest.mark.parametrize(("kind", "name"), TAGS)
-def test_what_a_tag_of_this_name_holds_never_runs(kind, name):
-    at_start = kind == "at a line's start"
-    for opening, closing in ((name, name), (name.upper(), name.title()), (f"x:{name} id=1", f" x:{name}")):
-        for lead in ("", "So: "):
-            text = f"{lead}<{opening}>\n{GOOD}</{closing}>\n"
-            assert [r.tool_name for r in parse(text, SHAPES).requests] == [], text
-    mark = find_mark(f"So: <{name}> and so on")
-    assert (mark is None) is at_start
-    mark = find_mark(f"So: <{name}>")
-    assert (mark.kind, mark.label, mark.start, mark.end) == (
-        "quote" if at_start else kind,
-        name,
-        4,
-        6 + len(name),
-    )
-    shut = find_mark(f"  </{name}>")
-    assert isinstance(shut, Closed)
-    assert (shut.kind, shut.label, shut.start, shut.end) == (mark.kind, name, 2, 5 + len(name))
-    assert find_mark(f"<{name}/>") is None, "an empty one holds nothing"
-    assert find_mark(f"`<{name}>`") is None, "what is mentioned in back-ticks opens nothing"
-    assert (find_mark(f"Array<{name}>") is None) is (kind != "thought"), "a type of a language"
-    assert find_mark(f"  <{name}>", ours=[name]) is None, "tags that are read as calls are no containers"
-    for text in (f"<{name}>", f"x <{name.upper()} a=b>", f"< / {name}>"):
-        assert 0 <= has_mark(f"12345{text}", 5) <= 5 + text.index("<")
+def test_what_a_tag_of_these_names_holds_never_runs_and_what_only_mentions_it_opens_nothing():
+    ran = []
+    for kind, name in TAGS:
+        for opening, closing in ((name, name), (name.upper(), name.title()), (f"x:{name} id=1", f" x:{name}")):
+            for lead in ("", "So: "):
+                text = f"{lead}<{opening}>\n{GOOD}</{closing}>\n"
+                ran += [text] if parse(text, SHAPES).requests else []
+        types = [] if kind == "thought" else [f"{lead}<{name}>" for lead in ("Array", "ab_", "ab\\", "a1")]
+        mentions = [f"`<{name}>`", f"<{name}/>", *types]
+        ran += [one for one in mentions if find_mark(one)]
+        ran += [] if (find_mark(f"So: <{name}> and so on") is None) == (kind == "at a line's start") else [name]
+        assert find_mark(f"  <{name}>", ours=[name]) is None, "tags that are read as calls are no containers"
+    assert not ran
 
 
 TOKENS = [
@@ -182,15 +170,13 @@ TOKENS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "opening", "closing"), TOKENS, ids=[f"{one} {two}" for _, one, two in TOKENS])
-def test_what_stands_between_tokens_of_a_template_never_runs_and_what_follows_does(kind, opening, closing):
-    mark = find_mark(f"a {opening}")
-    assert (mark.kind, mark.end) == (kind, 2 + len(opening))
-    assert 0 <= has_mark(f"a {opening}") <= 2
-    for text in (f"{opening}\n{GOOD}{closing}\n", f"{opening}\n{GOOD}"):
-        assert [r.tool_name for r in parse(text, SHAPES).requests] == [], text
-    after = parse(f"{opening}\n{block(json.dumps(DOC), after='')}\n{closing}\n\n{GOOD}", SHAPES)
-    assert [r.tool_name for r in after.requests] == ["read_file"]
+def test_what_stands_between_tokens_of_a_template_never_runs_and_what_follows_does():
+    for kind, opening, closing in TOKENS:
+        assert find_mark(f"a {opening}").kind == kind
+        for text in (f"{opening}\n{GOOD}{closing}\n", f"{opening}\n{GOOD}"):
+            assert parse(text, SHAPES).requests == (), text
+        after = parse(f"{opening}\n{block(json.dumps(DOC), after='')}\n{closing}\n\n{GOOD}", SHAPES)
+        assert [r.tool_name for r in after.requests] == ["read_file"], opening
 
 
 @pytest.mark.parametrize(
@@ -408,13 +394,6 @@ def test_an_xml_call_that_is_not_closed_names_its_element_and_what_is_no_paramet
         "Line 1, column 32 of the answer: The call of 'multi_edit' cannot be read: parameter 'edits': it is"
     )
     assert one.hint == "Send parameters whose values do not hold their own closing tag, and lists as JSON."
-
-
-@pytest.mark.parametrize("lead", ["Array", "ab_", "ab\\", "a1"])
-def test_what_stands_right_behind_a_word_is_a_type_of_a_language_and_opens_nothing(lead):
-    assert find_mark(f"{lead}<tool_call>") is None
-    assert find_mark(f"{lead} <tool_call>").start == len(lead) + 1
-    assert find_mark(f"{lead}<think>").kind == "thought"
 
 
 def test_what_opens_and_closes_on_one_line_ends_there_and_what_nests_is_counted():

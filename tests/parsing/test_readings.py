@@ -142,7 +142,6 @@ def test_any_content_is_read_as_it_was_or_refused(content):
 FOUND = [
     ('{"tool": "write_file", "path": "a.py", "content": """x = 1"""}', "x = 1"),
     ("{'tool': 'write_file', 'path': 'a.py', 'content': '''x = \"1\"'''}", 'x = "1"'),
-    ('[TOOL_CALLS]{"tool": "write_file", "path": "a.py", "content": "x"}[/TOOL_CALLS]', "x"),
     ('{"tool" "write_file" "path": "a.py", "content": "x"}', "x"),
     ('tool: "write_file", path: "a.py", content: "x"', "x"),
     ('"path": "a.py", "tool": "write_file", "content": "x"', "x"),

@@ -36,8 +36,6 @@ def repaired(text, **options):
         ("{'a': 'b'}", {"a": "b"}, ["quote_style"]),
         ("{'a': 'it\\'s \"x\"'}", {"a": 'it\'s "x"'}, ["quote_style"]),
         ("{“a”: “b”}", {"a": "b"}, ["quote_style"]),
-        ('{"a"：“b：c”，"d"： ［＂e，＂、 1］｝', {"a": "b：c", "d": ["e，", 1]}, ["wide_marks"]),
-        ('{"a"：＂b\\n，\\"：\\"＂｝', {"a": 'b\n，"："'}, ["wide_marks"]),
         ('{"a": True, "b": None}', {"a": True, "b": None}, ["python_literal", "python_literal"]),
         ('{"a": 1 /* x */, // y\n "b": 2 # z\n}', {"a": 1, "b": 2}, ["comment", "comment", "comment"]),
         ("{a: 1, $b-c: 2}", {"a": 1, "$b-c": 2}, ["bare_key", "bare_key"]),

@@ -140,18 +140,6 @@ def test_a_block_whose_marks_are_entities_is_the_block_that_they_stand_for(frame
         assert found.refusals
 
 
-@pytest.mark.parametrize(("text", "reads"), [("a", True), ("{a}", True), ("{{a}}", False), ("}}", False)])
-def test_doubled_braces_are_plain_ones_unless_a_text_may_be_doubled_too(text, reads):
-    call = {"tool": "write_file", "arguments": {"path": "a.vue", "content": text}}
-    outer, inner = json.dumps(call).split(json.dumps(text))
-    all_doubled = outer.replace("{", "{{") + json.dumps(text) + inner.replace("}", "}}")
-    outermost = "{" + json.dumps(call) + "}"
-    for block in (all_doubled, outermost, outermost.replace("}}}", "}}\n}")):
-        requests, found = calls(fence(block))
-        assert requests == ([("write_file", call["arguments"])] if reads else [])
-        assert found.requests or found.refusals
-
-
 @pytest.mark.parametrize("before", ["tool_call:\n", "Call: ", "tool_calls:\n["])
 def test_a_label_before_the_block_is_no_member_of_it(before):
     requests, _ = calls(fence(before + CALL + ("]" if "[" in before else "")))

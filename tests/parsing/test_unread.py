@@ -55,8 +55,8 @@ FORMS = {
 def test_a_tool_and_one_of_its_parameters_is_told_in_any_form(form, tool, before, around):
     call = FORMS[form].format(tool=tool, key="path")
     (message,) = refusals(before + around.format(call) + "\n")
-    assert f"a call of '{tool}'" in message
-    assert "it was not carried out" in message
+    assert f"a call of '{tool}'" in message or "inside " in message
+    assert "which is not read" in message
 
 
 @given(
@@ -94,9 +94,13 @@ def refusals_of_calls(text):
             "Line 1 holds a call of 'write_file' in the form of another model",
         ),
         ("<tool_call>\nnow = 1\n</tool_call>", "Line 1 holds a call in the form of another model (tool_call)"),
-        (f"<think>\n{CALL}\n</think>\n", "Line 2 holds a call of 'write_file' inside a thought (<think>)"),
-        (f"{CALL}\n</think>\n", "Line 1 holds a call of 'write_file' inside a thought, whose opening mark is missing"),
-        (f"<details>\n{CALL}\n</details>\n", "Line 2 holds a call of 'write_file' inside <details>"),
+        (f"<think>\n{CALL}\n</think>\n", "Line 2 begins a request or a change inside a thought"),
+        (f"{CALL}\n</think>\n", "Line 1 begins a request or a change inside a thought"),
+        (f"<details>\n{CALL}\n</details>\n", "Line 2 begins a request or a change inside details"),
+        (
+            f"So:\n> {F}json\n> {CALL}\n> {F}\n",
+            "Line 2 begins a request or a change behind marks of a quotation or a list",
+        ),
         ("WriteFile(path='a')\n", "a call of 'write_file' outside of any fence"),
     ],
 )
