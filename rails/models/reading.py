@@ -45,7 +45,11 @@ _STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
         "refusal",
         "the model's service refused to answer",
     ),
-    (r".*(error|fail|abort|cancel|interrupt|insufficient|time_?out|compaction)|other$", "cut", "the server broke the answer off"),
+    (
+        r".*(error|fail|abort|cancel|interrupt|insufficient|time_?out|compaction)|other$",
+        "cut",
+        "the server broke the answer off",
+    ),
 )
 
 

@@ -80,7 +80,7 @@ def partnerless(raw: str, mark: str) -> bool:
         return bool(inner)
     if len(inner) % 2 == 1:
         at_edge = edges.startswith(mark) or edges.endswith(mark)
-        return at_edge or not _pairs(raw, inner)
+        return at_edge or not _pairs(raw, inner) or _near_structure(raw, mark)
     first_pair = edges.startswith(mark) and (_opens(raw, inner[1]) or _is_inch(raw, inner[1]))
     return first_pair or (edges.endswith(mark) and not _opens(raw, inner[-2]))
 
@@ -105,6 +105,11 @@ def _is_inch(raw: str, at: int) -> bool:
 def _opens(raw: str, at: int) -> bool:
     """Return whether the mark at ``at`` looks as if it opened a quotation."""
     return _BEFORE_OPENING.search(raw[max(at - 3, 0) : at]) is not None
+
+
+def _near_structure(raw: str, mark: str) -> bool:
+    """Return whether an unescaped mark stands beside something that could be JSON's own."""
+    return re.search(rf"[,:{{}}\[\]]\s*{mark}|{mark}\s*[,:{{}}\[\]]", raw) is not None
 
 
 def _joins(raw: str, mark: str) -> bool:

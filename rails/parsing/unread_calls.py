@@ -133,8 +133,9 @@ def find_unread_calls(
             continue
         if broken and not any(start <= call.start < start + _REACH for start in broken):
             continue
-        where = "" if blocks.strays.around(call.start) else _place(text, call, around)
-        if where:
+        stray = blocks.strays.around(call.start)
+        where = _place(text, call, around)
+        if where and (stray is None or stray.kind == "call"):
             end = around.end if around is not None else call.end
             count += 1
             yield _refusal(text, call._replace(where=where), tools if offered is None else offered)

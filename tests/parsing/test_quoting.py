@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.quoted import Closed, Container, Strays, find_mark, find_patch
+from rails.parsing.quoted import find_mark, find_patch
 
 from .conftest import SHAPES
 
@@ -279,19 +279,6 @@ def test_only_what_stands_between_the_last_opening_mark_of_that_name_and_the_clo
     assert [one.id for one in parse(text, SHAPES).requests] == ["r1", "r3"]
     text = f"<example>\n</example>\n{GOOD}<example>\n</example>\n{GOOD}</example>\n"
     assert [one.id for one in parse(text, SHAPES).requests] == ["r1"]
-
-
-def test_any_number_of_closing_marks_takes_back_what_each_closed_and_little_is_kept_of_them():
-    strays = Strays()
-    for number in range(3_000):
-        strays.opened(Container("quote", "example", 0, 9), 10 * number)
-        strays.closed(Closed("quote", "example", 0, 9), 10 * number + 5)
-    assert len(strays.withdrawn) <= 1_000
-    assert all(strays.around(10 * number) for number in range(3_000))
-    assert strays.around(10 * 2_999 + 5) is None
-    assert strays.around(5_007) is None
-    strays.closed(Closed("thought", "think", 0, 9), 40_000)
-    assert strays.withdrawn == [(0, 40_000, "thought", "think")]
 
 
 # -- what stands beside a refusal -----------------------------------------------------------------------
