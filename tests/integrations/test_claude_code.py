@@ -330,6 +330,16 @@ def test_a_check_that_cannot_run_is_told_once_to_the_person_and_holds_up_nothing
     assert later == [None] * 5
 
 
+def test_where_nothing_was_checked_it_is_said_once_at_the_end(hooks_of):
+    hooks = hooks_of("claude-code")
+    hooks.call("SessionStart", source="startup")
+    (hooks.project / "a.kt").write_text("fun main() {}\n")
+    said = [hooks.call("PostToolUse", "Bash", {"command": "true"}, tool_response="")]
+    said += [hooks.call("Stop", stop_hook_active=again) for again in (False, True)]
+    assert (said[0], said[2]) == (None, None)
+    assert "nothing was checked of what was written: a.kt by syntax (there is no check" in said[1]["systemMessage"]
+
+
 def test_what_is_not_installed_is_told_once_before_or_after_a_tool_whichever_file_it_is_for(hooks_of, monkeypatch):
     def judge(changes, **_):
         reason = "ESLint is not installed; install it in the project"

@@ -8,7 +8,7 @@ Only findings hold up an end, and once what cannot be judged at all. ``strict`` 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from rails.core import limits
@@ -16,7 +16,7 @@ from rails.core.changes import ChangeSet, unified_diff
 from rails.core.errors import FAULT
 from rails.core.text import counted, one_line
 from rails.core.verdict import NotChecked, Verdict
-from rails.gate.verdicts import LOOSER
+from rails.gate.verdicts import LOOSER, checked_nothing
 from rails.integrations.hooks.contract import (
     HookAnswer,
     HookCall,
@@ -76,11 +76,11 @@ def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) ->
     proposal = host.proposed(call, session.project)
     if proposal is None:
         return HookResult()
-    if isinstance(proposal, ChangeSet) and (
-        large := [c for c in proposal.changes if len(c.after or b"") > limits.FILE_BYTES]
-    ):
-        # It would keep every later call of the project waiting until the host's patience is over.
-        proposal = Unjudged(f"{large[0].path} would have more than {limits.FILE_BYTES:,} bytes")
+    changes = proposal.changes if isinstance(proposal, ChangeSet) else ()
+    for change in changes:
+        if len(change.after or b"") > limits.FILE_BYTES:
+            # It would keep every later call of the project waiting until the host's patience is over.
+            proposal = Unjudged(f"{change.path} would have more than {limits.FILE_BYTES:,} bytes")
     if isinstance(proposal, Unjudged):
         session.failed(f"{call.tool}: {proposal.why}")
         return not_judged(call, proposal.why, strict=strict)
@@ -102,7 +102,7 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, str
         opening = f"AI-Rails: this edit has {counted(count, 'new finding')}."
         return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
-        return not_judged(call, _missing(verdict), strict=strict)
+        return not_judged(call, _shown(_required(verdict)), strict=strict)
     notes = _looser_pins(verdict)
     if verdict.proposal.digest() == proposal.digest():
         return HookResult(context=notes)
@@ -135,6 +135,7 @@ def _stop(call: HookCall, session: HostedSession) -> HookResult:
         stay = f"AI-Rails: findings stay after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
     words = page or named or _not_judged(found, session) or _unformatted(found) or _looser_pins(found.verdict)
+    words = words or _unchecked(found.verdict)
     anew = bool(words) and session.told(f"{words}\n")  # it is another text than the one after the tool
     if page:
         return HookResult(block=page)
@@ -169,8 +170,9 @@ def _page(found: FoundOnDisk) -> str:
     verdict = found.verdict
     if verdict is None or all(finding.rule == "format" for finding in verdict.blocking):
         return ""
-    count, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
-    opening = f"AI-Rails: {counted(count, 'new finding')} in {counted(files, 'file')} on the disk."
+    files = {finding.path for finding in verdict.blocking}
+    found_here = counted(len(verdict.blocking), "new finding")
+    opening = f"AI-Rails: {found_here} in {counted(len(files), 'file')} on the disk."
     return _page_of(verdict, opening, f"{_WRITTEN} {_unknown(found)}".rstrip())
 
 
@@ -184,15 +186,26 @@ def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
     """Return what is said, once a session, of files that are written and that no check could judge, else ""."""
     if found.verdict is None or found.verdict.status != "error":
         return ""
-    words = f"AI-Rails could not judge what was written: {_missing(found.verdict)}."
+    words = f"AI-Rails could not judge what was written: {_shown(_required(found.verdict))}."
     return words if _is_news(found.verdict, session) else ""
+
+
+def _unchecked(verdict: Verdict | None) -> str:
+    """Return what is said where no check looked at anything that was written, "" where one did."""
+    if verdict and verdict.status == "pass" and checked_nothing(verdict):
+        return f"AI-Rails: nothing was checked of what was written: {_shown(verdict.not_checked)}."
+    return ""
+
+
+def _few(words: Sequence[str]) -> str:
+    more = f" and {len(words) - 3} more" if len(words) > 3 else ""
+    return f"{', '.join(words[:3])}{more}"
 
 
 def _unknown(found: FoundOnDisk) -> str:
     """Return what is said of what came and can be compared with nothing, "" where there is none."""
     said = [f"{one_line(name, 200)} ({one_line(why, 200)})" for name, why in found.unknown.items()]
-    more = f" and {len(said) - 3} more" if len(said) > 3 else ""
-    return f"AI-Rails could not judge what was written: {'; '.join(said[:3])}{more}." if said else ""
+    return f"AI-Rails could not judge what was written: {_few(said)}." if said else ""
 
 
 def _unformatted(found: FoundOnDisk) -> str:
@@ -200,8 +213,7 @@ def _unformatted(found: FoundOnDisk) -> str:
     names = list(dict.fromkeys(finding.path for finding in found.verdict.blocking)) if found.verdict else []
     if not names:
         return ""
-    shown = ", ".join(one_line(name, 200) for name in names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
-    return f"AI-Rails: not formatted as the project has it: {shown}. ai-rails gate --fix formats it."
+    return f"AI-Rails: not formatted as the project has it: {_few(names)}. ai-rails gate --fix formats it."
 
 
 def _looser_pins(verdict: Verdict | None) -> str:
@@ -215,16 +227,16 @@ def _required(verdict: Verdict) -> list[NotChecked]:
     return [miss for miss in verdict.not_checked if miss.required]
 
 
-def _missing(verdict: Verdict) -> str:
-    return "; ".join(f"{miss.path} by {miss.check} ({miss.reason})" for miss in _required(verdict)[:3])
+def _shown(missed: Sequence[NotChecked]) -> str:
+    return _few([f"{miss.path} by {miss.check} ({miss.reason})" for miss in missed])
 
 
 def _is_news(verdict: Verdict, session: HostedSession) -> bool:
     """Return whether the person was not told all of it, before or after a tool; what is not installed is told once."""
-    keys = {
-        f"{miss.check} {miss.reason} {'' if 'install' in miss.reason else miss.path}" for miss in _required(verdict)
-    }
-    news = [session.is_first(key) for key in sorted(keys)]
+    news = []
+    for miss in _required(verdict):
+        place = "" if "install" in miss.reason else miss.path
+        news.append(session.is_first(f"{miss.check} {miss.reason} {place}"))
     return any(news)
 
 
