@@ -57,9 +57,8 @@ def handle(
         return host.printed(call, not_judged(call, error, strict=strict))
 
 
-def _start(call: HookCall, session: HostedSession) -> HookResult:
-    del call, session  # opening the session has taken its snapshot
-    return HookResult()
+def _start(_call: HookCall, _session: HostedSession) -> HookResult:
+    return HookResult()  # opening the session has taken its snapshot
 
 
 def _prompt(call: HookCall, session: HostedSession) -> HookResult:
@@ -98,8 +97,7 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, str
     if judged.denied:
         return HookResult(deny=f"{judged.denied} Nothing was written. Do it another way, or ask the person.")
     if verdict.status == "fail":
-        count = len(verdict.blocking)
-        opening = f"AI-Rails: this edit has {counted(count, 'new finding')}."
+        opening = f"AI-Rails: this edit has {counted(len(verdict.blocking), 'new finding')}."
         return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
         return not_judged(call, _shown(_required(verdict)), strict=strict)
@@ -171,8 +169,7 @@ def _page(found: FoundOnDisk) -> str:
     if verdict is None or all(finding.rule == "format" for finding in verdict.blocking):
         return ""
     files = {finding.path for finding in verdict.blocking}
-    found_here = counted(len(verdict.blocking), "new finding")
-    opening = f"AI-Rails: {found_here} in {counted(len(files), 'file')} on the disk."
+    opening = f"AI-Rails: {counted(len(verdict.blocking), 'new finding')} in {counted(len(files), 'file')} on the disk."
     return _page_of(verdict, opening, f"{_WRITTEN} {_unknown(found)}".rstrip())
 
 
@@ -184,10 +181,10 @@ def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
 
 def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
     """Return what is said, once a session, of files that are written and that no check could judge, else ""."""
-    if found.verdict is None or found.verdict.status != "error":
+    verdict = found.verdict
+    if verdict is None or verdict.status != "error" or not _is_news(verdict, session):
         return ""
-    words = f"AI-Rails could not judge what was written: {_shown(_required(found.verdict))}."
-    return words if _is_news(found.verdict, session) else ""
+    return f"AI-Rails could not judge what was written: {_shown(_required(verdict))}."
 
 
 def _unchecked(verdict: Verdict | None) -> str:
@@ -210,7 +207,7 @@ def _unknown(found: FoundOnDisk) -> str:
 
 def _unformatted(found: FoundOnDisk) -> str:
     """Return what is said of files of which only the formatting is wrong, "" where there are none."""
-    names = list(dict.fromkeys(finding.path for finding in found.verdict.blocking)) if found.verdict else []
+    names = sorted({finding.path for finding in found.verdict.blocking}) if found.verdict else []
     if not names:
         return ""
     return f"AI-Rails: not formatted as the project has it: {_few(names)}. ai-rails gate --fix formats it."
@@ -233,11 +230,11 @@ def _shown(missed: Sequence[NotChecked]) -> str:
 
 def _is_news(verdict: Verdict, session: HostedSession) -> bool:
     """Return whether the person was not told all of it, before or after a tool; what is not installed is told once."""
-    news = []
+    news = False
     for miss in _required(verdict):
         place = "" if "install" in miss.reason else miss.path
-        news.append(session.is_first(f"{miss.check} {miss.reason} {place}"))
-    return any(news)
+        news |= session.is_first(f"{miss.check} {miss.reason} {place}")
+    return news
 
 
 def _told_of(verdict: Verdict) -> str:
