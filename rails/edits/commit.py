@@ -1,6 +1,6 @@
 """One clean commit of a session on the user's own branch, when the user asks for it (``--commit``).
 
-Made with git's plumbing and our own index file: no hook, filter, signature or monitor runs, and nothing is
+Made with git's plumbing, our own index file and GitPython: no hook, filter, signature or monitor runs, and nothing is
 staged but the session's files. Refused, with nothing changed, where a commit would take in more than the
 session did: a file that had uncommitted changes before it, was staged otherwise, was changed since, or
 goes through a filter such as LFS; and while a merge or rebase is going on. Ignored files are left out.
@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct
 
 from rails.core.changes import FileChange
-from rails.core.errors import WorkspaceError
-from rails.core.lazy_pattern import lazy
+from rails.core.errors import UsageError, WorkspaceError
 from rails.core.paths import WorkspacePath, parse_path, protected
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import read_file
 from rails.edits.checkpoints import History
-from rails.git.program import CLEAN, run_git
+from rails.git.program import CLEAN, git_library, run_git
+from rails.git.revisions import repository, shared_folder
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
-_Environment: TypeAlias = Mapping[str, str] | None
-_GITDIR: Final = lazy(r"gitdir: (.*\S)\s*\Z")
 
 
 class Committed(Struct, frozen=True):
@@ -109,19 +107,11 @@ class _Repository(Struct, frozen=True):
     @classmethod
     def around(cls, project: Path) -> _Repository:
         """Find the repository that the project lies in."""
-        start = project.resolve()
-        for top in (start, *start.parents):
-            dot = top / ".git"
-            if dot.is_dir():
-                folder = dot
-            elif dot.is_file() and (found := _GITDIR.match(dot.read_text(encoding="utf-8", errors="replace"))):
-                folder = (top / found[1].strip()).resolve()
-            else:
-                continue
-            shared = folder / "commondir"
-            common = (folder / shared.read_text(encoding="utf-8").strip()).resolve() if shared.is_file() else folder
-            return cls(top, folder, common, start)
-        raise WorkspaceError(f"{project} is not in a git repository. Nothing was committed.")
+        try:
+            top, folder = repository(project)
+        except UsageError as error:
+            raise WorkspaceError(f"{project} is not in a git repository. Nothing was committed.") from error
+        return cls(top, folder, shared_folder(folder), project.resolve())
 
     def check_idle(self) -> None:
         """Refuse while another git command or a merge is going on."""
@@ -133,10 +123,8 @@ class _Repository(Struct, frozen=True):
         """Return a file's path from the top of the work tree."""
         return (self.project / str(change.path)).relative_to(self.top).as_posix()
 
-    def git(
-        self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None, more: _Environment = None
-    ) -> tuple[int, bytes]:
-        """Run git on the user's repository, with ``more`` in its environment. Returns exit status and output."""
+    def git(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> tuple[int, bytes]:
+        """Run git on the user's repository. Returns exit status and output."""
         environment = {
             **CLEAN,
             "GIT_DIR": str(self.folder),
@@ -144,16 +132,13 @@ class _Repository(Struct, frozen=True):
             "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
             "GIT_WORK_TREE": str(self.top),
             "GIT_INDEX_FILE": str(index or self.folder / "index"),
-            **(more or {}),
         }
         status, out, _ = run_git(arguments, self.top, environment, data)
         return status, out
 
-    def must(
-        self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None, more: _Environment = None
-    ) -> bytes:
+    def must(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> bytes:
         """Run git and return its output; raise WorkspaceError if it fails."""
-        status, out = self.git(arguments, data, index, more)
+        status, out = self.git(arguments, data, index)
         if status != 0:
             raise WorkspaceError(f"git {arguments[0]} failed in your repository. Nothing was committed.")
         return out
@@ -228,10 +213,17 @@ class _Repository(Struct, frozen=True):
         return commit
 
     def commit_tree(self, tree: str, head: str, message: str) -> str:
-        """Make a commit object that no branch has yet."""
-        parent = ["-p", head] if head else []
-        made = self.must(["commit-tree", tree, *parent, "-F", "-"], message.encode(), more=self._identity())
-        return made.decode().strip()
+        """Make a commit object that no branch has yet, by whom the user's own configuration names."""
+        git = git_library()
+        own = git.Repo(self.folder, expand_vars=False)
+        own.odb = git.GitCmdObjectDB(str(self.common / "objects"), own.git)  # whatever the environment says
+        settings = git.GitConfigParser([str(Path.home() / ".gitconfig"), str(self.common / "config")], read_only=True)
+        name = os.environ.get("GIT_AUTHOR_NAME") or settings.get_value("user", "name", "AI-Rails")
+        mail = os.environ.get("GIT_AUTHOR_EMAIL") or settings.get_value("user", "email", "ai-rails@localhost")
+        who = git.Actor(str(name), str(mail))
+        parents = [git.Commit(own, bytes.fromhex(head))] if head else []
+        made = git.Commit.create_from_tree(own, git.Tree(own, bytes.fromhex(tree)), message, parents, False, who, who)
+        return str(made.hexsha)
 
     def all_entries(self) -> bytes:
         """Write the files of the work tree as blobs, without filters, and return index lines for them."""
@@ -250,19 +242,6 @@ class _Repository(Struct, frozen=True):
             mode = "100755" if (self.top / name).stat().st_mode & 0o111 else "100644"
             lines.append(f"{mode} {blob}\t{name}\0")
         return os.fsencode("".join(lines))
-
-    def _identity(self) -> dict[str, str]:
-        """Return author and committer as the user's own configuration names them."""
-        own = {"GIT_CONFIG_GLOBAL": str(Path.home() / ".gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
-        name, mail = (
-            self.git(["config", "--get", key], more=own)[1].decode().strip() for key in ("user.name", "user.email")
-        )
-        name, mail = os.environ.get("GIT_AUTHOR_NAME") or name, os.environ.get("GIT_AUTHOR_EMAIL") or mail
-        found = {}
-        for role in ("AUTHOR", "COMMITTER"):
-            found[f"GIT_{role}_NAME"] = name or "AI-Rails"
-            found[f"GIT_{role}_EMAIL"] = mail or "ai-rails@localhost"
-        return found
 
 
 def _holds_secrets(name: str) -> bool:

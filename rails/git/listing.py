@@ -19,7 +19,7 @@ from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.git import blobs
 from rails.git.program import CLEAN, finish_git, start_git
-from rails.git.revisions import index_in_use, repository
+from rails.git.revisions import index_in_use, repository, shared_folder
 from rails.processes import programs
 
 #: A file that was written is one that was touched, whatever the repository says of times.
@@ -172,9 +172,7 @@ def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, tuple[Path, str
 def own_ignore_files(project: Path) -> tuple[Path, Path]:
     """Return the files of patterns that a user keeps in no commit; they need not exist."""
     _, folder = repository(project)
-    common = folder / "commondir"  # in a further work tree
-    shared = folder / common.read_text(encoding="utf-8").strip() if common.is_file() else folder
-    return shared.resolve() / "info" / "exclude", Path(_own_ignores())
+    return shared_folder(folder).resolve() / "info" / "exclude", Path(_own_ignores())
 
 
 def changed_pattern(pattern: str, before: bytes | None, now: bytes) -> bool:

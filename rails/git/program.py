@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from rails.core import limits
@@ -96,6 +97,14 @@ def _told() -> Iterator[None]:
         yield
     except CheckError as error:
         raise WorkspaceError(f"git could not be run: {one_line(str(error), 300)}") from error
+
+
+def git_library() -> ModuleType:
+    """Return GitPython. Its import runs git: ours, not one that a folder of the caller's holds."""
+    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = _git_program()
+    import git
+
+    return git
 
 
 @cache

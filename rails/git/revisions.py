@@ -7,12 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
-from rails.core.errors import CheckError, UsageError
+from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
-from rails.processes import programs
-
-_SAFE: Final = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-
 
 #: Instead of a revision: what is staged.
 INDEX: Final = ":"
@@ -32,19 +28,17 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
         raise UsageError(f"{one_line(revision)!r} is not a git revision.")
     tree = "" if revision == INDEX else revision
     names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
-    from rails.git.program import CLEAN  # which only those need that compare
+    from rails.git.program import CLEAN, run_git  # which only those need that compare
 
-    git = programs.first_program("git", os.defpath.split(os.pathsep))
-    if git is None:
-        raise CheckError("git is not installed, so there is nothing to compare with.")
-    ran = programs.run_tool(
-        [git, *_SAFE, f"--git-dir={git_dir}", "cat-file", "--batch"],
-        data="".join(f"{name}\n" for name in names).encode(),
-        extra={**CLEAN, **index_in_use(project)},
-    )
-    if ran.code != 0:
-        raise CheckError(f"git cat-file ended with code {ran.code}: {ran.complaint}")
-    objects = _objects(ran.out, len(names))
+    asked = "".join(f"{name}\n" for name in names).encode()
+    words = [f"--git-dir={git_dir}", "cat-file", "--batch"]
+    try:
+        code, out, complaint = run_git(words, root, {**CLEAN, **index_in_use(project)}, asked)
+    except WorkspaceError as error:
+        raise CheckError(str(error)) from error
+    if code != 0:
+        raise CheckError(f"git cat-file ended with code {code}: {one_line(complaint, 300)}")
+    objects = _objects(out, len(names))
     if objects[0] is None and tree:
         raise UsageError(f"There is no git revision {one_line(revision)!r} in {root}.")
     return dict(zip(paths, objects[1:], strict=True))
@@ -60,6 +54,12 @@ def repository(project: Path) -> tuple[Path, Path]:
             target = entry.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
             return folder, (folder / target).resolve()
     raise UsageError(f"{project} is not in a git repository, so there is nothing to compare with: git init makes one.")
+
+
+def shared_folder(folder: Path) -> Path:
+    """Return the git folder that all work trees of a repository share: ``folder``, or what it names."""
+    common = folder / "commondir"
+    return (folder / common.read_text(encoding="utf-8").strip()).resolve() if common.is_file() else folder
 
 
 def index_in_use(project: Path) -> dict[str, str]:

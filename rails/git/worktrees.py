@@ -12,6 +12,7 @@ from msgspec import Struct
 from rails.core.errors import UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.git.program import CLEAN, run_git
+from rails.git.revisions import shared_folder
 
 _FULL: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 #: Paths that are named to git one by one.
@@ -75,10 +76,9 @@ def objects_of(repository: Path) -> Path:
     linked = repository / ".git"  # a file where this is a work tree of another repository
     own = linked.read_text("utf-8").removeprefix("gitdir:").strip() if linked.is_file() else ".git"
     for folder in (repository / own, repository):
-        common = folder / "commondir"
-        home = (folder / common.read_text("utf-8").strip()).resolve() if common.is_file() else folder
-        if (home / "objects").is_dir():
-            return home / "objects"
+        objects = shared_folder(folder) / "objects"
+        if objects.is_dir():
+            return objects
     raise UsageError(f"{repository} is not a git repository. Clone it first, and name the folder of the clone.")
 
 

@@ -11,6 +11,7 @@ words; every other file is as before the change or as after it, all alike and as
 import itertools
 import os
 import shutil
+import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ from pathlib import Path
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import WorkspaceError
-from rails.edits.apply import recover, write
+from rails.edits.apply import recover, sole_writer, write_held
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
-from rails.edits.safe_files import Disk
+from rails.edits.safe_files import DISK, Disk
 
 from .disks import CALLS, StepwiseDisk
 from .helpers import change, save
@@ -45,6 +46,10 @@ def _delete(number: int, path: str) -> FileChange:
     return change(path, _texts(number)[0], None)
 
 
+def _mode(number: int, path: str) -> FileChange:
+    return change(path, _texts(number)[0], _texts(number)[0], 0o755)
+
+
 #: Change sets of 1 to 4 files.
 SETS: dict[str, tuple[FileChange, ...]] = {
     "modify": (_modify(1, "a.txt"),),
@@ -54,6 +59,8 @@ SETS: dict[str, tuple[FileChange, ...]] = {
     "modify two": (_modify(1, "a.txt"), _modify(2, "b.txt")),
     "modify, create, delete": (_modify(1, "a.txt"), _create(2, "made/b.txt"), _delete(3, "c.txt")),
     "four": (_create(1, "a.txt"), _modify(2, "sub/b.txt"), _delete(3, "sub/c.txt"), _modify(4, "d.txt")),
+    "mode": (_mode(1, "a.sh"),),
+    "mode, modify, move": (_mode(1, "a.sh"), _modify(2, "b.txt"), _delete(3, "c.sh"), _create(4, "to/c.sh")),
     "create and delete": (_create(1, "a.txt"), _delete(2, "b.txt"), _create(3, "c.txt"), _delete(4, "d.txt")),
 }
 
@@ -201,6 +208,12 @@ def changes_of(name: str, road: str) -> ChangeSet:
     return ChangeSet((*found, _modify(9, _OTHER)) if road == "taken back" else found)
 
 
+def write(changes: ChangeSet, project: Path, disk: Disk = DISK, step: StepFacts | None = None) -> None:
+    """Write changes, modes included: what an agent writes has the modes that are there, what an undo writes has not."""
+    with sole_writer(project, disk) as workspace:
+        write_held(workspace, changes, step=step)
+
+
 def start(project: Path, changes: ChangeSet, road: str = "write") -> Path:
     """Make the files that are there before; where an undo or redo comes, with the step that it is about."""
     project.mkdir(parents=True)
@@ -311,6 +324,8 @@ def _content(place: Path) -> bytes:
 def _state(project: Path, one: FileChange) -> str:
     file = project / str(one.path)
     now = _content(file) if os.path.lexists(file) else None
+    if one.before == one.after == now:
+        return {0o644: "before", 0o755: "after"}.get(stat.S_IMODE(file.lstat().st_mode), "other")
     return "before" if now == one.before else "after" if now == one.after else "other"
 
 
