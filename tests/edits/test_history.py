@@ -3,10 +3,7 @@
 import pytest
 
 from rails.core.errors import WorkspaceError
-from rails.edits.apply import recover
-from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.checkpoints import History, _merged
-from rails.edits.safe_files import Workspace
 
 from .helpers import change, save, step, tree
 
@@ -119,46 +116,6 @@ def test_undo_and_redo_can_follow_each_other_for_ever(tmp_path):
         assert history.redo("s1").step == 1
         assert history.redo("s1").step == 2
         assert (tmp_path / "a.txt").read_bytes() == b"2"
-
-
-def test_steps_that_wait_are_recorded_in_the_order_in_which_they_were_taken(tmp_path, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("rails.edits.checkpoint_store.CheckpointStore.record", full)
-        first = step(tmp_path, change("a.txt", None, b"1"), message="first")
-        assert (first.step, first.unrecorded) == (0, "[Errno 28] No space left on device")
-    real = Workspace.names
-    monkeypatch.setattr(Workspace, "names", lambda self, parts: sorted(real(self, parts), reverse=True))
-    with monkeypatch.context() as patch:
-        patch.setattr("rails.edits.checkpoint_store.CheckpointStore.record", full)
-        assert step(tmp_path, change("a.txt", b"1", b"2"), message="second").step == 0
-    assert len(list((tmp_path / ".rails/journal").glob("*.applied"))) == 2
-    said = recover(tmp_path)
-    assert said == tuple(
-        f"An interrupted change was already complete: a.txt. It is step {n} of session s1 and can be undone."
-        for n in (1, 2)
-    )
-    assert [s.title for s in History(tmp_path).steps()] == ["first", "second"]
-    assert recover(tmp_path) == ()
-
-
-def test_a_later_step_does_not_overtake_one_that_waits(tmp_path, monkeypatch):
-    real, failed = CheckpointStore.record, []
-
-    def once(self, *arguments, **more):
-        if len(failed) < 2:
-            failed.append(1)
-            raise ValueError("not now")
-        return real(self, *arguments, **more)
-
-    monkeypatch.setattr(CheckpointStore, "record", once)
-    assert step(tmp_path, change("a.txt", None, b"1"), message="first").unrecorded == "not now"
-    second = step(tmp_path, change("a.txt", b"1", b"2"), message="second")
-    assert (second.step, second.unrecorded) == (0, "An earlier step waits to be recorded.")
-    recover(tmp_path)
-    assert [s.title for s in History(tmp_path).steps()] == ["first", "second"]
 
 
 def test_undo_and_redo_say_what_they_did_and_why_not(tmp_path):

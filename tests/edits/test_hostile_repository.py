@@ -8,10 +8,10 @@ import pytest
 
 from rails.core.changes import ChangeSet
 from rails.edits import checkpoint_store
-from rails.edits.apply import read_file, recover
+from rails.edits.apply import recover
 from rails.edits.checkpoints import History
 
-from .helpers import at, change, save, step, tree
+from .helpers import change, save, step
 
 
 def git(project, *arguments):
@@ -243,22 +243,3 @@ def test_the_state_of_the_users_repository_does_not_matter(tmp_path, state):
         save(tmp_path, ".git", "gitdir: /nowhere\n")
     session(tmp_path)
     assert b"by hand" in (tmp_path / "a.txt").read_bytes()
-
-
-def test_the_cost_of_a_checkpoint_does_not_grow_with_the_project(tmp_path, quick_disk):
-    import time
-
-    def cost(project):
-        start = time.perf_counter()
-        for number in range(3):
-            old = read_file(project, at("a.txt"))
-            step(project, change("a.txt", old, f"{number} {old}".encode()), session=f"s{number}")
-        return time.perf_counter() - start
-
-    small, large = tmp_path / "small", tmp_path / "large"
-    small.mkdir()
-    for number in range(4000):
-        save(large, f"f{number % 50}/{number}.txt", "x")
-    cost(small)
-    assert min(cost(large) for _ in range(2)) < 4 * min(cost(small) for _ in range(2)) + 0.1
-    assert tree(large)["f0/0.txt"] == (b"x", 0o644)

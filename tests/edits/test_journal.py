@@ -14,14 +14,12 @@ from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
 from rails.edits.journal import (
-    close_journal,
     decode_journal,
     encode_journal,
     for_changes,
-    mark_applied,
     next_id,
 )
-from rails.edits.safe_files import Disk, opened
+from rails.edits.safe_files import opened
 from rails.log import blobs
 from rails.log.blobs import store_blob
 
@@ -248,57 +246,6 @@ def test_what_is_taken_back_is_as_it_was_and_what_is_somebody_elses_stays(tmp_pa
 
 
 OURS, OLD, OVER, LATER, GONE_OVER = ("a", "b"), ("b", "a"), ("a", "x"), ("x", ""), ("x", "b")
-
-
-def test_a_change_is_complete_where_all_of_it_was_in_place_and_something_still_says_so(tmp_path):
-    for number, (files, complete) in enumerate(
-        [
-            ([OURS], True),
-            ([OLD], False),
-            ([OURS, OLD], False),
-            ([OVER], False),
-            ([OURS, OVER], False),
-            ([OURS, LATER], True),
-            ([LATER], False),
-            ([LATER, OLD], False),
-            ([GONE_OVER], True),
-            ([GONE_OVER, LATER], True),
-            ([GONE_OVER, OLD], False),
-        ]
-    ):
-        changes = ChangeSet(tuple(change(f"{n}.txt", b"b", b"a") for n in range(len(files))))
-        planned = for_changes(ID, changes, {}, ())
-        for n, (now, slot) in enumerate(files):
-            save(tmp_path, f"{number}/{n}.txt", now)
-            if slot:
-                save(tmp_path, f"{number}/{planned.entries[n].slot}", slot)
-        with opened(tmp_path / str(number)) as workspace:
-            assert rollback.is_complete(rollback.file_states(workspace, planned)) is complete, files
-
-
-def test_only_a_change_that_waits_for_its_step_is_marked_and_where_that_fails_it_stays_as_it_was(tmp_path):
-    class Full(Disk):
-        def rename(self, old, new, folder):
-            raise OSError(28, "No space left on device")
-
-    waiting, folder = journal(), tmp_path / ".rails/journal"
-    for one, disk, name in (
-        (replace(waiting, step=None), Disk(), f"{ID}.journal"),
-        (waiting, Full(), f"{ID}.journal"),
-        (waiting, Disk(), f"{ID}.applied"),
-        (replace(waiting, applied=True), Full(), f"{ID}.applied"),
-    ):
-        synced = []
-        save(tmp_path, f".rails/journal/{one.file_name}", "x")
-        with opened(tmp_path, disk) as workspace:
-            marked = mark_applied(workspace, one)
-            assert marked == replace(one, applied=name.endswith("applied"))
-            assert [place.name for place in folder.iterdir()] == [name]
-            workspace.disk.sync = synced.append
-            close_journal(workspace, marked)
-            assert synced == [workspace.folder((".rails", "journal"))]
-            close_journal(workspace, marked)
-        assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(("now", "mode"), [(0o755, 0o640), (0o640, 0o640), (0o600, 0o600)])

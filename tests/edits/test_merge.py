@@ -1,9 +1,7 @@
 """Two people's changes of one file become one, or a conflict: never a wrong or a lost byte."""
 
-import subprocess
-
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rails.core.errors import WorkspaceError
@@ -126,26 +124,6 @@ def test_edits_with_a_line_between_them_are_both_there_byte_for_byte(edits, swap
     else:  # only where an edit repeats a line and so leaves none between the two that each text has once
         between = set(lines[b:c])
         assert not any(ours.count(line) == theirs.count(line) == 1 for line in between)
-
-
-@settings(max_examples=30, deadline=None)
-@given(edited_apart())
-def test_git_merges_the_same_where_it_merges(tmp_path_factory, edits):
-    lines, (a, b), first, (c, d), second = edits
-    texts = {
-        "ours": b"".join([*lines[:a], *first, *lines[b:]]),
-        "base": b"".join(lines),
-        "theirs": b"".join([*lines[:c], *second, *lines[d:]]),
-    }
-    folder = tmp_path_factory.mktemp("merge")
-    for name, data in texts.items():
-        (folder / name).write_bytes(data)
-    done = subprocess.run(
-        ["git", "merge-file", "-p", "-q", "ours", "base", "theirs"], cwd=folder, capture_output=True, check=False
-    )
-    merged = merge3(texts["base"], texts["ours"], texts["theirs"])
-    if done.returncode == 0 and isinstance(merged, Merged):
-        assert merged.data == done.stdout
 
 
 def test_the_cost_grows_with_the_file_and_not_faster(cpu_seconds):

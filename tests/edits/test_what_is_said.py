@@ -101,20 +101,6 @@ def test_why_a_step_waits_is_said_in_a_bounded_line(tmp_path, monkeypatch, error
     assert recover(tmp_path) == ()
 
 
-@pytest.mark.parametrize("step_of", [None, "s" * 100, "s" * 101])
-def test_what_was_complete_already_is_told_with_its_files_and_its_step(tmp_path, step_of):
-    planned = for_changes(ID, ChangeSet((change("a.txt", b"0", b"1"), change("b/c.txt", None, b"2"))), {}, (("b",),))
-    journal = replace(planned, step=step_of and StepFacts(step_of, "title"))
-    save(tmp_path, f".rails/journal/{journal.file_name}", encode_journal(journal))
-    save(tmp_path, "a.txt", "1")
-    save(tmp_path, "b/c.txt", "2")
-    shown = step_of if step_of != "s" * 101 else "s" * 100 + "… (+1 characters)"
-    undo = f" It is step 1 of session {shown} and can be undone." if step_of else ""
-    assert recover(tmp_path) == (f"An interrupted change was already complete: a.txt, b/c.txt.{undo}",)
-    assert tree(tmp_path) == {"a.txt": (b"1", 0o644), "b/c.txt": (b"2", 0o644)}
-    assert len(History(tmp_path).steps()) == bool(step_of)
-
-
 def test_journals_are_settled_in_the_order_in_which_they_were_begun_and_other_files_left(tmp_path):
     for number, (before, after) in enumerate(((b"0", b"1"), (b"1", b"2"), (b"2", b"3"))):
         journal = for_changes(f"000{number}456789abcdef", ChangeSet((change("a.txt", before, after),)), {}, ())
@@ -184,16 +170,3 @@ def test_there_is_nothing_to_undo_or_to_do_again_and_where_is_said(tmp_path):
             assert (
                 said_by(lambda call=call, session=session: call(session)) == f"There is nothing to {verb} in {where}."
             )
-
-
-def test_a_file_with_a_long_path_goes_back_once_for_each_step_and_its_title_is_bounded(tmp_path):
-    for path in (f"{'d' * 100}/{'f' * 82}.t", f"{'d' * 100}/{'e' * 100}/{'f' * 180}.t"):
-        save(tmp_path, path, "0")
-        first = step(tmp_path, change(path, b"0", b"1")).step
-        step(tmp_path, change(path, b"1", b"2"))
-        for number, now in ((first + 1, b"1"), (first, b"0")):
-            title = f"take back step {number} of {path}"
-            assert History(tmp_path).undo_file(path).title == title
-            assert History(tmp_path).steps()[-1].title == f"{title[:200]}… (+{len(title) - 200} characters)"
-            assert tree(tmp_path)[path][0] == now
-        assert said_by(lambda path=path: History(tmp_path).undo_file(path)).startswith("Nothing that this project did")
