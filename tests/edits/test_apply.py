@@ -285,31 +285,6 @@ def test_where_a_disk_cannot_exchange_or_link_a_file_is_looked_at_again(tmp_path
     assert tree(tmp_path) == {"0.txt": (b"1", 0o644), "a.txt": (b"new", 0o644)}
 
 
-def test_every_new_file_and_every_folder_touched_is_synced_before_the_change_counts(tmp_path, monkeypatch):
-    save(tmp_path, "x/a.txt", "old")
-    synced, real = [], os.fsync
-
-    def fsync(descriptor):
-        synced.append(os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), tmp_path))
-        real(descriptor)
-
-    monkeypatch.setattr("rails.edits.safe_files.os.fsync", fsync)
-    if not os.path.isdir("/proc/self/fd"):
-        pytest.skip("no /proc here")
-    at_intent = []
-    apply(
-        approved([change("x/a.txt", b"old", b"new"), change("y/b.txt", None, b"b")]),
-        tmp_path,
-        on_intent=lambda: at_intent.extend(synced),
-    )
-    assert at_intent[-1] == ".rails/journal", "the journal's name"
-    assert at_intent[-2].endswith(".journal"), "its bytes"
-    later = synced[len(at_intent) :]
-    assert {name.rpartition("/")[0] for name in later if ".ai-rails-" in name} == {"x", "y"}
-    assert later.index("x") > max(at for at, name in enumerate(later) if ".ai-rails-" in name)
-    assert {"x", "y", "."} <= set(later)
-
-
 def test_the_owner_of_a_file_is_kept_and_a_refusal_to_do_so_changes_nothing(tmp_path, monkeypatch):
     given = []
 
