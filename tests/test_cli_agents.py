@@ -101,7 +101,7 @@ def own_coder(project, words="", folder="agent_templates"):
 def test_a_projects_own_template_is_refused_headless_before_anything_is_started(rails, project, recorded, folder):
     own_coder(project, folder=folder)
     done = rails("run", "x", "--model", recorded(("coder", "Done.")), code=2)
-    assert "nobody has accepted it as it is now" in done.stderr
+    assert "nobody has accepted this version" in done.stderr
     assert "ai-rails agents trust coder" in done.stderr
     assert "The shipped coder is not used in its place" in done.stderr
     assert not (project / ".rails" / "sessions").exists()
@@ -143,7 +143,7 @@ def test_trust_is_a_typed_word_and_holds_until_the_file_changes(rails, project, 
     rails("run", "x", "--model", model, code=0)
     assert "project, trusted" in rails("agents", code=0).stdout
     own_coder(project, "Second text.")
-    assert "nobody has accepted it as it is now" in rails("run", "x", "--model", model, code=2).stderr
+    assert "nobody has accepted this version" in rails("run", "x", "--model", model, code=2).stderr
     done = rails("agents", "trust", code=1)
     assert "-You are the coder of this project. First text." in done.stdout
     assert "+You are the coder of this project. Second text." in done.stdout

@@ -55,7 +55,7 @@ def untrusted_agent_error(agent: Agent) -> UsageError:
     instead = f" {_whose(agent.replaces).capitalize()} {agent.name} is not used in its place." if agent.replaces else ""
     return UsageError(
         f"The agent {agent.name} is a template of this project ({one_line(agent.source, 200)}), and nobody has "
-        f"accepted it as it is now.{instead} Nothing was started. Read it and accept it: ai-rails agents trust "
+        f"accepted this version.{instead} Nothing was started. Read it and accept it: ai-rails agents trust "
         f"{agent.name}; or remove the file."
     )
 

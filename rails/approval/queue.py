@@ -269,7 +269,7 @@ class ApprovalQueue:
             return scope
         rule = propose(request)
         if self.grants is None or isinstance(rule, str) or as_toml(rule) != answer.rule:
-            raise UsageError("The rule is not the one that was shown.")
+            raise UsageError("The rule differs from the one shown.")
         return str(self.grants.add(rule, uses=answer.uses, minutes=answer.minutes))
 
     def _edited(self, asked: _Asked, answer: PageAnswer) -> tuple[ApprovalRequest, ApprovalRequest, str]:

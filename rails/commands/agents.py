@@ -91,7 +91,7 @@ def _origin(agent: Agent, trust: TrustRecord) -> str:
 def _not_used(project: Path, trust: TrustRecord) -> str:
     """Say which of the project's instructions and skills wait to be accepted."""
     names = ", ".join(one.name for one in unaccepted(project, trust))
-    why = "nobody has accepted it as it is now. Read and accept it: ai-rails agents trust"
+    why = "nobody has accepted this version. Read and accept it: ai-rails agents trust"
     return f"Not given to any agent: {one_line(names, 400)}; {why}" if names else ""
 
 
@@ -119,7 +119,7 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
         if not _offered(found, trust):
             print(f"Not trusted: {found.name} is not given to any agent until it is.")
             return EXIT_FINDINGS
-        print(f"{found.name} is trusted as it is now.")
+        print(f"{found.name} is trusted in this version.")
     waiting = [agent for agent in acceptance.pending_agents(agents) if which in (None, agent.name)]
     if which:
         named(agents, which)
@@ -127,7 +127,7 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
         if not _accepted(agent, trust):
             print(f"Not trusted: no agent works as {agent.name} in this project until it is.")
             return EXIT_FINDINGS
-        print(f"{agent.name} is trusted as it is now.")
+        print(f"{agent.name} is trusted in this version.")
     if not waiting and not instructions:
         print("Nothing waits to be trusted.")
     return EXIT_OK

@@ -298,7 +298,7 @@ def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
 
 def _plan(talk: Talk, _session: Session | None) -> None:
     talk.planning = True
-    print("Nothing is changed from now on. Type go to have the plan carried out.")
+    print("Nothing is changed from now on. Type go to execute the plan.")
 
 
 def _rewind(talk: Talk, session: Session) -> None:

@@ -291,7 +291,7 @@ def write_output(name: str | Path, parts: Iterable[str], mark: str = "") -> None
         file = UserFile(Path(name))
         held = file.read(2_000)
         if held and not (mark and mark.encode() in held):
-            raise UsageError(f"{file} is there already and stays as it is. Name another file.")
+            raise UsageError(f"{file} exists already and was not changed. Name another file.")
         file.write(part.encode("utf-8", "replace") for part in parts)
     except OSError as error:
         raise RailsError(

@@ -50,8 +50,8 @@ _ANEW: Final = frozenset({"approve", "answer_within", "overseer_model"})
 _USUAL: Final[Mapping[str, str]] = {"agent": "coder", "approve": "ask", "correction": "syntax"}
 _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."
-_DO_PLAN: Final = "Carry out what the document below plans, as far as it is your role's part."
-_NEXT: Final = "Others have worked on this before you; what they hand over stands below. Do your role's part of it."
+_DO_PLAN: Final = "Do your role's part of the plan below."
+_NEXT: Final = "Others have worked on this before you; their results are below. Do your role's part of it."
 
 
 def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScreen, Ending], str] | None = None) -> int:
@@ -222,7 +222,7 @@ def _log_start(
     if options.backup:
         from rails.edits.commit import backup_branch
 
-        kept = f"the work tree as it is now is kept on the branch {backup_branch(project)}"
+        kept = f"the work tree is saved on the branch {backup_branch(project)}"
     job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
     log = SessionLog.create(state_of(project))
     log_session_start(job, log, model, models.chosen_words(options, log.session_id))

@@ -117,7 +117,7 @@ def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
 def _new(options: Namespace, project: Path) -> int:
     name = _name(options, "count_lines")
     common.write_output(project / "mcp_definitions" / f"{name}.json", (starter(name),))
-    print(f"It works as it is. Change it, then run: ai-rails tools check, and: ai-rails tools test {name}")
+    print(f"It works already. Change it, then run: ai-rails tools check, and: ai-rails tools test {name}")
     return EXIT_OK
 
 
@@ -131,7 +131,7 @@ def _trust(options: Namespace, project: Path) -> int:
         if not common.accepted(item.question(), "let it run as its access_control says", accept):
             print("Not trusted: no agent may use it until it is.")
             return EXIT_FINDINGS
-        print(f"{item.definition.tool_name} is trusted as it is now.")
+        print(f"{item.definition.tool_name} is trusted in this version.")
     if not waiting:
         if options.name:
             _named(options, registry_of(project))

@@ -15,11 +15,11 @@ SessionEnd = Literal[
 #: Each outcome with what it means, for people.
 MEANINGS: Final[Mapping[SessionEnd, str]] = {
     "changed": "files were changed",
-    "answered": "the answer that was asked for is there",
+    "answered": "the role's answer is complete",
     "asked": "a question is open",
-    "unchanged": "nothing was changed, and it says why",
-    "claimed": "it says that it did what the log does not show",
-    "rejected": "the reviewer's verdict stands",
+    "unchanged": "nothing was changed, with a reason",
+    "claimed": "it claims what the log does not show",
+    "rejected": "the reviewer rejected it",
     "gave_up": "it could not be done",
     "stopped": "a person stopped it",
     "error": "a model, a machine or AI-Rails failed",

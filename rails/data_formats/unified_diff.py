@@ -180,7 +180,7 @@ def _changes(file: _File) -> Iterator[Outcome]:
     elif file.old == _NO_FILE:
         rows = [row for hunk in file.hunks for row in hunk.rows]
         if any(row[:1] in (" ", "-") for row in rows):
-            yield NotRead(file.line, f"the diff makes {path} anew and has lines of an old one")
+            yield NotRead(file.line, f"the diff creates {path} and has lines of an old file")
         else:
             ends = all(hunk.ends("+") for hunk in file.hunks)
             yield new_file(path, [row[1:] for row in rows if row[:1] == "+"], ends=ends)

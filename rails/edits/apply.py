@@ -76,7 +76,7 @@ def apply(
     what was approved, WorkspaceError if the disk refuses; nothing is changed then.
     """
     if approved.value.digest() != approved.digest:
-        raise StaleError("The change set is not the one that was approved. Nothing was changed; ask again.")
+        raise StaleError("The change set differs from the approved one. Nothing was changed; ask again.")
     return write(approved.value, project, step=step, on_intent=on_intent, disk=disk)
 
 

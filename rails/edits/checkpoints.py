@@ -178,7 +178,7 @@ class History:
             mode = side.new_mode if found is None or side.old is None or found.mode == side.old_mode else found.mode
             wanted = side.new if now in (side.old, side.new) else _merged(side.old, now, side.new)
             if wanted is None and now not in (side.old, side.new):
-                gone = "is not there any more" if now is None else "was made anew" if side.old is None else ""
+                gone = "is not there any more" if now is None else "was created again" if side.old is None else ""
                 in_the_way.append(
                     f"{side.path} {gone}"
                     if gone

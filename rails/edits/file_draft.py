@@ -84,7 +84,7 @@ class Draft:
         """Say it where a text is not found because a line of it stands for others."""
         dots = ((n, line.strip()) for n, line in enumerate(old.splitlines(), 1) if line.strip() in ("...", "…"))
         if line := placeholders.placeholder(old, "", str(self.path)) or next(dots, None):
-            said = f"Line {line[0]} of old_string stands for lines that were left out: {one_line(line[1])!r}."
+            said = f"Line {line[0]} of old_string is a placeholder for omitted lines: {one_line(line[1])!r}."
             hint = "Copy all lines from the file, or only the few that change."
             raise EditError(miss.code, said, hint, miss)
 
@@ -262,7 +262,7 @@ class Draft:
         seen = self._known.seen.get(str(self.path), "")
         if base or self._base is not None or not seen or self.before is None or sha256(self.before) == seen:
             return ()
-        return ("somebody changed the file since it was read; the edit is made in it as it is now",)
+        return ("the file was changed since it was read; the edit is applied to its present text",)
 
     def _check(self, stage: Stage, wanted: EditRequest, found: Match) -> None:
         texts = [stage.view.text[span.start : span.end] for span in found.spans]
@@ -298,9 +298,9 @@ class Draft:
         line = placeholders.placeholder(new, old, str(self.path))
         if line is None:
             return
-        said = f"Line {line[0]} of {what} stands for code that was left out: {one_line(line[1])!r}."
+        said = f"Line {line[0]} of {what} is a placeholder for omitted code: {one_line(line[1])!r}."
         if not keep:
-            hint += ' If it is meant as it stands, send "keep_placeholder": true; a human then decides.'
+            hint += ' If it is meant literally, send "keep_placeholder": true; a human then decides.'
             raise EditError("omission" if what == "content" else "placeholder", said, hint)
         self.insisted.append(f"{self.path}: {said} The agent says that it is meant.")
 
@@ -378,7 +378,7 @@ def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
         raise EditError(
             "format",
             f"Line {line} of {what} has {wrong!r}, which the file's encoding, {coded.label}, does not have.",
-            "Use an escape, or send delete_file for it right before write_file: what is made anew is UTF-8.",
+            "Use an escape, or send delete_file for it right before write_file: a new file is UTF-8.",
         ) from None
 
 

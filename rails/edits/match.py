@@ -83,12 +83,12 @@ def _below(view: View, named: Sequence[str], found: FoundPlaces) -> FoundPlaces 
         starts = nearest if depth else {*places}
         if not starts:
             message = f"The file has no line {words!r} where the patch names it above this change."
-            return Miss("not_found", message, "Read the file, and name a line as it stands there, or none.", 1)
+            return Miss("not_found", message, "Read the file, and copy a line of it exactly, or name no line.", 1)
     lines = [(line_at(view, found, place) - 1, place) for place in found.at]
     first = {next((place for line, place in lines if line >= start), -1) for start in starts} - {-1}
     if not first:
-        message = f"What the patch searches for does not stand below {named[-1]!r}, which it names above it."
-        return Miss("not_found", message, "Name the line that it stands below, or none.", found.strategy)
+        message = f"The text that the patch searches for is not below {named[-1]!r}, which it names above it."
+        return Miss("not_found", message, "Name the line above it, or no line.", found.strategy)
     return replace(found, at=tuple(place for place in found.at if place in first))
 
 
@@ -182,7 +182,7 @@ def _choose(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, .
     every = wanted.replace_all or wanted.expected_count is not None
     if every and len(at) >= PLACES:
         return Miss(
-            "limit", f"old_string is in the file {PLACES} times or more.", "Write the file anew.", found.strategy
+            "limit", f"old_string is in the file {PLACES} times or more.", "Write the entire file.", found.strategy
         )
     if every:
         width = len(found.old)
@@ -254,7 +254,7 @@ def _no_indentation(view: View, wanted: EditRequest, found: FoundPlaces, place: 
 
 
 def _stale_handle(wanted: EditRequest) -> Miss:
-    message = f"The handle {wanted.handle!r} names no place in the file as it is now."
+    message = f"The handle {wanted.handle!r} names no place in the present file."
     return Miss("stale", message, "Send the edit without a handle; new places are offered if it is not clear.", 0)
 
 

@@ -10,7 +10,7 @@ _HINTS: Final = {
     "already_applied": "Leave this block out: it seems to be done.",
     "exists": "To change it, send the lines that change; to replace it, send the whole file below its name.",
     "omission": "Send the complete file, or only the lines that change, as a diff or a SEARCH/REPLACE block.",
-    "placeholder": "Send every line of the new text; what stays as it is, leave out of the block.",
+    "placeholder": "Send every line of the new text; leave unchanged lines out of the block.",
 }
 _WORDS: Final = (
     (r", or accept the place with handle \w+|, or create it with write_file", ""),

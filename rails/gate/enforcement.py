@@ -101,6 +101,6 @@ class CheckModes(Struct):
         for rule in (rule for mode in modes if mode.check == "turn" for rule in mode.rule):
             if not any(name.startswith(rule) for name in known):
                 raise UsageError(
-                    f"A mode in the gate's settings is for the turn and names the rule {rule!r}, which the overseer "
+                    f"A mode in the gate's settings is for the turn and names the rule {rule!r}, which the monitor "
                     f"does not have. Nothing was started. Its rules: {', '.join(known)}"
                 )

@@ -288,7 +288,7 @@ def _whole(body: bytes, url: str, key: str) -> bytes:
     shown = title[1] if title else text[:400]
     raise ModelError(
         f"The model server {url} sent {what} instead of an answer: “{one_line(' '.join(shown.split()), 120)}”. "
-        "Check the base URL, and whether a proxy or a login stands in between."
+        "Check the base URL, and whether a proxy or a login page answers instead."
     )
 
 

@@ -198,7 +198,7 @@ def text_in(content: object) -> str:
     if isinstance(content, list):
         return "".join(text_in(part.get("text")) for part in content if part.get("type", "text") == "text")
     if not isinstance(content, str | None):
-        raise TypeError(f"{type(content).__name__} stands where text belongs")
+        raise TypeError(f"{type(content).__name__} is where text belongs")
     return content or ""
 
 

@@ -174,7 +174,7 @@ def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
     message = f"The JSON block is not terminated: {what} before its closing fence{why}."
     hint, at = "Send the whole block again; shorten it if it was cut off.", block.start
     if fence := CLOSED_BEFORE.search(block.body):
-        message = f"The closing fence of the JSON block is none, because of what stands behind it: {fence[1][:60]!r}."
+        message = f"The closing fence of the JSON block does not count: behind it is {fence[1][:60]!r}."
         hint, at = "Send the whole block again, and nothing else on the line of its closing fence.", fence.start()
         at += block.offset
     return Refusal("unterminated", message, hint, at, block.end)

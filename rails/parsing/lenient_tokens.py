@@ -167,7 +167,7 @@ class Tokens:
         if not found[0].startswith("/*") and "\\n" in found[0]:
             raise Stop("syntax", "a comment seems to run on over a line end that is written as \\n", self.pos)
         if ELISION.search(found[0]):
-            raise Stop("elision", "a comment stands for something left out", self.pos)
+            raise Stop("elision", "a comment replaces omitted text", self.pos)
         self.note("comment", self.pos, found[0], "")
         self.pos = found.end()
         return True

@@ -118,7 +118,7 @@ def _beside(text: str, tools: ToolSchemas, read: Sequence[RawRequest], exists: E
         named = [one.parameters.get("file_path") for one in block.outcomes if isinstance(one, Proposed)]
         if block.outcomes and paths.isdisjoint(named):
             line, _ = line_column(text, block.start)
-            message = f"Line {line}, {block.form}: it stands beside a tool request, so it was not taken."
+            message = f"Line {line}, {block.form}: it is beside a tool request, so it was not taken."
             yield Refusal("unread", message, _BESIDE, block.start, block.end)
 
 

@@ -65,9 +65,7 @@ def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
     if (not text.isascii() or "\\" in text) and has_surrogate(parsed.value):
         return JsonFault("surrogate", "there is a lone surrogate, which is not a character")
     if "\\\\" in text and {"literal_newline", "quote_style"} <= {note.name for note in parsed.repairs}:
-        return JsonFault(
-            "mixed_escaping", "the line ends of the block are escaped as if it stood in a string", text.index("\\")
-        )
+        return JsonFault("mixed_escaping", "the line endings of the block are escaped as in a string", text.index("\\"))
     return parsed
 
 

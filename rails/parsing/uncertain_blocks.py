@@ -128,7 +128,7 @@ def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
 
 def only_shown(place: str, start: int, end: int) -> Refusal:
     """Return the refusal of a call that stands at a ``place`` (words) where calls are shown."""
-    message = f"The call stands {one_line(place, 200)}, so it may be an example; it was not applied."
+    message = f"The call is {one_line(place, 200)}, so it may be an example; it was not applied."
     hint = (
         "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
         "another language, such as ```text."
@@ -163,8 +163,8 @@ def quoted_inside(name: str) -> str:
 def inside_foreign(outcome: RawRequest | Refusal, label: str) -> Refusal:
     """Return the refusal of a call that stands inside the call format of another model."""
     message = (
-        f"The call stands inside a call format of another kind, closed by </{one_line(label, 40)}>, so it may only be "
-        "a part of it; it was not carried out."
+        f"The call is inside a call format of another kind, closed by </{one_line(label, 40)}>, so it may only be "
+        "a part of it; it was not executed."
     )
     name = outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
     hint = "Send the request alone, in a fence that begins on a line of its own with ```json."

@@ -228,7 +228,7 @@ def _speaks_of(text: str, call: _Found, read: Sequence[RawRequest]) -> bool:
 def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
     line, _ = line_column(text, call.start)
     what = f"a call of '{call.tool}'" if call.tool else "a call"
-    message = f"Line {line} holds {what} {call.where}, which is not read; it was not carried out."
+    message = f"Line {line} holds {what} {call.where}, which is not read; it was not executed."
     if call.tool and call.tool not in tools:
         why = unsupported_tools.reason(call.tool) or f"You have no tool '{call.tool}'."
         message += f" {why} Your tools: {own_names(tools, call.tool)}."

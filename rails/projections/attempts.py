@@ -203,7 +203,7 @@ def _of_approval(approval: ApprovalView, turn: TurnView) -> Iterator[TurnDoubt]:
     if approval.answer != "approve":
         return
     if not turn.results and not turn.in_doubt:
-        yield TurnDoubt(turn.number, "was approved, but nothing was carried out.", at_end=True)
+        yield TurnDoubt(turn.number, "was approved, but nothing was executed.", at_end=True)
     if turn.gates and turn.gates[-1].verdict.status != "pass":
         yield TurnDoubt(turn.number, f"was approved although the checks said {turn.gates[-1].verdict.status!r}.")
     lines = changed_lines(approval.diff)

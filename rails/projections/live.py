@@ -111,7 +111,7 @@ class Live:
                 yield from self._status(ids, "completed" if ok else "failed", record.message)
             case FeedbackSent() | AgentFinished() | WorkflowEnd():
                 left = [request_id for request_id in self._requests if request_id in self._open]
-                yield from self._status(left, "failed", "Not carried out")
+                yield from self._status(left, "failed", "Not executed")
                 yield from _frame(record)
             case LlmResponse() as event:
                 self._text = event.text

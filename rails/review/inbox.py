@@ -103,7 +103,7 @@ class Inbox:
             words = "The run is not running, so nothing was decided. Go on with ai-rails run --resume; it asks again."
             return AnswerState("withdrawn", words)
         if answer.do == "grant" and ((grant := self.asked(question).grant) is None or grant.rule != answer.rule):
-            return AnswerState("stale", "The rule is not the one that was shown.")
+            return AnswerState("stale", "The rule differs from the one shown.")
         if not box.place(number, answer.to_json()) and box.read(number) != answer.to_json():
             return self._settled(question, AnswerState("taken", "Somebody else answered first."))
         words = "Saved; waiting for the run to pick it up."

@@ -53,7 +53,7 @@ class ApprovalQuestion(Struct, frozen=True):
             "denied": f"This was denied{by}{reason}",
             "stopped": f"The session was stopped{by}{reason}",
             "expired": "Nobody answered in time. That is no denial: the run paused, and asks again when it goes on.",
-            "withdrawn": "This is no longer asked: the run ended or asked anew.",
+            "withdrawn": "This question is closed: the run ended or asked again.",
             "answered": f"This was answered{reason}",
             "replaced": "An edited proposal has taken its place.",
             "stale": "It was approved, but a file had changed meanwhile, so nothing was written.",

@@ -395,7 +395,7 @@ class AgentLoop:
                 f"  {one_line(self.context.model.name, 60)} would be replaced by {one_line(stronger.name, 60)}.",
                 "  It gets the task and one page of what failed, and the same budget goes on.",
             ),
-            {"y": ("yes", "go on with it"), "n": ("no", "stop; I take over")},
+            {"y": ("yes", "go on with it"), "n": ("no", "stop; I continue myself")},
             "no",
         )
         return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
@@ -417,9 +417,9 @@ class AgentLoop:
     def _asked_otherwise(self, search: str) -> str:
         """Ask in another protocol from now on, unless a tool is left that searches; return that in words."""
         if search:
-            return f"begins afresh from one page, and searches first with {search}"
+            return f"restarts with a summary, and searches first with {search}"
         self.context = self.state.asked_otherwise(self.context)
-        return f"begins afresh from one page, asked in the protocol {self.context.protocol}"
+        return f"restarts with a summary, in the protocol {self.context.protocol}"
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
         """End the agent's run, and leave everything at hand for the human who takes over.
@@ -449,7 +449,7 @@ class AgentLoop:
 
     def _oversee(self) -> Steer:
         look = partial(self.state.monitor.look, self.context)
-        steer = attempted(self.context.publish, (), "the overseer looked at the session", look)
+        steer = attempted(self.context.publish, (), "the monitor checked the session", look)
         return steer if isinstance(steer, Steer) else Steer()
 
 

@@ -152,7 +152,7 @@ class AtTerminal:
         except HumanEditError as error:
             self._print(f"  {one_line(str(error), 300)} The file is {file}.")
         else:
-            self._print("  The file is read again as it is now.")
+            self._print("  The file is read again.")
 
     def _print(self, *lines: str) -> None:
         self._console.put("".join(f"{line}\n" for line in lines))

@@ -121,8 +121,8 @@ def _page(messages: Sequence[Message], kept_from: int, tried: Tried, summary: st
     shown = "\n".join(part.text for one in messages[kept_from:] for part in one.parts if isinstance(part, TextPart))
     before = messages[0].text.partition(_SUMMARY)[2]
     parts = [
-        "Your older answers and what they were told are left out; this stands for them. What you knew of the files is "
-        "gone with them: read again what you need.",
+        "Your older answers and their feedback are left out; this is their summary. Read the files again that "
+        "you need.",
         f"The state now: {escalation.state(tried.written)}",
         f"What failed since the task was given, the newest last:\n{escalation.failures_text(tried)}",
     ]

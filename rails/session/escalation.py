@@ -125,14 +125,14 @@ def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
         f"What failed, each once, the newest last:\n{failures_text(tried)}",
     ]
     last, _ = head_and_tail(tried.answer.strip(), _ANSWER_CHARS)
-    parts.append(f"The last answer, which was not carried out as it stood:\n{as_data(last)}")
+    parts.append(f"The last answer, which was not executed:\n{as_data(last)}")
     if advice:
         parts.append(f"Human Feedback: {head_and_tail(advice.strip(), _ANSWER_CHARS)[0]}")
     if search:
         parts.append(f"Before you try again, search for what failed with {search}, and work with what it finds.")
     parts.append(
         "Say in one sentence what these failures have in common, then do the task another way. If it cannot be done "
-        "as it is asked, say so in words."
+        "as asked, explain why."
     )
     return f"{tried.first_message.rstrip()}\n\n" + "\n\n".join(parts) + "\n"
 
@@ -189,7 +189,7 @@ def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: st
         f"The state now: {state(tried.written)}\n\n"
         f"## What failed\n\n{failures or 'Nothing that could be named.'}\n\n"
         f"## How to go on\n\nRun these in {project}.\n\n"
-        f"Correct its last answer yourself, then send it down the same road:\n\n"
+        f"Correct its last answer yourself, then apply it:\n\n"
         f"    ${{EDITOR:-vi}} {saved}\n    ai-rails apply {saved} --agent {tried.agent}\n\n"
         f"Tell it what it does not see, and let it try again from this page:\n\n"
         f'    ai-rails run --resume {session} "hint for the model"\n\n'

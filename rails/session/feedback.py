@@ -154,10 +154,10 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
             lines += shown if (unmarked := [line[3:] for line in shown]) not in seen else []
             seen.append(unmarked)
     if hidden := len(verdict.blocking) - len(told):
-        lines.append(f"… and {hidden} more; they are told when these are gone.")
+        lines.append(f"… and {hidden} more; they are shown when these are fixed.")
     if verdict.fixed:
         lines.append(f"Already fixed; leave it out of your revision: {_fixes(verdict)}.")
-    lines.append("Send the whole edit again, corrected; it is applied to the file as it is now on disk.")
+    lines.append("Send the whole edit again, corrected; it is applied to the file on disk.")
     return RequestResult(ids, "gate", "\n".join(lines))
 
 
@@ -193,7 +193,7 @@ def skipped(ids: tuple[str, ...], why: str) -> RequestResult:
 
 def stale(ids: tuple[str, ...], message: str) -> RequestResult:
     """The file changed between the look and the write."""
-    return RequestResult(ids, "edit", f"Human/System Feedback: {message} Read the file again and send the edit anew.")
+    return RequestResult(ids, "edit", f"Human/System Feedback: {message} Read the file again and send the edit again.")
 
 
 def unwritable(ids: tuple[str, ...], message: str) -> RequestResult:
@@ -227,7 +227,7 @@ def applied(
     lines = [f"{verb[change.kind]} {change.path}" for change in written.changes]
     lines += [f"Note: {note}" for note in notes]
     if verdict.fixed:
-        lines.append(f"The gate changed your text before writing: {_fixes(verdict)}. Use the text as it is now:")
+        lines.append(f"The gate changed your text before writing: {_fixes(verdict)}. Use the present text:")
         for change in written.changes:
             if change.proposed not in (None, change.after) and str(change.path) not in closed:
                 lines += _changed_region(change)
@@ -315,7 +315,7 @@ def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
 def masked(ids: tuple[str, ...]) -> RequestResult:
     """An answer that held a secret was interrupted; the log does not keep secrets, so it cannot go on."""
     text = (
-        "AI-Rails was interrupted before your answer was carried out, and it held a secret, which the log does "
+        "AI-Rails was interrupted before your answer was executed, and it held a secret, which the log does "
         "not keep. What is listed above was done, the rest was not. Send the rest again."
     )
     return RequestResult(ids, "skipped", text)
@@ -376,7 +376,7 @@ def cut_off(answer: ModelAnswer) -> str:
     why = answer.note or "Your answer was cut off before its end."
     advice = "Nothing that was cut off was run. Send smaller pieces."
     if why == INTERRUPTED:
-        advice = "Nothing of it was carried out."
+        advice = "Nothing of it was executed."
     if why.startswith(BAD_CALL):
         advice = "Nothing was run. Send the call again, with one JSON object as its arguments."
     return f"Human/System Feedback: {why} {advice}"
@@ -421,7 +421,7 @@ def host_page(verdict: Verdict, opening: str, closing: str) -> str:
         text = "\n".join(shown)
         text = text if len(text) <= room or number else text[:room]
         if len(text) > room:
-            lines.append(f"... and {len(told) - number} more; they are told when these are gone.")
+            lines.append(f"... and {len(told) - number} more; they are shown when these are fixed.")
             break
         lines.append(text)
         room -= len(text) + 1

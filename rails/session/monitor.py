@@ -105,7 +105,7 @@ class Monitor:
 
     def _steered(self, context: TurnContext, alerts: Sequence[OverseerAlert]) -> Steer:
         first = alerts[0]
-        nobody = f"The overseer stopped the run, as nobody is asked: {first.description}"
+        nobody = f"The monitor stopped the run, as nobody could be asked: {first.description}"
         if self.human is None:
             return Steer("" if self.attended and first.usage is None and not first.mode else nobody)
         said = ask(self.human, context.publish, _question(alerts))
@@ -129,4 +129,4 @@ def _question(alerts: Sequence[OverseerAlert]) -> UserQuestion:
         choices["p"] = ("prompt", f"send it: {prompt}")
     choices["g"] = ("go", "go on")
     told = (f"  {line}" for alert in alerts for line in printable(alert_in_words(alert)).splitlines())
-    return UserQuestion("alert", ("── The overseer asks you to look ".ljust(78, "─"), *told), choices, "stop")
+    return UserQuestion("alert", ("── The monitor has an alert ".ljust(78, "─"), *told), choices, "stop")

@@ -68,7 +68,7 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
     if planned.refusals and (known := without_unseen(context, requests, planned.refusals)):
-        left_out = tuple(f"Left as it is, the agent never saw it: {refusal.path}" for refusal in planned.refusals)
+        left_out = tuple(f"Not changed, because the agent never saw it: {refusal.path}" for refusal in planned.refusals)
         requests, planned = plan_with_choices(context, known)
         planned = replace(planned, notes=planned.notes + left_out)
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):

@@ -63,8 +63,8 @@ _QUESTION: Final = UserQuestion(
     "tests",
     (
         "── Run the project's tests on each change before you see it? ".ljust(78, "─"),
-        "  They run in the sandbox, without network; what they write is thrown away. What fails goes back to the",
-        "  agent twice. --tests on or off answers this beforehand.",
+        "  They run in the sandbox, without network. Failures go back to the agent twice.",
+        "  --tests on or off answers this beforehand.",
     ),
     {"y": ("yes", "run them, in this session"), "n": ("no", "leave them to me")},
     "no",

@@ -166,7 +166,7 @@ def _change(context: TurnContext, edits: Sequence[ToolRequest], *, failed: bool)
 
 def _guarded(context: TurnContext, requests: Sequence[ToolRequest], step: Callable[[], RequestResult]) -> RequestResult:
     names = ", ".join(dict.fromkeys(request.tool_name for request in requests))
-    return attempted(context.publish, tuple(request.id for request in requests), f"{names} was carried out", step)
+    return attempted(context.publish, tuple(request.id for request in requests), f"{names} was executed", step)
 
 
 def _run_in_order(

@@ -138,7 +138,7 @@ class TurnContext(Struct, frozen=True):
         if origin := self.returned.origin(request.raw.raw):
             return f"{request.tool_name}: this exact call was in {origin}."
         origin = self.returned.origin_of_parts(request.raw.tool_name, request.raw.parameters)
-        return f"{request.tool_name}: the parts of this call stood together in {origin}." if origin else ""
+        return f"{request.tool_name}: the parts of this call were together in {origin}." if origin else ""
 
     def based(self, request: ToolRequest) -> ToolRequest:
         """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""

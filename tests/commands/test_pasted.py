@@ -138,7 +138,7 @@ def test_a_shortened_body_is_refused_with_the_line_that_stands_for_the_rest(proj
     text, _, _ = settled("shortened-body", "1")
     (project / "answer.md").write_text(text, "utf-8")
     assert main(["apply", "answer.md", "--dry-run"]) == 1
-    assert "stands for code that was left out" in " ".join(capsys.readouterr().out.split())
+    assert "is a placeholder for omitted code" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_comment_that_only_named_the_file_does_not_stay_in_it(project):

@@ -159,7 +159,7 @@ def test_a_session_is_taken_back_from_its_last_step_on_and_stops_at_what_was_cha
     assert [one.step for one in history.undo_session("s1")] == [2, 1]
     assert set(tree(tmp_path)) == {"other.txt"}
     save(tmp_path, "0.txt", "by hand")
-    with pytest.raises(WorkspaceError, match=r"was not done again: 0\.txt was made anew"):
+    with pytest.raises(WorkspaceError, match=r"was not done again: 0\.txt was created again"):
         history.redo("s1", 1)
     (tmp_path / "0.txt").unlink()
     assert [one.step for one in history.redo_session("s1")] == [1, 2, 3]

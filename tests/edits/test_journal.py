@@ -163,7 +163,7 @@ def test_what_lies_under_the_bytes_of_somebody_else_is_kept_for_a_person(tmp_pat
     save(tmp_path, f".ai-rails-{ID}-0", "old")
     kept = f".rails/recovered/{ID}-0-{name[-50:]}"
     assert recover(tmp_path) == (
-        f"{name} was changed by someone else meanwhile and is left as it is.",
+        f"{name} was changed by someone else meanwhile and was not touched.",
         f"The old text of {name} is in {kept}.",
     )
     assert tree(tmp_path) == {name: (b"by hand", 0o644)}
@@ -182,7 +182,7 @@ def test_bytes_of_somebody_else_over_a_change_that_was_complete_are_told_and_wha
         assert tree(tmp_path) == {"a.txt": (b"by hand", 0o644), "b.txt": (b"n", 0o644)}
         if step is None:
             where = f".rails/recovered/{ID}-0-a.txt"
-            said = "a.txt was changed by someone else meanwhile and is left as it is."
+            said = "a.txt was changed by someone else meanwhile and was not touched."
             assert kept == [said, f"The old text of a.txt is in {where}."]
             assert (tmp_path / where).read_bytes() == b"old"
         else:
@@ -266,7 +266,7 @@ def test_a_folder_that_became_a_link_is_not_gone_through_when_a_change_is_taken_
     with opened(tmp_path) as workspace:
         said, _ = rollback.roll_back(workspace, planned)
     assert tree(tmp_path) == {"elsewhere/a.txt": (b"a", 0o644), "e.txt": (b"b", 0o644)}
-    left = "d/a.txt was changed by someone else meanwhile and is left as it is."
+    left = "d/a.txt was changed by someone else meanwhile and was not touched."
     assert said == ["An interrupted change was taken back: d/a.txt, e.txt.", left]
 
 

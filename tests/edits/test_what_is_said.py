@@ -130,7 +130,7 @@ SAID += "Undo the later steps first, or put your own changes aside and try again
     ("before", "after", "now", "why"),
     [
         (None, b"new\n", b"mine\n", "the same lines of {}, or some just like them, were changed since"),
-        (b"old\n", None, b"mine\n", "{} was made anew"),
+        (b"old\n", None, b"mine\n", "{} was created again"),
         (b"old\n", b"new\n", None, "{} is not there any more"),
         (b"old\n", b"new\n", b"mine\n", "the same lines of {}, or some just like them, were changed since"),
         (b"old\n", b"new\n", "link", "{} is a symbolic link. Links are not followed; name the file it points to"),

@@ -114,7 +114,7 @@ def test_the_page_of_many_findings_stays_below_what_the_host_shows(claude):
     said = write(claude, "b.py", "".join(f"x{n} = undefined_{n}\n" for n in range(200)))
     reason = said["permissionDecisionReason"]
     assert len(reason) < 2_000
-    assert "more; they are told when these are gone" in reason
+    assert "more; they are shown when these are fixed" in reason
 
 
 def test_a_looser_pin_is_a_note_before_a_write_and_after_a_command(claude):

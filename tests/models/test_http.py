@@ -318,5 +318,5 @@ def test_the_text_of_a_piece_is_what_its_parts_of_text_say(content, text):
 
 @pytest.mark.parametrize("content", [1, [{"text": 1}], {"text": "a"}])
 def test_what_stands_where_text_belongs_is_an_error(content):
-    with pytest.raises(TypeError, match="stands where text belongs"):
+    with pytest.raises(TypeError, match="is where text belongs"):
         text_in(content)

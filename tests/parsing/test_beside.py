@@ -106,8 +106,8 @@ def test_proposals_have_ids_of_their_own_and_what_they_hold_is_no_longer_left_al
 def test_a_patch_a_named_block_and_a_call_beside_a_request_are_told_and_not_taken():
     patch = "*** Begin Patch\n*** Add File: b.py\n+x\n*** End Patch\n"
     for beside, what in (
-        (patch, "Line 5, *** Begin Patch: it stands beside a tool request"),
-        (f"{F}python c.py\nx = 1\n{F}\n", "Line 5, named block: it stands beside a tool request"),
+        (patch, "Line 5, *** Begin Patch: it is beside a tool request"),
+        (f"{F}python c.py\nx = 1\n{F}\n", "Line 5, named block: it is beside a tool request"),
         (
             '<invoke name="delete_file"><parameter name="path">c.py</parameter></invoke>\n',
             "Line 5 holds a call of 'dele",

@@ -251,7 +251,7 @@ def test_of_a_call_format_each_call_is_refused_and_its_place_stays():
     assert [(one.request_id, one.code, one.start, one.end) for one in found.refusals] == [
         (name, "unread", at, at + len(PAIR) - 1) for name in ("r1", "r2")
     ]
-    assert all(one.message.startswith("Line 2 of the answer: The call stands inside") for one in found.refusals)
+    assert all(one.message.startswith("Line 2 of the answer: The call is inside") for one in found.refusals)
     assert found.blocks["r1"] == found.blocks["r2"] == (at, at + len(PAIR))
     assert found.prose == "Hm.\n</tool_call>\n"
 

@@ -40,7 +40,7 @@ def test_what_was_begun_without_a_result_is_in_doubt(log):
 
 
 def test_an_approval_without_consequences_and_an_unanswered_question_are_told(log):
-    assert attention(log, log.asked(), log.decided()) == ("Turn 1: was approved, but nothing was carried out.",)
+    assert attention(log, log.asked(), log.decided()) == ("Turn 1: was approved, but nothing was executed.",)
     assert attention(log, log.asked()) == ("Turn 1: a question was never answered.",)
 
 

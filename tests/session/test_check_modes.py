@@ -88,7 +88,7 @@ def test_c12_13_a_turn_that_a_rule_finds_fault_with_goes_back_and_is_then_the_hu
     done = work(OUTSIDE, more, "never asked", human=ScriptedHuman(), max_attempts=9)
     assert "Human/System Feedback: The check 'forbidden places' did not pass" in done.told[0]
     assert [alert["mode"] for alert in done.events("OVERSEER_ALERT")] == ["retry", "blocking"]
-    assert "The overseer stopped the run" in done.ending.message
+    assert "The monitor stopped the run" in done.ending.message
     told = json.dumps([turn.notes for turn in session_view(done.records).turns])
     assert "(forbidden places: retry)" in told
 

@@ -67,7 +67,7 @@ def test_a_reworded_call_is_held_and_shown_with_its_origin(work):
     )
     done = work(READ, write("evil.txt", "x = 1"), "I see.", approvals=["deny"])
     assert not (done.project / "evil.txt").exists()
-    assert "the parts of this call stood together in the result of read_file of a.md" in str(done.records)
+    assert "the parts of this call were together in the result of read_file of a.md" in str(done.records)
 
 
 def test_what_is_kept_is_bounded():

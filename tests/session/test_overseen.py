@@ -21,7 +21,7 @@ STAY = "Stay inside your role."
 def test_where_nobody_can_be_asked_the_run_stops_at_once(work, approve):
     done = work(*TRIES, **PLANNER, approve=approve, human=ScriptedHuman())
     assert len(done.model.asked) == 3
-    assert "The overseer stopped the run, as nobody is asked" in done.ending.message
+    assert "The monitor stopped the run, as nobody could be asked" in done.ending.message
     assert done.ending.file.endswith("02_for_human.md")
 
 
@@ -67,5 +67,5 @@ def test_an_alert_that_was_interrupted_is_raised_again_when_the_session_goes_on(
     with pytest.raises(Interrupted):
         work(*TRIES, **PLANNER, human=ScriptedHuman(before=leave))
     done = work.resume(*TRIES[3:], **PLANNER, human=ScriptedHuman())
-    assert "The overseer stopped the run" in done.ending.message
+    assert "The monitor stopped the run" in done.ending.message
     assert not done.model.asked

@@ -59,7 +59,7 @@ def test_a_test_file_that_the_agent_never_saw_and_makes_up_does_not_cost_it_its_
     done = leap(SOLVED + MADE_UP)
     assert (leap.project / "leap.py").read_text("utf-8").endswith("return year % 4 == 0\n")
     assert (leap.project / "leap_test.py").read_text("utf-8") == TESTS
-    assert "Left as it is, the agent never saw it: leap_test.py" in done.events("APPROVAL_REQUESTED")[0]["notes"]
+    assert "Not changed, because the agent never saw it: leap_test.py" in done.events("APPROVAL_REQUESTED")[0]["notes"]
     assert (done.ending.outcome, len(done.model.asked)) == ("changed", 1)
 
 

@@ -281,7 +281,7 @@ def test_a_critical_alert_stops_a_run_only_when_nobody_is_asked(work):
     tries = [write(f"{number}.txt", "x") for number in range(5)]
     planner = {"tasks": (("planning", "plan it"),), "max_attempts": 9}
     unattended = work(*tries, **planner, approve="policy")
-    assert "The overseer stopped the run" in unattended.ending.message
+    assert "The monitor stopped the run" in unattended.ending.message
     assert len(unattended.model.asked) == 3
     attended = work(*tries, **planner, max_turns=5)
     assert "CRITICAL" in {facts["severity"] for facts in attended.events("OVERSEER_ALERT")}

@@ -208,7 +208,7 @@ class HumanSteered(Event, frozen=True):
         if self.about != "handoff":
             return f"{self.about}: {self.answer} by {self.by}" + (f": {self.text}" if self.text else "")
         if self.answer == "back":
-            return "sent back to its agent, as it is not what it must be"
+            return "sent back to its agent: it does not satisfy its contract"
         if self.answer != "go":
             return f"stopped at the hand-off by {self.by}"
         return f"handed over{f' by {self.by}' if self.by else ''}{', edited' if self.edited else ''}"

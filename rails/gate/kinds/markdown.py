@@ -75,7 +75,7 @@ def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[F
                     path, 1, 1, "missing-heading", words, "markdown", end_line=1, remedy=f"{order}: {wanted}."
                 )
             elif line < last:
-                words = f"The heading {heading!r} stands before the one that should come first."
+                words = f"The heading {heading!r} comes before the heading that should come first."
                 yield Finding(
                     path, line, 1, "heading-order", words, "markdown", end_line=line, remedy=f"{order}: {wanted}."
                 )

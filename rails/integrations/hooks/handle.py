@@ -32,7 +32,7 @@ from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
 STOPS: Final = 3
 #: Notes that are told of one edit.
 _NOTES: Final = 3
-_CLOSING: Final = "Nothing of it was written. Send the edit again, corrected; it is applied to the file as it is now."
+_CLOSING: Final = "Nothing of it was written. Send the edit again, corrected; it is applied to the file on disk."
 _TAKE_AWAY: Final = "Take it away again, or tell the person what it is for; then end your answer."
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
 

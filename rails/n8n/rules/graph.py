@@ -122,7 +122,7 @@ def _ports(workflow: Workflow) -> Iterator[Issue]:
 
 def _unknown_output(wire: Wire, names: Names) -> Issue:
     given = wire.source_type
-    message = f"Output type {shown_value(given)} of {wire.source} is not one that n8n knows: it drops these connections"
+    message = f"Output type {shown_value(given)} of {wire.source} is unknown to n8n, which drops these connections"
     if given.isdigit():
         remedy = (
             f'The number of an output is a place in the list: write "main" with the targets in its element {given}.'
@@ -140,7 +140,7 @@ def _other_type(wire: Wire) -> Issue:
     ends = f"from {wire.source} to {wire.target}"
     remedy = f'Write "type": {shown_value(wanted)}.'
     if given not in PORT_TYPES:
-        message = f"Connection type {shown_value(given)} {ends} is not one that n8n knows"
+        message = f"Connection type {shown_value(given)} {ends} is unknown to n8n"
         return Issue("N8N030", path, message, remedy)
     kinds = f"leaves a {shown_value(wanted)} output but enters a {shown_value(given)} input"
     message = f"The connection {ends} {kinds}: n8n drops it"

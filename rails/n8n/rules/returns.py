@@ -68,7 +68,7 @@ def _fault(value: Any, *, each: bool) -> str:  # noqa: ANN401 - any value
         keyed = any(_ITEM_KEYS & item.keys() for item in objects)
         extra = [key for item in objects for key in item if keyed and key not in _ITEM_KEYS]
         if extra:
-            return f"`{extra[0]}` stands beside `json`, and n8n wants it inside"
+            return f"`{extra[0]}` is beside `json`; n8n expects it inside"
     return ""
 
 

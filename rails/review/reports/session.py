@@ -120,7 +120,7 @@ def session_history(view: SessionView) -> Facts:
         "undone": f"steps {', '.join(map(str, view.undone))}" if view.undone else "",
         "unknown": f"{view.unknown_events} records of types that this version does not know"
         * bool(view.unknown_events),
-        "log": f"{view.records:,} records; the last one's hash stands for them all: {view.head}" if view.head else "",
+        "log": f"{view.records:,} records; the last hash covers them all: {view.head}" if view.head else "",
     }
     return Facts(tuple((name, (words,)) for name, words in facts.items() if words))
 

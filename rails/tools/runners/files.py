@@ -260,7 +260,7 @@ def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult
         regex = compile_pattern(_string(parameters, "pattern"))
     except RegexError as error:
         raise _Unreadable(
-            f"the pattern cannot be used: {error}. Write \\ before a character to take it as it is."
+            f"the pattern cannot be used: {error}. Write \\ before a character to take it literally."
         ) from None
     glob = _string(parameters, "glob")
     walk = _Walk()

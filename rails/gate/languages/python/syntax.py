@@ -36,7 +36,7 @@ def encoding_error(path: str, data: bytes) -> Finding | None:
     """Return what is wrong with a program that Python reads otherwise than people do."""
     head = b"\n".join(data.split(b"\n", 2)[:2])
     name = charsets.misleading(head) if b"coding" in head else ""
-    words = f"Python reads this file as {name}, in which it is another program than the one that is shown"
+    words = f"Python reads this file as {name}, where it is a different program than shown"
     return Finding(path, 1, 1, RULE, words, "python", remedy="Declare UTF-8, or nothing.") if name else None
 
 
