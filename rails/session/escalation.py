@@ -189,7 +189,7 @@ def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: st
         f"The state now: {state(tried.written)}\n\n"
         f"## What failed\n\n{failures or 'Nothing that could be named.'}\n\n"
         f"## How to go on\n\nRun these in {project}.\n\n"
-        f"Correct its last answer yourself, then apply it:\n\n"
+        f"Correct its last answer yourself, then run:\n\n"
         f"    ${{EDITOR:-vi}} {saved}\n    ai-rails apply {saved} --agent {tried.agent}\n\n"
         f"Tell it what it does not see, and let it try again from this page:\n\n"
         f'    ai-rails run --resume {session} "hint for the model"\n\n'
