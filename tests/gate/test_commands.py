@@ -155,12 +155,6 @@ def test_no_test_that_ran_is_a_failure(world, commanded):
     assert verdict.status == "fail"
 
 
-def test_mypy_is_shipped_as_an_example(commanded):
-    verdict = commanded([mypy(sys.executable)], ("calc.py", "def f(n: int) -> str:\n    return n\n"))
-    assert not verdict.not_checked
-    assert [(f.rule, f.path, f.line, f.tool) for f in verdict.findings] == [("return-value", "calc.py", 2, "mypy")]
-
-
 def test_mypy_reads_the_projects_configuration(world, commanded):
     world.put("mypy.ini", "[mypy]\nexclude = gen\ndisallow_untyped_defs = true\npretty = true\n")
     texts = (("calc.py", "def f(n):\n    return n\n"), ("gen.py", "x: int = ''\n"))

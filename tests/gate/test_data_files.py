@@ -96,11 +96,11 @@ def test_what_only_has_a_grammar_is_parsed_and_nothing_more(world, path, text):
 
 
 def test_a_large_file_is_read_in_time(world):
-    text = "[\n" + ",\n".join(f'{{"id": {n}, "name": "item {n}", "tags": []}}' for n in range(60_000)) + ",\n{}]\n"
+    text = "[\n" + ",\n".join(f'{{"id": {n}, "name": "item {n}", "tags": []}}' for n in range(15_000)) + ",\n{}]\n"
     start = time.process_time()
     verdict = world.judge(("a.json", text), ("b.json", text.replace("{}]", '{"a": 1,\n "a": 2}]')))
-    assert time.process_time() - start < 20
-    assert [(f.path, f.line, f.column) for f in verdict.findings] == [("b.json", 60_003, 2)]
+    assert time.process_time() - start < 5
+    assert [(f.path, f.line, f.column) for f in verdict.findings] == [("b.json", 15_003, 2)]
 
 
 def test_a_workflow_says_which_n8n_it_was_judged_by_and_other_json_does_not(world, monkeypatch, tmp_path):

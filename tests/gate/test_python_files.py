@@ -6,8 +6,6 @@ import pytest
 
 from rails.core import limits
 from rails.core.app_dirs import config_folder
-from rails.core.errors import CheckError
-from rails.gate.support.warm_processes import PythonPool
 from rails.session import feedback
 
 CLEAN = (
@@ -245,30 +243,6 @@ def test_a_package_of_the_same_change_is_the_projects_own(world, config, folder)
     for name, content in files:
         world.put(name, content)
     assert world.check(*(name for name, _ in files)).status == "pass"
-
-
-def test_of_many_files_those_that_do_not_compile_are_found_among_the_others(world):
-    texts = {f"m{n}.py": f"x = {n}\n" if n % 10 else f"x = {n}\nreturn x\n" for n in range(120)}
-    texts["mark.py"] = "\ufeff# coding: latin-1\nx = 1\n"
-    world.put("pyproject.toml", RUFF_ONLY)
-    for name, text in texts.items():
-        world.put(name, text)
-    broken = {found.path for found in world.check(*texts).findings if found.rule == "syntax-error"}
-    assert broken == {name for name, text in texts.items() if "return" in text or name == "mark.py"}
-
-
-def test_many_files_are_compiled_here_when_the_workers_cannot(world, monkeypatch):
-    def fails(*_):
-        raise CheckError("The Python worker stopped.")
-
-    monkeypatch.setattr(PythonPool, "ask", fails)
-    names = [f"m{n}.py" for n in range(110)]
-    world.put("pyproject.toml", RUFF_ONLY)
-    for name in names:
-        world.put(name, "x = 1\n" if name != "m70.py" else "x = (\n")
-    verdict = world.check(*names)
-    assert [(found.path, found.rule) for found in verdict.findings] == [("m70.py", "syntax-error")]
-    assert verdict.not_checked == ()
 
 
 def test_c12_11_a_long_list_of_findings_is_told_in_order_each_once_and_cut(world):

@@ -4,13 +4,11 @@ import inspect
 import random
 import textwrap
 
-import pytest
-
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 
-RUFF = "[tool.ruff.lint]\nselect = ['E', 'W', 'F', 'I', 'UP', 'B']\n{}[tool.ruff.format]\nline-ending = 'auto'\n"
+RUFF = "[tool.ruff.lint]\nselect = ['E', 'W', 'F', 'I', 'UP', 'B']\n[tool.ruff.format]\nline-ending = 'auto'\n"
 #: Lines that change what the rest of a file means, that do not compile, or that fixes and the formatter work on.
 LINES = (
     "import os\n", "x = 1;y=2\n", "def f(a,b):\n  return a+b\n", "    return\n", "global zz\n", "else:\n", "\n\n\n",
@@ -44,15 +42,14 @@ def said(verdict):
     )
 
 
-@pytest.mark.parametrize("preview", ["", "preview = true\n"])
-def test_what_was_judged_before_changes_nothing_about_what_comes(tmp_path, preview):
+def test_what_was_judged_before_changes_nothing_about_what_comes(tmp_path):
     rng = random.Random(20261122)
-    (tmp_path / "pyproject.toml").write_text(RUFF.format(preview))
+    (tmp_path / "pyproject.toml").write_text(RUFF)
     for number, module in enumerate((inspect, random, textwrap)):
         (tmp_path / f"m{number}.py").write_text("".join(inspect.getsourcelines(module)[0][:150]))
     compiled = 0
     with Gate(tmp_path) as warm:
-        for _ in range(60):
+        for _ in range(20):
             chosen = rng.sample(sorted(tmp_path.glob("m*.py")), rng.choice([1, 2]))
             old = {file: file.read_bytes() for file in chosen}
             new = {file: edited(rng, data.decode()).encode() for file, data in old.items()}
@@ -66,4 +63,4 @@ def test_what_was_judged_before_changes_nothing_about_what_comes(tmp_path, previ
             if not broken and verdict.proposal:
                 for change in verdict.proposal.changes:
                     (tmp_path / str(change.path)).write_bytes(change.after)
-    assert 10 < compiled < 50
+    assert 2 < compiled < 18
