@@ -10,6 +10,8 @@ what is proposed (``--tests``), aider by ``--auto-test``. What passes between a 
 proxy on loopback: tokens as the server counts them, and seconds that the model took. A run goes on where it
 stopped: what RESULTS holds is not done again. It takes about an hour for 24 exercises on two idle cores.
 
+Attempts apart from each other: ``--rails=--attempts --rails=5``.
+
 Programs of peers are found as ``aider`` and ``mini`` in ``PATH`` or ``--peers DIR``.
 """
 
@@ -186,14 +188,7 @@ def rails(protocol: str, exercise: dict, project: Path, url: str, options: argpa
     if protocol != "old":
         command += ["--protocol", protocol, "--tests", "on" if options.tries == 2 else "off"]
     environment = {**os.environ, "AI_RAILS_CONFIG_DIR": str(config), "PYTHONPATH": str(Path(__file__).parents[2])}
-    return subprocess.Popen(
-        command,
-        cwd=project,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    return started(command, project, environment)
 
 
 def aider(form: str, exercise: dict, project: Path, url: str, options: argparse.Namespace) -> subprocess.Popen:
@@ -211,14 +206,7 @@ def aider(form: str, exercise: dict, project: Path, url: str, options: argparse.
         command += ["--auto-test", "--test-cmd", f"{sys.executable} -m pytest -q -x -p no:cacheprovider -p no:randomly"]
     command += ["--message", task_of(exercise), *exercise["solution"]]
     environment = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_API_KEY": "none", "HOME": str(project.parent)}
-    return subprocess.Popen(
-        command,
-        cwd=project,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    return started(command, project, environment)
 
 
 def mini(_form: str, exercise: dict, project: Path, url: str, options: argparse.Namespace) -> subprocess.Popen:
@@ -228,14 +216,7 @@ def mini(_form: str, exercise: dict, project: Path, url: str, options: argparse.
         **os.environ, "OPENAI_API_BASE": url, "OPENAI_API_KEY": "none", "HOME": str(project.parent),
         "MSWEA_CONFIGURED": "true", "MSWEA_COST_TRACKING": "ignore_errors",
     }  # fmt: skip
-    return subprocess.Popen(
-        command,
-        cwd=project,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    return started(command, project, environment)
 
 
 def found(name: str, options: argparse.Namespace) -> str:
