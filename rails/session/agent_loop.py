@@ -41,7 +41,7 @@ from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.outcome import judged
-from rails.session.resume import ResumeState, failed_turn_text
+from rails.session.resume import ResumeState, answer_words
 from rails.session.text_answers import IN_TEXT, task_files, unmapped, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
@@ -236,7 +236,7 @@ class AgentLoop:
         if turn.reply is None or (turn.settled and self.state.deeds.wrote):
             return self._end(turn)
         codes = _codes(turn)
-        if why := self.attempts.spend(codes, failed_turn_text(turn.answer.message, turn.reply) if codes else ""):
+        if why := self.attempts.spend(codes, answer_words(turn.answer.message)):
             stop = self._oversee().stop if self._escalations_left() else ""
             return None if not stop and self._escalate(why) else self._give_up(stop or why, limit=self.attempts.most)
         steer = self._oversee()

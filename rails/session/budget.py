@@ -21,8 +21,8 @@ _MORE: Final = "; what is left goes on with --resume and a larger "
 class Attempts:
     """Failed turns in a row, counted by kind: a good part does not make up for a bad one.
 
-    A turn without any failure resets the counters. The same answer with the same failure, word for word
-    and twice in a row, ends the loop early: the agent does not read its feedback.
+    A turn without any failure resets the counters. The same answer, word for word and failing twice in a row, ends
+    the loop early: the agent does not read its feedback.
     """
 
     most: int

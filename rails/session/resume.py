@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.core import paths
-from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart, Usage
+from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
 from rails.core.errors import UsageError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
@@ -200,7 +200,7 @@ def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeS
             "Nothing was changed."
         )
     answered = (state.pending.message,) if state.pending else ()
-    words = failed_turn_text(answered[0], event.reply) if event.codes and answered else ""
+    words = answer_words(answered[0]) if event.codes and answered else ""
     codes = state.codes if state.talking else (*state.codes, event.codes)
     messages = (*state.messages, *answered, event.reply)
     return replace(state, messages=messages, pending=None, done={}, codes=codes, words=words, talking=False)
@@ -212,10 +212,9 @@ def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
     return replace(state, begun=begun, done=done, seen=seen)
 
 
-def failed_turn_text(answer: Message, reply: Message) -> str:
-    """Return what was said in a turn that failed, to tell whether the next one fails word for word alike."""
-    parts = (part.text for part in reply.parts if isinstance(part, TextPart | NativeResult))
-    return "\n".join((answer.text, *(call.arguments for call in answer.calls), *parts))
+def answer_words(answer: Message) -> str:
+    """Return all of an answer, to tell whether the next one that fails is the same word for word."""
+    return "\n".join((answer.text, *(call.arguments for call in answer.calls)))
 
 
 def _restarted(state: ResumeState, first_message: str, stands_for: int) -> ResumeState:

@@ -73,12 +73,14 @@ def wishes_granted(
 ) -> tuple[tuple[RequestResult, ...], bool]:
     """Return the outcomes of an answer with the files that it asked to see, and whether it was all of the work.
 
-    It was, where it held edits, they were made, and it asked for nothing besides: no further word is needed.
+    It was, where it held edits, they were made, and it asked for nothing besides but to see them: no further word is
+    needed.
     """
     if context.protocol not in IN_TEXT:
         return outcomes, False
     wishes = wishes_of(prose)
-    if wishes.show:
+    own = {request.parameters.get("file_path") for request in requests}
+    if not own.issuperset(wishes.show):
         files = ShownFiles(context, wishes.show)
         files.publish()
         left_out = [f"{name} is not shown: {why}." for name, why in files.left_out.items()]
@@ -158,6 +160,8 @@ class ShownFiles:
         text = decoded.text
         if len(text) > self._room or len(self.texts) == _FILES:
             return "there is no room for it"
+        if context.gave("SHOW", name, text):
+            return "you have it above, unchanged"
         if not may_show_secrets(context, READ_FILE.name, name):
             text = context.mask(text)
         self._room -= len(text)

@@ -95,6 +95,22 @@ def test_a_wish_for_what_cannot_be_shown_is_a_failed_attempt(leap, wish):
     assert len(done.model.asked) == 2, "the same again ends it"
 
 
+def test_a_file_is_shown_once_as_long_as_it_is_unchanged(leap):
+    (leap.project / "old.py").write_text("x = 1\n", "utf-8")
+    done = leap(*["SHOW old.py"] * 9)
+    assert "x = 1" in done.told[0]
+    assert "old.py is not shown: you have it above, unchanged." in done.told[1]
+    assert (done.ending.outcome, len(done.model.asked)) == ("gave_up", 3)
+    changed = leap("SHOW old.py", "old.py\n```\nx = 2\n```\nSHOW leap.py", "SHOW old.py", "That is all.")
+    assert "leap.py is not shown: you have it above" in changed.told[1], "it came with the task"
+    assert "x = 2" in changed.told[2]
+
+
+def test_a_wish_to_see_what_the_same_answer_writes_is_none(leap):
+    done = leap(f"{SOLVED}\nSHOW leap.py\n", *["SHOW leap.py"] * 9)
+    assert (done.ending.outcome, len(done.model.asked)) == ("changed", 1)
+
+
 def test_continue_asks_for_the_rest(leap):
     done = leap(f"{SOLVED}\nCONTINUE\n", "more.py\n```python\nx = 1\n```\n")
     assert (done.ending.outcome, len(done.model.asked)) == ("changed", 2)

@@ -213,7 +213,7 @@ def test_usage_and_worked_time_are_read_from_the_log_and_a_pause_is_not_work():
         ("m = ", "No cost can be worked out. .*prices.toml: it is not valid TOML: Invalid value"),
         ("modles = 3", "`modles` is not known. Did you mean `models`?"),
         ("as_of = 2026-11-21\n[models.m]\ninput = 3\noutput = 15\ncached = 3\n", None),
-        ("models = 3", "`models` is an integer .3.; it must be a table. Prices by the model's name"),
+        ("models = 3", "`models` is an integer .3.; it must be a table. Prices by model, named as"),
     ],
 )
 def test_prices_are_read_from_the_users_own_file(tmp_path, text, said):
@@ -250,6 +250,6 @@ def test_the_words_of_the_last_failure_are_kept_so_that_the_same_one_is_recognis
     reply = message_to_json(Message("user", (NativeResult("c1", "R", is_error=True), TextPart("T"))))
     sent = ("FEEDBACK_SENT", {"reply": reply, "codes": ["gate"]})
     state = resume_state(records(START, ENGAGE, ANSWER, sent), lambda _: None)
-    assert state.words == "an answer\nR\nT"
+    assert state.words == "an answer"
     fine = ("FEEDBACK_SENT", {"reply": reply, "codes": []})
     assert resume_state(records(START, ENGAGE, ANSWER, fine), lambda _: None).words == ""
