@@ -43,19 +43,22 @@ def _checked(config: PythonSettings, jobs: Sequence[CheckJob], context: CheckCon
     outcomes = side_by_side(FixAndLint.outcome, files, _THREADS)
     rules = ", ".join(sorted({how.origin for how in tools.ruff_settings_seen.values()}))
     about = {
+        "python": (None, "", ""),
         "ruff": (tools.ruff_tool, " check -", rules),
         "ruff format": (tools.ruff_tool, " format -", rules),
         "black": (tools.black_tool, " -", config.black_origin),
         "flake8": (tools.flake8_tool, " -", config.flake8_origin),
     }
     runs = []
-    for name, times in clocks.items():
-        tool, does, origin = about.get(name, (None, "", ""))
-        version = tool.version if tool else sys.version.partition(" ")[0] if name == "python" else ""
+    for name, (tool, does, setting) in about.items():
+        if name not in clocks:  # as "format" without a formatter
+            continue
+        version = tool.version if tool else sys.version.split()[0] if name == "python" else ""
         command = f"{' '.join(tool.argv)}{does}" if tool else ""
-        origin = tools.origin_of(tool.name, origin) if tool else ""
-        spent = round(sum(times), 2)
-        runs.append(CheckRun(name, version, spent, origin, len(jobs), context.hits[name], command))
+        origin = tools.origin_of(tool.name, setting) if tool else ""
+        runs.append(
+            CheckRun(name, version, round(sum(clocks[name]), 2), origin, len(jobs), context.hits[name], command)
+        )
     return CheckReport(tuple(outcomes), tuple(runs))
 
 
