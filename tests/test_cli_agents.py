@@ -247,7 +247,7 @@ def test_an_agent_that_gave_up_goes_on_with_advice_and_its_answer_can_be_applied
     model = recorded(bad(0), bad(1), bad(2), bad(3), good(), ("coder", "Done."))
     words = ("--model", model, "--approve", "policy")
     done = rails("run", "change it", *words, code=1)
-    assert "take over:" in done.stdout
+    assert "your turn:" in done.stdout
     saved = next(project.glob(".rails/handoffs/*/01_coder_answer.md"))
     command = next(line for line in saved.with_name("02_for_human.md").read_text().splitlines() if " apply " in line)
     saved.write_text(saved.read_text("utf-8").replace("no2", "one"), "utf-8")

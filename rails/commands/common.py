@@ -336,9 +336,9 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     where = _option_for(project)
     if ending.outcome == "gave_up":
         if ending.file:
-            screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
+            screen.line(f"  your turn:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
         advise = f'ai-rails run --resume {ending.session_id}{where} "hint for the model"'
-        screen.line(f"  or advise:  {advise}", "bold")
+        screen.line(f"  or a hint:  {advise}", "bold")
     _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=ending.outcome == "left")
     return EXIT_OK if ending.outcome == "left" else exit_of(outcome)
 

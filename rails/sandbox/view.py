@@ -95,10 +95,10 @@ class Label(Struct, frozen=True):
 
     def __str__(self) -> str:
         if self.level == NONE:
-            return f"NOT contained: commands run as you, because {self.why}"
+            return f"NOT sandboxed: commands run as you, because {self.why}"
         held = [name for name in ("files", "network", "processes") if name not in self.open]
-        rest = f". Not contained: {', '.join(self.open)}" if self.open else ""
-        return f"contained: {', '.join(held)} ({self.tool}){rest}"
+        rest = f". Not sandboxed: {', '.join(self.open)}" if self.open else ""
+        return f"sandboxed: {', '.join(held)} ({self.tool}){rest}"
 
 
 #: A host that a command may reach: ``name``, ``*.name``, with ``:port`` for another than 80 and 443.

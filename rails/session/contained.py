@@ -113,7 +113,7 @@ class ContainedRuns(Struct):
             from rails.session.ask_user import UserQuestion, ask
 
             lines = (
-                f"── {tool}: NOT contained ".ljust(78, "─"),
+                f"── {tool}: NOT sandboxed ".ljust(78, "─"),
                 f"  {self.label}.",
                 f"  To allow it for this session, type: {SENTENCE}",
             )

@@ -71,7 +71,7 @@ def test_a_time_limit_ends_it(project, capsys):
 def test_where_nothing_contains_it_nothing_is_run(project, monkeypatch, capsys):
     monkeypatch.setattr(probe, "label", lambda **_: Label(NONE, why="a test says so"))
     assert sandbox(project, "--", "sh", "-c", "echo ran > ran.txt") == 125
-    assert "NOT contained" in capsys.readouterr().err
+    assert "NOT sandboxed" in capsys.readouterr().err
     assert not (project / "ran.txt").exists()
 
 

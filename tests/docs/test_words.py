@@ -1,5 +1,7 @@
 """Words that readers stumbled over do not come back: not in messages, help, pages or docs."""
 
+import re
+
 import pytest
 
 from .pages import DOCS, ROOT
@@ -39,7 +41,51 @@ nobody takes over
 Your answer is left for
 Sent back to the agent
 by headless
-Honest limits""".splitlines()
+Honest limits
+was not carried out correctly
+could not be carried out correctly
+came back word for word
+approved by human
+denied by human
+fixed for the agent
+the agent did not say
+This yes is for
+(none ran)
+(nothing to check)
+the answer's last words, so
+Nothing of what it changed was taken
+NOT contained
+contained: {
+right after once
+passes more often at first
+tries a step
+worked in
+Who decided what, when
+in the middle of them
+the log has no end of
+there: approve, deny
+Too quick: keys
+begin again with another model
+or advise:
+look back
+nearest that there is
+what --model says
+a list of texts
+down the same road
+down the whole road
+The ledger
+names of others stand in rows
+afresh from one page
+{} for you: w
+Each address holds a key
+trust none of what
+Not carried out
+is told when these
+is meant as it stands
+accepted it as it is now
+stands for code that was
+The overseer stopped
+The overseer asks""".splitlines()
 SUFFIXES = {".py", ".js", ".html", ".json", ".toml", ".md"}
 
 
@@ -51,6 +97,6 @@ def test_no_old_wording_is_left(folder):
 
 
 def test_the_glossary_is_in_order():
-    rows = [line.split("|")[1].strip() for line in (DOCS / "glossary.md").read_text("utf-8").splitlines()[4:]]
+    rows = re.findall(r"^- \*\*(.+?)\*\*: \S", (DOCS / "glossary.md").read_text("utf-8"), re.MULTILINE)
     assert len(rows) >= 30
     assert rows == sorted(rows)

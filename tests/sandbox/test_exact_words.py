@@ -30,11 +30,11 @@ def test_a_label_says_what_holds_and_what_does_not():
         Label(0, why="there is none"),
     ]
     assert [(one.contained, str(one)) for one in labels] == [
-        (True, "contained: files, network, processes (bubblewrap)"),
-        (False, "contained: files, processes (x). Not contained: network"),
-        (False, "contained: network, processes (Landlock). Not contained: names, files"),
-        (False, "contained: files, network, processes (y)"),
-        (False, "NOT contained: commands run as you, because there is none"),
+        (True, "sandboxed: files, network, processes (bubblewrap)"),
+        (False, "sandboxed: files, processes (x). Not sandboxed: network"),
+        (False, "sandboxed: network, processes (Landlock). Not sandboxed: names, files"),
+        (False, "sandboxed: files, network, processes (y)"),
+        (False, "NOT sandboxed: commands run as you, because there is none"),
     ]
     assert Label(2).contained
 

@@ -299,8 +299,8 @@ def test_what_a_probe_finds_open_is_in_the_label(monkeypatch):
     found = probe.at_level(2)[0]
     assert found.open == ("network",)
     assert not found.contained
-    assert str(found).startswith("contained: files, processes")
-    assert str(found).endswith("Not contained: network")
+    assert str(found).startswith("sandboxed: files, processes")
+    assert str(found).endswith("Not sandboxed: network")
 
 
 def test_a_probe_that_did_not_answer_counts_as_one_that_got_out(monkeypatch):
@@ -330,7 +330,7 @@ def test_without_anything_the_label_says_so_and_what_to_install(monkeypatch):
     found, lasting = probe._best()
     assert lasting
     assert found.level == 0
-    assert "NOT contained" in str(found)
+    assert "NOT sandboxed" in str(found)
     assert "apt-get install bubblewrap" in str(found)
 
 
@@ -421,8 +421,8 @@ def test_the_bounds_of_a_command_and_what_a_label_says_of_itself():
     assert bounds.file_bytes == 1 << 30
     assert not Label(3, open=("network",)).contained
     assert "files, network, processes" in str(Label(3, "bubblewrap"))
-    assert "Not contained" not in str(Label(3, "bubblewrap"))
-    assert "Not contained: network" in str(Label(3, "bubblewrap", open=("network",)))
+    assert "Not sandboxed" not in str(Label(3, "bubblewrap"))
+    assert "Not sandboxed: network" in str(Label(3, "bubblewrap", open=("network",)))
 
 
 def test_a_folder_that_was_removed_and_made_anew_is_what_is_in_it_now(box):
