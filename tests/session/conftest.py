@@ -1,9 +1,12 @@
 """A whole session in one call: a scripted model, scripted approvals, real files, the real gate and log."""
 
+import json
 from dataclasses import dataclass
+from importlib import resources
 from io import StringIO
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from rails.approval.terminal.scripted import ScriptedApprover
@@ -11,6 +14,9 @@ from rails.commands.live import ProgressScreen
 from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
+from rails.projections.live import Live
+from rails.projections.session import session_view
+from rails.review.html import render_html
 from rails.session.job import Ending, SessionJob, log_session_start
 from rails.session.run import Session, where
 from rails.testing import ScriptedModel
@@ -38,11 +44,18 @@ class Worked:
         return [facts["text"] for facts in self.events("FEEDBACK_SENT")]
 
 
+SCHEMA = json.loads(resources.files("rails.projections").joinpath("event.schema.json").read_text("utf-8"))
+EVENT = jsonschema.Draft202012Validator(SCHEMA)
+
+
 def shown(records):
-    """Return a session as the terminal shows it: there is no record that the screen cannot show."""
-    screen = ProgressScreen(StringIO(), debug=True)
+    """Return a session as the terminal shows it: no record is one that screen, page or stream cannot show."""
+    screen, live = ProgressScreen(StringIO(), debug=True), Live()
     for record in records:
         screen(record)
+        for signal in live.add(record):
+            EVENT.validate(json.loads(json.dumps(signal.to_json())))
+    assert "</html>" in render_html(session_view(records))
     return screen.out.getvalue()
 
 
