@@ -66,9 +66,10 @@ def session_view(
 
 def outline(turn: TurnView) -> TurnView:
     """Return a turn without what was said, asked, judged and written: for a session of many thousands."""
-    return replace(
-        turn, text="", requests=(), corrections=(), planned=(), gates=(), approvals=(), results=(), feedback=""
-    )
+    kept = TurnView(turn.number, turn.agent, "", "", turn.first_seq, turn.last_seq, turn.outcome)
+    kept.progress, kept.attempt, kept.causes = turn.progress, turn.attempt, turn.causes
+    kept.cached_tokens = turn.cached_tokens
+    return kept
 
 
 class SessionFold:

@@ -21,7 +21,8 @@ from rails.core.events.values import object_to_json
 from rails.core.limits import REASON_CHARS
 from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
-from rails.render.blocks import Block, Diff, DiffLine, Facts, Risks
+from rails.log.actions import is_of_agent
+from rails.render.blocks import Block, Diff, DiffLine, Facts, Prose, Risks
 from rails.render.highlight import Span, spans
 from rails.render.html_page.blocks import HtmlRenderer, diff_html, diff_row, notes_html
 from rails.render.html_page.markup import Html, el, html_text
@@ -61,12 +62,22 @@ def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, 
     when = Facts(
         tuple((name, (words,)) for name, words in (("asked", time_text(question.opened_at)), ("ends", ends)) if words)
     )
+    title, waits = card.title, "● Waiting for approval"
     first = sorted(card.head, key=lambda block: isinstance(block, Facts))
-    waits = el("span", html_text("● Waiting for approval"), class_="badge open")
+    blocks = [*first, when, *chain.from_iterable(card.parts)]
+    if is_of_agent(asked):
+        title, waits = one_line(asked.lines[0].strip(" ─"), 60), "? Asks you"
+        blocks = [Prose("question", "\n".join(line.strip() for line in asked.lines[1:])), when]
     return el(
         "section",
-        el("h2", waits, html_text(f" {card.title}"), id="card-title", tabindex=-1),
-        [page.draw(block) for block in (*first, when, *chain.from_iterable(card.parts))],
+        el(
+            "h2",
+            el("span", html_text(waits), class_="badge open"),
+            html_text(f" {title}"),
+            id="card-title",
+            tabindex=-1,
+        ),
+        [page.draw(block) for block in blocks],
         bar_html(asked, decides),
         class_="card-asked",
         data_first=question.number,
@@ -233,7 +244,7 @@ def _options_html(options: Sequence[AskedOption]) -> Html:
     ]
     typed = next((f"; type here: {option.word}" for option in options if option.typed), "")
     said = any(option.words or option.typed for option in options)
-    label = el("label", html_text(f"Comment{typed}"), for_="reason")
+    label = el("label", html_text(f"Your words{typed}"), for_="reason")
     field = el("textarea", id="reason", rows=2, maxlength=REASON_CHARS)
     words = el("div", label, field, class_="panel") if said else None
     return el("div", el("div", buttons, class_="answers"), words, class_="bar-answer")

@@ -150,6 +150,21 @@ def test_risks_have_to_be_confirmed_by_typing(runs, tabs):
     assert not (run.project / "b.txt").exists()
 
 
+def test_findings_of_style_are_marked_at_their_line_and_accepted_with_the_typed_word(runs, tabs):
+    (runs.project / "pyproject.toml").write_text("[tool.ruff]\nline-length = 40\nlint.select = ['E']\n")
+    run = runs(write("a.py", f'TEXT = "{"long " * 10}"\n'))
+    page = tabs(run)
+    armed(page)
+    assert page.locator(".risks-box").inner_text().count("style: a.py:1: E501") == 1
+    assert page.locator("#asked tr.add + tr.finding").inner_text().split()[1:5] == ["line", "1,", "column", "41:"]
+    page.keyboard.press("a")
+    says(page, "There are risks")
+    page.keyboard.type("approve")
+    page.keyboard.press("Enter")
+    assert is_good(run.end().outcome)
+    assert (run.project / "a.py").read_text().startswith('TEXT = "long')
+
+
 def test_parts_are_left_out_by_their_boxes(runs, tabs):
     (runs.project / "a.txt").write_text("one\n\n\n\n\n\ntwo\n")
     parts = [{"file_path": "a.txt", "old_string": old, "new_string": old.upper()} for old in ("one", "two")]

@@ -102,3 +102,15 @@ def test_a_sentence_has_to_be_typed(asking):
     page.get_by_role("button", name="switch it on").click()
     page.wait_for_selector("#asked", state="hidden")
     assert asking.answer().answer == "yes, alone"
+
+
+def test_a_question_of_an_agent_is_shown_as_its_own_and_answered_in_words(asking):
+    lines = ("── coder asks ──────", "  Which **port**?")
+    question = UserQuestion("question", lines, {"1": ("80", "80")}, "", free=True)
+    page = asking(lambda queue: AtBoth(queue, None).answer(question))
+    assert page.locator("#card-title").inner_text().split() == ["?", "Asks", "you", "coder", "asks"]
+    assert page.locator(".card-asked .prose").inner_text().strip() == "Which port?"
+    page.locator("#reason").fill("8080, please")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#asked", state="hidden")
+    assert (asking.answer().answer, asking.answer().text) == ("feedback", "8080, please")

@@ -159,7 +159,9 @@ function optionOf(word) {
 function sendWhatIsTyped(field) {
   if (shown?.decides !== "yes" || !isArmed()) return;
   const option = field.id === "reason" && optionOf(field.value.trim());
+  const free = slot.querySelector('[data-must=""]');
   if (option) choose(option);
+  else if (field.id === "reason" && free) choose(free);
   else if (field.id === "reason" && !slot.querySelector('[data-do="choose"]')) deny();
   else if (field.id === "confirm") approve();
   else if (edits().any) edit();
