@@ -66,10 +66,19 @@ def session_view(
 
 def outline(turn: TurnView) -> TurnView:
     """Return a turn without what was said, asked, judged and written: for a session of many thousands."""
-    kept = TurnView(turn.number, turn.agent, "", "", turn.first_seq, turn.last_seq, turn.outcome)
-    kept.progress, kept.attempt, kept.causes = turn.progress, turn.attempt, turn.causes
-    kept.cached_tokens = turn.cached_tokens
-    return kept
+    return TurnView(
+        turn.number,
+        turn.agent,
+        "",
+        "",
+        turn.first_seq,
+        turn.last_seq,
+        turn.outcome,
+        cached_tokens=turn.cached_tokens,
+        progress=turn.progress,
+        attempt=turn.attempt,
+        causes=turn.causes,
+    )
 
 
 class SessionFold:

@@ -88,12 +88,3 @@ class TestInABrowser:
             page.keyboard.press(keys[-1])
             page.wait_for_selector(f"section.current #turn-{led}")
         assert page.problems == []
-
-    def test_what_is_read_stays_in_place_while_more_comes_above_it(self, page, long, served):
-        page.goto(f"{served.server.url}&s={long}")
-        page.wait_for_selector("#turn-1")
-        page.evaluate(f"location.hash = '#/s/{long}/2404'")
-        page.wait_for_selector("section.current #turn-601")
-        page.wait_for_function("() => !document.querySelector('section.current').matches(':first-child')")
-        assert abs(page.locator("section.current").bounding_box()["y"]) < 200
-        assert page.problems == []

@@ -85,20 +85,3 @@ def test_a_notification_comes_only_to_who_asked_for_it(page, served, runs):
     page.evaluate(f"location.hash = '#/s/{first.id}'")
     page.wait_for_selector("#asked .card-asked")
     assert page.evaluate("shown") == ["AI-Rails waits for you"]
-
-
-def test_differences_stand_side_by_side_on_demand(page, served, state, log):
-    served.write(state, log.demo()).close()
-    page.goto(served.server.url)
-    page.locator(".card").click()
-    page.wait_for_selector("section.turn .diff")
-    page.keyboard.press("v")
-    page.wait_for_selector("table.split")
-    row = page.locator("table.split tr:has(td.add)").first
-    assert row.locator("td.remove.line").inner_text() == "a = 1"
-    assert row.locator("td.add.line").inner_text() == "a = 2"
-    page.reload()
-    page.wait_for_selector("table.split")
-    page.keyboard.press("v")
-    page.wait_for_selector("table.split", state="detached")
-    assert page.problems == []
