@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rails.git.listing import Tracked
 
 _MOST: Final = 500_000
+#: A backslash, a tilde, and what a name begins or ends with.
+_LETTERS: Final = re.compile(r"[\\~]|(?<![^/])[- ]+| +(?![^/])")
 #: What stands in a name for a byte that is not UTF-8.
 _UNDECODED: Final = re.compile("[\udc80-\udcff]")
 #: Kinds of entries of a tree, by their mode.
@@ -114,10 +116,10 @@ class _Reader(Struct):
 
 
 def _as_named(path: str) -> WorkspacePath | Refusal:
-    """Return a path as git and the disk have it, where a backslash is a letter of a name, but on Windows."""
+    """Return a path as git and the disk have it: but on Windows, what only a writer refuses is a letter of a name."""
     if os.name == "nt":
         return parse_path(path)
-    parsed = parse_path(path.replace("\\", "_"))
+    parsed = parse_path(_LETTERS.sub("_", path))
     return parsed if isinstance(parsed, Refusal) else WorkspacePath(path)
 
 

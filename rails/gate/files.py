@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.lazy_pattern import lazy
+from rails.core.paths import parse_path
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import TextFindings, count_in, identity, lines_of, nameless, which_are_new, with_new
 from rails.gate.registry import CHECKS
@@ -52,8 +53,9 @@ class File(Struct):
     @property
     def job(self) -> CheckJob:
         """The file as a check receives it."""
-        # What writes it takes no name that Windows cannot have.
-        keep = "its name has a backslash, so nothing of it is repaired" if "\\" in self.path else self.keep
+        keep = self.keep
+        if str(parse_path(self.path)) != self.path:
+            keep = "its name is one that is not written here, so nothing of it is repaired"
         return CheckJob(self.path, self.before, self.after, keep)
 
     def is_pointer(self) -> bool:

@@ -204,29 +204,25 @@ class PythonPool:
             worker.close()
 
 
-def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int = _WORKERS) -> list[R]:
+def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int) -> list[R]:
     """Return ``work(job)`` for each job, in order, computed on up to ``threads`` threads."""
-    if len(jobs) < 2 or threads < 2:
+    if len(jobs) < 2:
         return [work(job) for job in jobs]
     results: dict[int, R] = {}
     errors: list[BaseException] = []
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for index in range(len(jobs)):
-        waiting.put(index)
+    waiting = iter([*enumerate(jobs)])  # the next of a list is taken by one thread only
 
     def drain() -> None:
-        while not errors:
-            try:
-                index = waiting.get_nowait()
-                results[index] = work(jobs[index])
-            except queue.Empty:
-                return
-            except BaseException as error:  # raised again below, in the caller's thread
-                errors.append(error)
+        try:
+            for index, job in waiting:
+                if errors:
+                    return
+                results[index] = work(job)
+        except BaseException as error:  # raised again below, in the caller's thread
+            errors.append(error)
 
-    crew = [
-        threading.Thread(target=copy_context().run, args=(drain,), daemon=True) for _ in range(min(threads, len(jobs)))
-    ]
+    count = min(threads, len(jobs))
+    crew = [threading.Thread(target=copy_context().run, args=(drain,), daemon=True) for _ in range(count)]
     for thread in crew:
         thread.start()
     for thread in crew:

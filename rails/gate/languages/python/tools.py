@@ -7,6 +7,7 @@ apart); a tool that says nothing about the canary is not looking at that file, a
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -100,15 +101,10 @@ class PythonTools:
 
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Whether their syntax trees are equal, or ruff's formatter, which is fast to ask, makes the same of both."""
-        try:
-            if self.ruff_tool and self._same_layout(path, one.encode(), other.encode()):
+        with contextlib.suppress(CheckError):
+            if self._ruff_format(path, one.encode()) == self._ruff_format(path, other.encode()):
                 return True
-        except CheckError:
-            pass
         return syntax.same_program(one, other)
-
-    def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
-        return self._ruff_format(path, one) == self._ruff_format(path, other)
 
     def _newer(self, path: str) -> bool:
         how = self.ruff_settings(path)
@@ -161,14 +157,9 @@ class PythonTools:
                 raise ExcludedError
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
-    def _lint_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
-        return "ruff", self.ruff.tool.version, self.config.digest, how, self.context.modules, path, data
-
-    def _format_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
-        return "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
-
     def _looked(self, path: str, data: bytes, how: RuffSettings) -> Findings:
-        return self.context.once(self._lint_key(path, data, how), lambda: self._asked_ruff(path, data, how))
+        key = "ruff", self.ruff.tool.version, self.config.digest, how, self.context.modules, path, data
+        return self.context.once(key, lambda: self._asked_ruff(path, data, how))
 
     def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
         found = tuple(self.ruff.lint(path, data, how))
@@ -219,7 +210,7 @@ class PythonTools:
 
     def _ruff_format(self, path: str, data: bytes) -> bytes:
         how = self.ruff_settings(path)
-        key = self._format_key(path, data, how)
+        key = "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
         return self.context.once(key, lambda: self.ruff.format(path, data, how))
 
     # -- what the Python workers run ----------------------------------------------------------------
