@@ -25,7 +25,7 @@ PACKAGES = {
     "core": 24_701,
     "data_formats": 14_605,
     "edits": 41_334,
-    "gate": 70_195,
+    "gate": 70_097,
     "git": 4_283,
     "integrations": 21_791,
     "json_schema": 10_386,
