@@ -15,7 +15,8 @@ from rails.core.text import one_line
 
 _MORE: Final = """\
 It sees the project and the system's programs only: no network, no home. Its changes are written after you agreed; what
-git ignores is discarded. The exit code is the command's; 125 if nothing was run, 126 if its changes were not taken."""
+git ignores is discarded. The exit code is the command's; 125 if nothing was run, 126 if its changes were not
+taken, 127 if there is no such program."""
 #: As other programs that run a program have it: nothing of the command's own.
 _NOT_RUN, _NOT_TAKEN = 125, 126
 

@@ -61,14 +61,14 @@ def at_level(level: int) -> tuple[Label, bool]:
     ready, why = _tool(level)
     if not ready:
         return Label(NONE, why=why), True
-    name, text = f"at {level}", "Landlock, seccomp" if level == PARTIAL else f"bubblewrap {_version()}"
+    text = "Landlock, seccomp" if level == PARTIAL else f"bubblewrap {_version()}"
     tool = {OVERLAY: f"{text}, overlay", COPY: f"{text}, copy", PARTIAL: text}.get(level, "")
     try:
         held = _tries(Label(level, tool))
     except (RailsError, OSError) as error:
         cause = error.__cause__ or error
         passing = isinstance(cause, OSError) and cause.errno in _PASSING
-        return Label(NONE, why=f"{name}: {error}"), not passing
+        return Label(NONE, why=str(error).removesuffix(" Nothing was run.").removesuffix(".")), not passing
     broken = [name for name in _ABOUT if not held.get(name)]
     out = tuple(dict.fromkeys(_ABOUT[name] for name in broken))
     if "files" in out:

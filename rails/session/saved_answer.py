@@ -83,7 +83,7 @@ _ENDED: Final = {
 _FOUND: Final = (
     "/bin/sh",
     "-c",
-    'command -v "$0" >/dev/null || { echo "$0: not found" >&2; exit 125; }; exec "$0" "$@"',
+    'command -v "$0" >/dev/null || { echo "$0: not found" >&2; exit 127; }; exec "$0" "$@"',
 )
 #: Why a command runs that no agent has asked for.
 _BY_HAND: Final = "You ran it by hand: ai-rails sandbox"

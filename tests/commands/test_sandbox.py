@@ -85,7 +85,7 @@ def test_in_a_pipe_it_is_as_the_command_itself(project):
     apart = piped("sh", "-c", "printf '\\377out'; echo wrong >&2; exit 7")
     assert (apart.stdout, b"wrong\n" in apart.stderr, apart.returncode) == (b"\xffout", True, 7)
     missing = piped("nosuchprogram")
-    assert (missing.stdout, missing.returncode) == (b"", 125)
+    assert (missing.stdout, missing.returncode) == (b"", 127)
     assert b"nosuchprogram: not found" in missing.stderr
     assert b"bwrap" not in missing.stderr
 
