@@ -61,7 +61,7 @@ def at_level(level: int) -> tuple[Label, bool]:
     ready, why = _tool(level)
     if not ready:
         return Label(NONE, why=why), True
-    text = "Landlock, seccomp" if level == PARTIAL else f"bubblewrap {_version()}"
+    text = "Landlock, seccomp; sockets and semaphores fail" if level == PARTIAL else f"bubblewrap {_version()}"
     tool = {OVERLAY: f"{text}, overlay", COPY: f"{text}, copy", PARTIAL: text}.get(level, "")
     try:
         held = _tries(Label(level, tool))
