@@ -48,11 +48,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         one = actions.add_parser(action, help=help_text, description=help_text)
         one.add_argument("host", choices=HOSTS, help="claude-code, codex or gemini")
         if action != "test":
-            one.add_argument("--project", action="store_true", help="the project's settings, shared with others")
-            one.add_argument("--user", action="store_true", help="your own settings, for all projects (the default)")
+            whose = one.add_mutually_exclusive_group()
+            whose.add_argument("--project", action="store_true", help="the project's settings, shared with others")
+            whose.add_argument("--user", action="store_true", help="your own settings, for all projects (the default)")
             one.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
         if action == "install":
             one.add_argument("--strict", action="store_true", help="deny what cannot be judged")
+            one.add_argument("--plugin", metavar="FOLDER", help="make a plug-in of the host in a new folder instead")
     actions.add_parser("status", help="which hosts call AI-Rails")
     for host in HOSTS:
         actions.add_parser(host)  # what they call is answered before this
@@ -69,14 +71,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _change(options: argparse.Namespace) -> int:
     """Put the hooks in or take them out."""
-    from rails.core.errors import UsageError
     from rails.integrations.hooks import install
 
-    if options.project and options.user:
-        raise UsageError("--project or --user, not both. Nothing was changed.")
     settings = install.settings_of(options.host, _project(), shared=options.project)
     adding = options.action == "install"
-    words = _SWITCHES[:1] if adding and options.strict else ()
+    words = ["--strict"] if adding and options.strict else []
+    if adding and options.plugin:
+        print(f"Install it: {install.write_plugin(options.host, options.plugin, words)}")
+        return EXIT_OK
     text = install.installed(settings, words) if adding else install.removed(settings)
     if text == settings.text:
         print(f"{settings.file}: {'the hooks are there already' if adding else 'no hook of AI-Rails is there'}.")

@@ -161,7 +161,7 @@ sandbox | the following arguments are required: COMMAND
 sandbox --timeout 0 -- true | a number above 0 is wanted, not '0'
 sandbox --timeout soon -- true | a number above 0 is wanted, not 'soon'
 hook install | the following arguments are required: host
-hook install claude-code --user --project | --project or --user, not both
+hook install claude-code --user --project | not allowed with argument
 hook claude-code --wrong | unknown argument --wrong
 chat --resume nope | There is no session
 chat --agent nobody x | There is no agent 'nobody'

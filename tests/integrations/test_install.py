@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rails import __version__
 from rails.cli import main
 from rails.config.json_edit import with_last, without
 from rails.core.errors import UsageError
@@ -47,7 +48,7 @@ def test_installing_and_uninstalling_gives_the_same_bytes(host, text, user):
     assert main(["hook", "install", host]) == 0
     assert file.read_bytes().decode() == installed
     hooks = json.loads(installed)["hooks"]
-    assert set(install.EVENTS[host]) <= set(hooks)
+    assert set(install.host_table(host)["events"]) <= set(hooks)
     for key, value in json.loads(text).items():
         assert key == "hooks" or json.loads(installed)[key] == value
     assert main(["hook", "uninstall", host]) == 0
@@ -178,3 +179,16 @@ def test_a_link_in_a_dotfiles_repository_stays_one_and_where_it_leads_is_said(ho
     assert main(["hook", "uninstall", host]) == 0
     assert link.is_symlink()
     assert theirs.read_text() == '{"model": "x"}\n'
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini"])
+def test_a_plug_in_has_the_hooks_that_an_installation_has_and_what_its_host_reads(host, tmp_path):
+    command = install.write_plugin(host, str(tmp_path / "made here"), ["--strict"])
+    assert f"'{tmp_path}/made here" in command
+    hooks = json.loads((tmp_path / "made here/ai-rails/hooks/hooks.json").read_text())
+    settings = install.settings_of(host, tmp_path, shared=True)
+    assert hooks == json.loads(install.installed(settings, ["--strict"]))
+    for file in (tmp_path / "made here").rglob("*.json"):
+        assert json.loads(file.read_text()).get("version") in (None, __version__)
+    with pytest.raises(UsageError, match="Name a new folder"):
+        install.write_plugin(host, str(tmp_path / "made here"))

@@ -223,6 +223,28 @@ def test_a_broken_edit_is_refused_before_it_is_on_the_disk_corrected_and_found_i
     assert "stopped by the checks" in shown
 
 
+@pytest.mark.parametrize(
+    ("host", "words", "listed"),
+    [
+        ("claude-code", ["plugin marketplace add {}", "plugin install ai-rails@ai-rails"], "plugin details ai-rails"),
+        ("codex", ["plugin marketplace add {}", "plugin add ai-rails@ai-rails"], "plugin list"),
+        ("gemini", ["extensions validate {}/ai-rails"], "--version"),
+    ],
+)
+def test_a_plug_in_of_ours_is_one_to_its_host(hosts, tmp_path, host, words, listed):
+    run = Run(host, hosts, tmp_path)
+    try:
+        run.ours("hook", "install", host, "--plugin", str(tmp_path / "made"))
+        for line in (*words, listed):
+            command = [str(hosts / BINARY[host]), *line.format(tmp_path / "made").split()]
+            said = subprocess.run(
+                command, cwd=run.project, env=run.environment, capture_output=True, text=True, timeout=120, check=True
+            )
+    finally:
+        run.close()
+    assert host == "gemini" or "ai-rails" in said.stdout
+
+
 def test_a_clean_edit_goes_through(run):
     run.go(run.edit("b = 2", "b = 3", 1), says("done"))
     assert (run.project / "a.py").read_text() == "a = 1\nb = 3\n"

@@ -60,7 +60,7 @@ from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.core.outcomes import is_good
 from rails.core.text import decode_text, one_line
-from rails.integrations.acp.updates import Update, context_update, history_of, plan_update, shown, updates_of, usage_of
+from rails.integrations.acp.updates import Update, context_update, history_of, shown, updates_of, usage_of
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
 from rails.session.ask_user import UserQuestion, UserReply
@@ -172,22 +172,15 @@ class Conversation:
     # -- in the session's thread -------------------------------------------------------------------
 
     def _run(self, session: Session, standing: ResumeState | None) -> None:
-        session.state.talk = lambda ending: self._talk(session, ending)
+        session.state.talk = self._said
         self._window = session.model_for(self.agent).window
         try:
             with session.log:
-                self.tell(plan_update(session.job.tasks, done=False))
                 ending = session.run(standing)
         except (*FAULT, KeyboardInterrupt) as error:  # a prompt always has an end
             ending = Ending("internal_error", _told(error) or "The session was stopped.")
         self.working = False
         self._over(ending)
-
-    def _talk(self, session: Session, ending: Ending) -> str:
-        """Return what the person says next, "" where the editor is gone."""
-        if self._words.empty():
-            self.tell(plan_update(session.job.tasks, done=is_good(ending.outcome)))
-        return self._said(ending)
 
     def answer(self, question: UserQuestion) -> UserReply:
         """Put what an agent asks as a form, where the editor has forms and the person fills it in.
@@ -221,7 +214,7 @@ class Conversation:
         return str((content or {}).get("answer", "")).strip()
 
     def _said(self, ending: Ending) -> str:
-        """Return the next prompt; the one before it has ended so."""
+        """Return the next prompt, "" where the editor is gone; the one before it has ended so."""
         if self._words.empty():
             self._over(ending)
         return self._words.get()

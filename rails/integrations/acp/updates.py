@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import acp
-from acp.schema import PlanEntryStatus, ToolCallLocation, ToolKind, Usage, UsageUpdate
+from acp.schema import ToolCallLocation, ToolKind, Usage, UsageUpdate
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.terminal.screen import Look, draw_request
@@ -108,12 +108,6 @@ def context_update(answer: LlmResponse, window: int) -> Update:
     """Return how many tokens of the model's window the conversation takes."""
     used = usage_of([answer]).total_tokens
     return UsageUpdate(session_update="usage_update", used=used, size=window)
-
-
-def plan_update(tasks: Sequence[tuple[str, str]], *, done: bool) -> Update:
-    """Return who does what."""
-    status: PlanEntryStatus = "completed" if done else "in_progress"
-    return acp.update_plan([acp.plan_entry(f"{role}: {one_line(task, 200)}", status=status) for role, task in tasks])
 
 
 def shown(request: ApprovalRequest, project: Path) -> list[Any]:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
+from rails import __version__
 from rails.config.json_edit import read_settings, with_last, without
 from rails.core.errors import UsageError
 from rails.core.text import one_line
@@ -25,41 +28,13 @@ from rails.integrations.hooks.contract import host_object
 
 #: The host's limit for one call, in seconds: above ours, so that the last word is ours.
 HOST_SECONDS: Final = 60
-#: What each host is told to call us for: the event, and which tools ("" for events without one).
-EVENTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "claude-code": {
-        "SessionStart": "",
-        "UserPromptSubmit": "",
-        "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
-        "PostToolUse": "Bash",
-        "PostToolBatch": "",
-        "Stop": "",
-        "SubagentStop": "",
-        "SessionEnd": "",
-    },
-    "codex": {
-        "SessionStart": "",
-        "UserPromptSubmit": "",
-        "PreToolUse": "apply_patch|Bash",
-        "PostToolUse": "apply_patch|Bash",
-        "Stop": "",
-        "SessionEnd": "",
-    },
-    "gemini": {
-        "SessionStart": "",
-        "BeforeAgent": "",
-        "BeforeTool": "write_file|replace",
-        "AfterTool": "run_shell_command",
-        "AfterAgent": "",
-        "SessionEnd": "",
-    },
-}
-_FILES: Final = {
-    "claude-code": (".claude", "settings.json"),
-    "codex": (".codex", "hooks.json"),
-    "gemini": (".gemini", "settings.json"),
-}
-_HOMES: Final = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+
+
+@cache
+def host_table(host: str) -> Mapping[str, Any]:
+    """Return what ``hosts.toml`` says of a host: its events, its settings, and the files of a plug-in."""
+    table: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))[host]
+    return table
 
 
 class Settings(Struct, frozen=True):
@@ -78,8 +53,9 @@ class Settings(Struct, frozen=True):
 
 def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
     """Return a host's settings: the project's if ``shared``, else the user's. Raises UsageError for unreadable ones."""
-    folder, name = _FILES[host]
-    base = project / folder if shared else Path(os.environ.get(_HOMES.get(host, "")) or Path.home() / folder)
+    folder, name = host_table(host)["settings"]
+    home = os.environ.get(host_table(host).get("home", ""))
+    base = project / folder if shared else Path(home or Path.home() / folder)
     try:
         file = UserFile(base / name)
         text = file.read().decode()  # with the line ends that it has
@@ -95,7 +71,7 @@ def installed(settings: Settings, words: Sequence[str] = ()) -> str:
     command = command_line(settings.host, words, shared=settings.shared)
     entries = {
         event: _entry(settings.host, matcher, command, strict="--strict" in words)
-        for event, matcher in EVENTS[settings.host].items()
+        for event, matcher in host_table(settings.host)["events"].items()
     }
     if {event: entry for (event, _), entry, _ in _ours(settings)} == entries:
         return settings.text
@@ -142,6 +118,20 @@ def write_settings(settings: Settings, text: str) -> None:
             settings.file.remove()
     except OSError as error:
         raise UsageError(f"{settings.file} cannot be written: {error}. Nothing was changed.") from error
+
+
+def write_plugin(host: str, name: str, words: Sequence[str] = ()) -> str:
+    """Make a plug-in with our hooks in a new folder; return the command that installs it. Raises UsageError."""
+    table, folder = host_table(host), Path(name).absolute()
+    hooks = installed(Settings(host, UserFile(folder / "hooks.json"), "", shared=True), words)
+    try:
+        folder.mkdir(parents=True)
+        for path, text in {**table["files"], "ai-rails/hooks/hooks.json": hooks}.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text.replace("VERSION", __version__), "utf-8")
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be made: {error.strerror}. Name a new folder.") from error
+    return str(table["install"]).replace("FOLDER", shlex.quote(str(folder)))
 
 
 def command_line(host: str, words: Sequence[str], *, shared: bool) -> str:

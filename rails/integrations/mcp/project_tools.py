@@ -153,15 +153,16 @@ def _as_promised(text: str, given: Event | None) -> McpResult:
 
 def tool_object(definition: Definition) -> dict[str, Json]:
     """Return a definition as a Model Context Protocol ``Tool``."""
-    tool: dict[str, Json] = {"name": definition.tool_name, "description": definition.description}
-    if definition.title:
-        tool["title"] = definition.title
-    tool["inputSchema"] = dict(definition.request_schema)
-    if isinstance(definition.response_format, dict):
-        tool["outputSchema"] = definition.response_format
-    if definition.annotations:
-        tool["annotations"] = dict(definition.annotations)
-    return tool
+    promised = definition.response_format
+    tool: dict[str, Json] = {
+        "name": definition.tool_name,
+        "title": definition.title,
+        "description": definition.description,
+        "inputSchema": dict(definition.request_schema),
+        "outputSchema": promised if isinstance(promised, dict) else None,
+        "annotations": dict(definition.annotations),
+    }
+    return {key: value for key, value in tool.items() if value or key == "description"}
 
 
 def _unknown(name: str) -> McpResult:
