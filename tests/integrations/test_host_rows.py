@@ -83,11 +83,6 @@ def codex_before(code, out="", err="", *, late=False):
         return Effect(None, value["reason"])
     if decision == "deny" and mine.get("permissionDecisionReason"):
         return Effect(None, mine["permissionDecisionReason"] + told)
-    if decision == "allow" and "updatedInput" in mine:
-        given = mine["updatedInput"]
-        if not isinstance(given.get("command"), str):
-            return Effect(None, "updatedInput without string field command")
-        return Effect(given, told, asked=False)
     return Effect(GIVEN, told)
 
 
@@ -132,19 +127,8 @@ ROWS = [
     ("Codex: exit 2", codex_before(2, "", "E"), Effect(None, "E")),
     ("Codex: deny", codex_before(0, before(**DENY)), Effect(None, "R")),
     ("Codex: deny without a reason", codex_before(0, before(permissionDecision="deny")), Effect(GIVEN)),
-    (
-        "Codex: allow and rewrite",
-        codex_before(0, before(permissionDecision="allow", updatedInput=NEW)),
-        (NEW, "", False),
-    ),
-    ("Codex: rewrite alone", codex_before(0, before(updatedInput=NEW)), Effect(GIVEN)),
     ("Codex: allow alone", codex_before(0, before(permissionDecision="allow")), Effect(GIVEN)),
     ("Codex: ask", codex_before(0, before(**{**DENY, "permissionDecision": "ask"})), Effect(GIVEN)),
-    (
-        "Codex: rewrite without a command",
-        codex_before(0, before(permissionDecision="allow", updatedInput={})),
-        Effect(None, "updatedInput without string field command"),
-    ),
     ("Codex: context", codex_before(0, before(additionalContext="C")), Effect(GIVEN, "C")),
     ("Codex: block", codex_before(0, '{"decision":"block","reason":"R"}'), Effect(None, "R")),
     ("Codex: an unknown key beside a deny", codex_before(0, before(**DENY, more=1)), Effect(GIVEN)),

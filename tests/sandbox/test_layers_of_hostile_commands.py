@@ -7,7 +7,6 @@ import pytest
 
 from rails.core.errors import CheckError
 from rails.sandbox.layer import Layer, real_place, remove_entry
-from rails.sandbox.places import roots
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.view import SandboxView
 from rails.session.contained import ContainedRuns
@@ -76,24 +75,6 @@ def test_removing_a_layer_changes_no_mode_behind_a_link(tmp_path, outside):
 def test_a_pipe_or_a_file_in_the_way_gives_way_to_a_folder(tmp_path):
     os.mkfifo(tmp_path / "a")
     assert real_place(tmp_path, "a/b/c").parent.is_dir()
-
-
-@pytest.mark.parametrize("name", [".venv", "node_modules"])
-def test_a_link_of_the_project_shows_no_folder_of_a_person(label, project, outside, name):
-    (project / name).symlink_to(outside)
-    with layer_for(project, label=label) as layer:
-        result = run(("/bin/cat", f"{outside}/a.py", f"{name}/a.py"), SandboxView(project, layer), label=label)
-    assert "untouched" not in result.out
-
-
-def test_an_interpreter_that_is_a_link_to_a_file_shows_nothing_around_it(project, outside):
-    (outside / "bin").mkdir()
-    for target in ("python3.11", "secret"):
-        (outside / "bin" / target).write_text("")
-        (project / ".venv" / "bin").mkdir(parents=True, exist_ok=True)
-        (project / ".venv" / "bin" / "python").unlink(missing_ok=True)
-        (project / ".venv" / "bin" / "python").symlink_to(outside / "bin" / target)
-        assert outside not in roots(SandboxView(project))
 
 
 def test_a_layer_that_nothing_can_be_written_to_shows_the_project_and_takes_nothing(label, project):
