@@ -51,6 +51,7 @@ _HEADING: Final = lazy(
     r"following|full|complete|new|updated)[ \t]++)*+(?:contents?|code|text|lines))?[ \t]*+:?(?:\*\*|__)?[ \t]*+",
     re.IGNORECASE,
 )
+_LABEL: Final = lazy(r"\A[\s#*`_-]*(?:file ?(?:name|path)?|path)[ \t]*:", re.IGNORECASE)
 _COMMENT: Final = lazy(
     r"[ \t]*+(?:#|//|--|;|%|/\*+|<!--|\"\"\")[ \t]*+(?:file ?(?:name|path)?[ \t]*+:[ \t]*+)?(?P<path>[^\s:*]+?)"
     r"[ \t]*+(?:\*/|-->|\"\"\")?[ \t\r]*+",
@@ -103,6 +104,12 @@ def name_in_heading(line: str) -> str:
     return name if is_file(name) else ""
 
 
+def name_in_project(line: str, exists: Exists) -> str:
+    """Return the file of the project that a line names beside marks and a label, or ``""``: any path may be one."""
+    name = clean_path(_LABEL.sub("", line).strip("#*`_\"': \t\r-"))
+    return name if name and exists(name) else ""
+
+
 def is_marked(line: str, name: str, label: str) -> bool:
     """Whether a line has a name between back-ticks, and the fence below it no language that is another one's.
 
@@ -148,12 +155,9 @@ def name_above(above: Sequence[str], name: str = "") -> str:
 def the_name(names: Sequence[str], exists: Exists) -> str:
     """Return which of several names of one block is its file's, the one outside of the block first; "" for a tie.
 
-    Where one ends with the other they are one file, that of the first; else the one that the project has counts.
+    The one that the project has counts; of several, or of none, the first if it ends with the others, or they with it.
     """
-    best = names[0]
-    for other in names[1:]:
-        same = f"/{best}".endswith(f"/{other}") or f"/{other}".endswith(f"/{best}")
-        if exists(best) == exists(other) and not same:
-            return ""
-        best = other if exists(other) and not exists(best) else best
-    return best
+    known = [name for name in names if exists(name)] or names
+    first = f"/{known[0]}"
+    same = (first.endswith(f"/{name}") or f"/{name}".endswith(first) for name in known)
+    return known[0] if all(same) else ""

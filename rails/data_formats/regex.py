@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from time import thread_time
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
@@ -34,20 +34,6 @@ class RegexMatch(NamedTuple):
     start: int
     end: int
     groups: tuple[str | None, ...]
-
-
-class _Match(Protocol):
-    def span(self, group: int = 0, /) -> tuple[int, int]: ...
-
-
-class _Compiled(Protocol):
-    """What is used of RE2's Python package, which has no types."""
-
-    programsize: int
-    groups: int
-
-    def search(self, text: str, /) -> _Match | None: ...
-    def finditer(self, text: str, /) -> Iterator[_Match]: ...
 
 
 class Regex:
@@ -117,7 +103,7 @@ def fill_in(template: str, whole: str, groups: tuple[str | None, ...]) -> str:
 
 
 @lru_cache(64)
-def _compiled(pattern: str, **switches: bool) -> _Compiled:
+def _compiled(pattern: str, **switches: bool) -> Any:  # noqa: ANN401 - RE2's package has no types
     import re2  # type: ignore[import-untyped]
 
     if len(pattern) > limits.REGEX_CHARS:
@@ -127,11 +113,10 @@ def _compiled(pattern: str, **switches: bool) -> _Compiled:
     for name, value in switches.items():
         setattr(options, name, value)
     try:
-        compiled: _Compiled = re2.compile(_encodable(pattern), options)
+        return re2.compile(_encodable(pattern), options)
     except re2.error as error:
         reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
         raise RegexError(f"{one_line(reason, 200)} (RE2 has no look-around and no back-references)") from None
-    return compiled
 
 
 def _encodable(text: str) -> str:

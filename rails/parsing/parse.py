@@ -108,7 +108,6 @@ class _Answer:
         self._places: dict[str, tuple[int, int]] = {}
         self._native: dict[str, str] = {}
         self._withdrawn: set[str] = set()
-        self._actions = False
         self._count = 0
         self._lines: list[int] = []
         self._thought = 0  # where the last thought ends
@@ -156,7 +155,6 @@ class _Answer:
             return uncertain_blocks.judge_quote(span, self._tools)
         raw = span.raw.rstrip("\r\n") if span.closed else span.raw
         if span.kind == "xml":
-            self._actions = True
             return [classify.xml_call(span, raw, self._tools)]
         block = JsonBlock(
             *(span.body, raw, span.start, span.start + len(raw), span.body_start, span.closed, whole),
@@ -168,9 +166,10 @@ class _Answer:
         """Return whether a body reads as calls, and with the line ends in its strings as they stand."""
         block = JsonBlock(body, body, 0, len(body), 0, True, True)
         outcomes = classify.judge_block(block, self._tools)
-        if not all(isinstance(one, RawRequest) for one in outcomes) or uncertain_blocks.leaves_text(outcomes):
+        repairs = uncertain_blocks.repair_names(outcomes)
+        if not all(isinstance(one, RawRequest) for one in outcomes) or "trailing_text" in repairs:
             return ""
-        return "raw" if uncertain_blocks.holds_raw_lines(outcomes) else "read"
+        return "raw" if repairs & uncertain_blocks.RAW_LINES else "read"
 
     def _in_form(self, span: BlockSpan, dialect: str, read: FormReader) -> Sequence[BlockResult]:
         """Read a container in the form of another model."""
@@ -277,8 +276,7 @@ class _Answer:
         for start, end in sorted(set(self._places.values())):
             pieces.append(self._text[pos:start])
             pos = max(pos, end)
-        prose = "".join([*pieces, self._text[pos:]])
-        return _ACTION.sub("", prose) if self._actions else prose
+        return _ACTION.sub("", "".join([*pieces, self._text[pos:]]))
 
     def parsed(self) -> ParsedAnswer:
         """Return everything that was found."""

@@ -54,11 +54,6 @@ def placed(refusal: Refusal, line: int, column: int) -> Refusal:
     return replace(refusal, message=f"{place}{classify.OF_ANSWER}: {refusal.message}")
 
 
-def used_closers(outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether any outcome rests on added closers, which only a normal stop allows."""
-    return bool(_repairs(outcomes) & _UNLESS_CUT)
-
-
 def too_many(start: int, end: int, limit: int) -> Refusal:
     """Return the refusal of a request beyond the bound of one answer."""
     return Refusal(
@@ -74,9 +69,10 @@ def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at
     """
     if isinstance(one, Refusal):
         return one
-    if not whole and used_closers([one]):
+    repairs = repair_names([one])
+    if not whole and repairs & _UNLESS_CUT:
         message = "The JSON block is broken and the answer was cut off, so it may be incomplete."
-    elif not whole and at_the_end and was_repaired([one]):
+    elif not whole and at_the_end and any(not name.startswith("text_to_") for name in repairs):
         message = "The block is broken and the answer was cut off right behind it, so it may be incomplete."
     elif one.start < quoted_from:
         return one
@@ -89,23 +85,13 @@ def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at
     return Refusal("unterminated", message, "Send the whole block again.", one.start, one.end, request_id=one.id)
 
 
-def was_repaired(outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether any outcome rests on a repair of the text."""
-    return any(not name.startswith("text_to_") for name in _repairs(outcomes))
-
-
-def _repairs(outcomes: Sequence[BlockResult]) -> Set[str]:
+def repair_names(outcomes: Sequence[BlockResult]) -> Set[str]:
+    """Return the names of the repairs that outcomes rest on."""
     return {note.name for one in outcomes if isinstance(one, RawRequest) for note in one.repairs}
 
 
-def holds_raw_lines(outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether a string of any outcome ran over raw line ends, so that a fence line could be its content."""
-    return bool(_repairs(outcomes) & {"raw_control", "inner_quotes"})
-
-
-def leaves_text(outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether text behind the value of any outcome was left out."""
-    return "trailing_text" in _repairs(outcomes)
+#: Repairs with which a string may run over raw line ends, so that a fence line could be its content.
+RAW_LINES: Final = frozenset({"raw_control", "inner_quotes"})
 
 
 def ends_twice(block: JsonBlock) -> Refusal:
@@ -246,7 +232,7 @@ class Doubts:
         """Take note of a block and of what it is by itself."""
         self._remnant = self._remnant or (not span.closed and span.start >= self._from)
         if span.kind == "json":
-            if holds_raw_lines(outcomes):
+            if repair_names(outcomes) & RAW_LINES:
                 self._from = min(self._from, span.start)
             if not _surely_ends(span, outcomes):
                 self._from = min(self._from, span.end)
@@ -271,7 +257,8 @@ class Doubts:
         self._torn = min(self._torn, span.start)
         is_data = all(isinstance(one, Ignored) for one in outcomes)
         texts = [last, *(value.values() if is_data and isinstance(value, dict) else ())]
-        if span.cut_short or used_closers(outcomes) or any(isinstance(one, str) and looks_cut(one) for one in texts):
+        closers = repair_names(outcomes) & _UNLESS_CUT
+        if span.cut_short or closers or any(isinstance(one, str) and looks_cut(one) for one in texts):
             self._unfinished = min(self._unfinished, span.start)
 
     def _quote(self, span: BlockSpan) -> None:

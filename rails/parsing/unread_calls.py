@@ -87,7 +87,7 @@ _UNQUOTED: Final = "If you want it done, send it without that around it. If you 
 _BEFORE_LINE: Final = re.compile(r"^(?:[ \t]|>(?!>{4})|(?:[-*+]|\d{1,9}[.)])(?=[ \t])){1,40}+", re.M)
 _TOLD_INSIDE: Final = frozenset({*SHOWN, COMMENT, INDENTED})
 _MARKED: Final = "behind marks of a quotation or a list"
-_CLOSER: Final = re.compile(r"</[^<>\n]*>\s*\Z")
+_CLOSER: Final = re.compile(r"(?:<[^<>\n]{1,60}>|\[/\w{1,20}\]|◁[^◁▷\n]{1,20}▷|-->|assistantfinal)\s*\Z")
 
 
 class _Found(NamedTuple):

@@ -64,7 +64,11 @@ def test_a_name_between_back_ticks_is_a_file_whatever_its_ending_where_the_fence
 def test_what_may_be_a_word_is_a_file_where_the_project_has_it():
     for name, label in (("os.path", "python"), ("client/server", ""), ("notes", "")):
         text = f"`{name}`\n\n{F}{label}\nx\n{F}\n"
-        assert files(text, [name])[0] == ([name] if name != "notes" else [])
+        assert files(text, [name])[0] == [name]
+    for name in ("Podfile", "docs/my page.md", "x.unknownending"):
+        for above in (name, f"**{name}**", f"### {name}", f"File: {name}", f"{name}:"):
+            assert files(f"{above}\n{F}\nx\n{F}\n", [name])[0] == [name], above
+            assert files(f"As said in {above}\n{F}\nx\n{F}\n", [name])[0] == [], above
     assert files(f"**client/server**:\n\n{F}\nx\n{F}\n")[0] == []
     assert files(f"**client/server**:\n\n{F}\nx\n{F}\n", ["client/server"])[0] == ["client/server"]
 
@@ -133,3 +137,10 @@ def test_a_here_document_in_a_block_is_text_of_the_file(here):
     old, new = f"{here}\none\n{word}", f"{here}\ntwo\n{word}"
     (request,) = parse(f"tool.sh\n{replaced(old, new)}", TOOLS, report_unread_calls=True).requests
     assert (request.parameters["old_string"], request.parameters["new_string"]) == (old, new)
+
+
+def test_a_fence_in_a_fence_below_a_name_is_the_files_own_fence_only_in_markdown():
+    inner = f"{F}python\nx = 1\n{F}\n"
+    for name, content in (("a.py", "x = 1\n"), ("a.md", inner)):
+        (request,) = parse(f"{name}\n````\n{inner}````\n", TOOLS, report_unread_calls=True).requests
+        assert request.parameters == {"file_path": name, "content": content}

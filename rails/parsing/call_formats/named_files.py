@@ -14,6 +14,7 @@ from rails.data_formats.file_names import (
     name_in_comment,
     name_in_heading,
     name_in_info,
+    name_in_project,
     the_name,
 )
 from rails.data_formats.proposed import NotRead, Outcome, Proposed
@@ -28,6 +29,8 @@ _SAID: Final = re.compile(r"\bfile|\w[:= ]\S{1,300}/", re.I)
 #: What stands around the sides of a change or of a merge conflict.
 _MARK: Final = re.compile(r"(?:(?:<|&lt;){5,9}|(?:>|&gt;){5,9}|-{5,9} SEARCH|\+{5,9} REPLACE)(?: |$)", re.I)
 _MARKED: Final = "Write a change as <<<<<<< SEARCH, =======, >>>>>>> REPLACE below the file's name."
+#: The first and the last line of a fence, behind each other.
+_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*[\w.+#-]{0,40}[ \t]*\1[ \t]*")
 #: What must be the first thing in its file, so that a comment above it is only a label.
 _FIRST: Final = re.compile(r"#!|<\?(?:xml|php)|<!doctype|\s*[{\[]", re.I)
 
@@ -41,7 +44,7 @@ def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> It
     """Yield the file that a fence is, if it has a name; ``above`` is the line before it."""
     body = [line.removesuffix("\r") for line in body]
     label = body[0] if body else ""
-    heading = name_in_heading(above)
+    heading = name_in_heading(above) or name_in_project(above, exists)
     places = (heading, above), (name_in_info(info), info), (name_in_comment(label), label)
     sure = [name for name, text in places if name and (is_surely_file(name) or exists(name) or _SAID.search(text))]
     if heading and heading not in sure and is_marked(above, heading, info):
@@ -60,6 +63,8 @@ def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> It
     is_label = re.match(r"\W*filepath:", label) or (_FIRST.match("".join(body[1:2])) and label.lstrip()[:1] != '"')
     if places[2][0] in sure and len(body) > 1 and is_label:
         body = body[1:]
+    if len(body) > 1 and _FENCE.fullmatch(body[0] + body[-1]) and ".md" not in path:
+        body = body[1:-1]  # a fence in a fence: one of them is the file's
     content = "\n".join(body) + "\n" if any(line.strip() for line in body) else ""
     if content:
         yield Proposed(WRITE_FILE.name, {"file_path": path, "content": content})
