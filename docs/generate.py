@@ -45,7 +45,7 @@ def commands() -> str:
             made += ["", f"### {verb}", "", _inline(" ".join((_parser(verb).description or "").split()))]
             made += _options(verb, rows, common)
     made += ["", "## Common options", "", *common]
-    made += ["", "## Exit codes, environment, files", "", "```text", *_epilog(), "```", ""]
+    made += ["", "## Exit codes and environment", "", "```text", *_epilog(), "```", ""]
     return "\n".join(made)
 
 
@@ -70,7 +70,7 @@ _FEW = 8
 
 def _epilog() -> Iterator[str]:
     lines = EPILOG.rstrip().splitlines()
-    yield from lines[lines.index("exit codes:") :]
+    yield from lines[lines.index("exit codes:") : lines.index("files:") - 1]
 
 
 def _parser(verb: str) -> argparse.ArgumentParser:

@@ -100,3 +100,7 @@ def test_the_glossary_is_in_order():
     rows = re.findall(r"^- \*\*(.+?)\*\*: \S", (DOCS / "glossary.md").read_text("utf-8"), re.MULTILINE)
     assert len(rows) >= 30
     assert rows == sorted(rows)
+
+
+def test_the_pages_have_at_most_20_000_words():
+    assert sum(len(page.read_text("utf-8").split()) for page in DOCS.glob("*.md")) <= 20_000
