@@ -7,11 +7,9 @@ a node that is lost takes no finished job with it; the store has to be a folder 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
-
-from msgspec import Struct
 
 from rails.batch.engine import JobFunction
 from rails.batch.job_spec import JobResult, JobSpec
@@ -31,36 +29,21 @@ _REFUSED: Final = (
 )
 
 
-class RayResources(Struct, frozen=True):
-    """What one job takes of a node."""
-
-    cpus: float = 1.0
-    memory: int = 0
-    custom: Mapping[str, float] | None = None
-
-
 class RayEngine:
     """Tasks of a cluster: ``address`` is "auto" (the cluster of this machine), "local" (a new one) or HOST:PORT."""
 
-    def __init__(
-        self, place: str, address: str, resources: RayResources | None = None, run: JobFunction = run_job
-    ) -> None:
+    def __init__(self, place: str, address: str, run: JobFunction = run_job) -> None:
         self._ray, self._place, self._run = load_ray(), place, run
-        resources = resources or RayResources()
         self._own = not self._ray.is_initialized()
         if self._own:
             _connect(self._ray, address)
-        self._cpus = max(resources.cpus, 0.001)
-        more = {"memory": resources.memory} if resources.memory else {}
-        self._task = self._ray.remote(work).options(
-            num_cpus=resources.cpus, resources=dict(resources.custom or {}), max_retries=_TRIES, **more
-        )
+        self._task = self._ray.remote(work).options(num_cpus=1, max_retries=_TRIES)
         self._running: dict[Any, JobSpec] = {}
 
     @property
     def free(self) -> int:
         """How many more tasks the cluster is given: what fits on it now, and a few that wait there."""
-        slots = int(self._ray.cluster_resources().get("CPU", 1) / self._cpus)
+        slots = int(self._ray.cluster_resources().get("CPU", 1))
         return max(slots, 1) * _AHEAD - len(self._running)
 
     def submit(self, spec: JobSpec) -> None:

@@ -31,7 +31,6 @@ class SetProgress(Struct):
     elsewhere: dict[str, str] = field(default_factory=dict)
     cost: float = 0.0
     unpriced: bool = False
-    failed: int = 0
     stopped: str = ""
     began: float = field(default_factory=time.monotonic)
 
@@ -40,7 +39,6 @@ class SetProgress(Struct):
         self.done.append(result)
         self.cost += result.cost or 0.0
         self.unpriced = self.unpriced or result.cost is None
-        self.failed += not result.passed
 
     @property
     def seconds_left(self) -> float | None:
@@ -72,19 +70,18 @@ def run_set(
     *,
     retry: Collection[str] = (),
     max_cost: float | None = None,
-    stop_after: int | None = None,
 ) -> SetProgress:
     """Run what has no result yet, and return what came of it.
 
-    ``max_cost`` bounds the money of this run, ``stop_after`` the jobs that fail: then what runs is finished, and
-    nothing more begun. Ctrl-C or a signal ends what runs; it is begun anew by the next run.
+    ``max_cost`` bounds the money of this run: then what runs is finished, and nothing more begun. Ctrl-C or a signal
+    ends what runs; it is begun anew by the next run.
     """
     left, over = unfinished(store, specs, retry)
     before = {spec.name: found for spec in left if retry and (found := store.result(spec.name))}
     progress, waiting, renewed = SetProgress(len(specs), len(over)), deque(left), time.monotonic()
     try:
         while waiting or progress.running or (progress.elsewhere and not progress.stopped):
-            progress.stopped = progress.stopped or _why_stop(progress, max_cost, stop_after)
+            progress.stopped = progress.stopped or _why_stop(progress, max_cost)
             if progress.stopped:
                 waiting.clear()
             while waiting and engine.free > 0:
@@ -136,9 +133,7 @@ def _back(store: JobStore, specs: Sequence[JobSpec], progress: SetProgress) -> l
     return [by_name[name] for name in names if name not in ended]
 
 
-def _why_stop(progress: SetProgress, max_cost: float | None, stop_after: int | None) -> str:
+def _why_stop(progress: SetProgress, max_cost: float | None) -> str:
     if max_cost is not None and progress.cost >= max_cost:
         return f"the set's {max_cost:g} (money) are spent ({progress.cost:.4g})"
-    if stop_after is not None and progress.failed >= stop_after:
-        return f"{progress.failed} jobs have failed"
     return ""

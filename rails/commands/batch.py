@@ -47,9 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=from_one, metavar="N", help="at once (default: one for each core)")
     parser.add_argument("--ray", metavar="ADDRESS", help="on Ray instead: auto, local or HOST:PORT")
-    parser.add_argument("--resources", default="", metavar="LIST", help="of a job on Ray: cpus=1,memory=BYTES,NAME=N")
     parser.add_argument("--max-cost", type=above_zero, metavar="N", help="begin nothing more once this is spent")
-    parser.add_argument("--stop-after", type=from_one, metavar="N", help="begin nothing more after N failed jobs")
     parser.add_argument("--retry", choices=("errors", "failures"), action="append", default=[], help="run these again")
     parser.add_argument("--requests-per-minute", type=from_one, default=0, metavar="N", help="of all jobs together")
     parser.add_argument("--tokens-per-minute", type=from_one, default=0, metavar="N", help="of all jobs together")
@@ -111,7 +109,6 @@ def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSp
             _ProgressLines(),
             retry=options.retry,
             max_cost=options.max_cost,
-            stop_after=options.stop_after,
         )
     finally:
         engine.close()
@@ -326,15 +323,9 @@ def _check_prices(options: argparse.Namespace, specs: Sequence[JobSpec]) -> None
 
 def _engine(options: argparse.Namespace, store: JobStore, jobs: int) -> JobEngine:
     if options.ray:
-        from rails.batch.ray_engine import RayEngine, RayResources
+        from rails.batch.ray_engine import RayEngine
 
-        given = dict(word.partition("=")[::2] for word in _list(options.resources))
-        try:
-            numbers = {name: float(value) for name, value in given.items()}
-        except ValueError as error:
-            raise UsageError("--resources takes NAME=NUMBER, with commas between. Nothing was run.") from error
-        cpus, memory = numbers.pop("cpus", 1.0), int(numbers.pop("memory", 0))
-        return RayEngine(str(store.folder or store.place), options.ray, RayResources(cpus, memory, numbers))
+        return RayEngine(str(store.folder or store.place), options.ray)
     from rails.batch.engine import PoolEngine
 
     return PoolEngine(store.place, min(options.workers or os.cpu_count() or 1, jobs))

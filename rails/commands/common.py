@@ -161,7 +161,13 @@ def parameters_of(text: str) -> Mapping[str, Json]:
 
 def notes_of(loaded: Agents, registry: Registry) -> list[str]:
     """Return what cannot be used of agents and tools, a line each: the first few, and how many more there are."""
-    notes = [one_line(words, 600) for words in (*loaded.notes, *registry.notes)]
+    unknown = (
+        f"the agent {agent.name} works without {name}: no tool has that name ({agent.source})"
+        for agent in loaded.values()
+        for name in agent.tools or ()
+        if registry.get(name) is None
+    )
+    notes = [one_line(words, 600) for words in (*loaded.notes, *registry.notes, *unknown)]
     more = len(notes) - _MOST_NOTES
     return [*notes[:_MOST_NOTES], *([f"and {more} more: ai-rails doctor lists them"] if more > 0 else [])]
 

@@ -88,9 +88,7 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     for tool in ("ruff", "black", "flake8"):
         yield _tool(tool)
     yield _program("git", "Install git: checkpoints and undo need it.", needed=True)
-    yield _program(
-        "node", "Install Node.js to check JavaScript and TypeScript, and to try n8n workflows.", needed=False
-    )
+    yield _program("node", "Install Node.js to check JavaScript and TypeScript.", needed=False)
     yield _javascript()
     yield _known_tools()
     yield _sandbox()

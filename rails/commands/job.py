@@ -62,15 +62,15 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
     out = sys.stderr if options.events else sys.stdout
     screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
     gate, configured = Gate(project), run_defaults(project, config_folder())
-    taken = _take(options, configured)
-    approver = common.approver_of(options, screen, project, registry, gate)
-    human = common.human_of(screen, approver)
     resuming = options.resume is not None
     log, resumed = reopen(project, options.resume, options.task or "") if resuming else (None, None)
     before, recalled = resumed.limits if resumed else None, ""
     try:
         if resumed and log:
             recalled = models.recall(options, resumed.limits, log.session_id)
+        taken = _take(options, configured)
+        approver = common.approver_of(options, screen, project, registry, gate)
+        human = common.human_of(screen, approver)
         name = options.plan or (before.plan if before else "")
         plan = _plan(project, name, needed=bool(options.plan)) if name else None
         tasks = resumed.tasks if resumed else _tasks(options, loaded, plan)

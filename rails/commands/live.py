@@ -107,7 +107,7 @@ class ProgressScreen:
         self.failed = ""
         self._status: Status | None = None
         self._text = AnswerText(self._prose)
-        self._answer = ""
+        self._answer = self._shown = ""
         self._actions: dict[str, str] = {}
 
     def __call__(self, record: Record) -> None:
@@ -176,7 +176,8 @@ class ProgressScreen:
             case FeedbackSent() as event:
                 self._feedback(event, record.message)
             case ErrorEvent(error=error, limit=limit, trace=trace):
-                self.line(f"  {one_line(record.message, 400)} {_sentence(error)}", "red")
+                why = _sentence(error) if record.message.isascii() else ""  # one language a line
+                self.line(f"  {one_line(record.message, 400)} {why}".rstrip(), "red")
                 if limit is not None:
                     self._debug("debug_exceeded", max=f"{limit}")
                 for line in (trace or "").splitlines() if self.debug else ():
@@ -265,7 +266,8 @@ class ProgressScreen:
 
     def _call(self, record: Record, number: int) -> None:
         self.line()
-        self.line(record.message.replace(f"Asking {record.llm_model_used}", f"turn {number}"), "cyan")
+        _, size, words = record.message.partition("; ")  # what the first prompt takes, where it is much
+        self.line(f"turn {number}{size}{words}", "cyan")
         self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
 
     def _response(self, event: LlmResponse, model: str) -> None:
@@ -290,9 +292,7 @@ class ProgressScreen:
         self.busy("reading the rest of the answer")
 
     def _block(self, event: ToolBlock) -> None:
-        if event.verdict == "failed":
-            shown = self._answer[event.start : event.end] if event.start >= 0 else event.content
-            self._debug("debug_invalid", json=shown)
+        self._shown = self._answer[event.start : event.end] if event.start >= 0 else event.content
 
     def _request(self, request: RawRequest) -> None:
         self.counts["requests"] += 1
@@ -305,7 +305,9 @@ class ProgressScreen:
 
     def _refused(self, refusals: Sequence[Refusal], message: str) -> None:
         self.counts["refused"] += 1
-        self._debug("debug_error", error=message)
+        if refusals[0].code in ("syntax", "unterminated"):
+            self._debug("debug_invalid", json=self._shown)
+            self._debug("debug_error", error=message)
         for refusal in refusals:
             words = refusal.message.partition(" Details: ")
             reason = words[2].removesuffix(" Please correct your JSON parameters.") or words[0]

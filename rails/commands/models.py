@@ -35,9 +35,9 @@ from rails.session.job import SessionJob
 #: Words of the command line that a resumed session keeps.
 _KEPT: Final = (
     *("model", "base_url", "model_for", "stronger_model", "overseer_model"),
-    *("correction", "dialect", "protocol", "file", "tests"),
+    *("correction", "dialect", "protocol", "file", "tests", "approve"),
 )
-_USUAL: Final = "syntax"
+_USUAL: Final[Mapping[str, str]] = {"correction": "syntax", "approve": "ask"}
 #: The prices that ship say when and from where they were taken.
 _SHIPPED: Final = Path(__file__).parents[1] / "models" / PRICES_NAME
 _ADDRESS: Final = re.compile(r"https?://[^\s/]++\S*")
@@ -108,8 +108,7 @@ def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str 
     """
     given = {name: getattr(options, name) for name in _KEPT}
     words = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value}
-    if words.get("correction") == _USUAL:
-        del words["correction"]
+    words = {name: value for name, value in words.items() if value != _USUAL.get(name)}
     if "@" in words.get("base_url", ""):
         del words["base_url"]
     kind, _, file = str(words.get("model", "")).partition(":")
@@ -139,7 +138,7 @@ def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) 
         words = {name: value for name, value in words.items() if name not in ("model", "base_url")}
     told = []
     for name, value in words.items():
-        if getattr(options, name) in (None, [], _USUAL):
+        if getattr(options, name) in (None, []):
             setattr(options, name, list(value) if isinstance(value, tuple) else value)
             several = value if isinstance(value, tuple) else (value,)
             told += [f"--{name.replace('_', '-')} {one_line(one, 200)}" for one in several]

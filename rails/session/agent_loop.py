@@ -6,7 +6,6 @@ from one page, and attempts are counted again. Turns, tokens, time and money are
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -64,14 +63,14 @@ class SessionState:
     job: SessionJob
     budget: SessionBudget
     handoffs: Handoffs
-    monitor: Monitor = field(default_factory=Monitor)
-    human: Person | None = None
-    stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
-    wait: Callable[[float], object] = time.sleep
+    monitor: Monitor
+    human: Person | None
+    stronger_for: Callable[[str], Model | None]
+    wait: Callable[[float], object]
+    asked_otherwise: Callable[[TurnContext], TurnContext]
+    standing: Callable[[], ResumeState]
     talk: Callable[[Ending], str] | None = None
-    standing: Callable[[], ResumeState] | None = None
     loop: AgentLoop = field(default=cast("AgentLoop", None))
-    asked_otherwise: Callable[[TurnContext], TurnContext] = field(default=lambda context: context)
     summary: Callable[[], Sequence[str]] = field(default=tuple)
     turns: int = 0
     records: list[Record] = field(default_factory=list)
@@ -198,7 +197,6 @@ class AgentLoop:
     def _settled(self) -> Message:
         """Take over where the log says that the conversation stands; return what its last answer is told."""
         context = self.context
-        assert self.state.standing is not None, "a conversation has a log"
         standing = self.state.standing()
         self.messages, reply = list(standing.messages), Message("user", ())
         if answer := standing.pending:  # what of it was not carried out is not done any more
@@ -256,9 +254,10 @@ class AgentLoop:
             self._send(turn, Message("user", ()), [], steer.words)
             return None
         text, deeds, registry = turn.answer.message.text.strip(), self.state.deeds, self.context.registry
-        if deeds.nothing_done(registry):
+        agent = self.context.agent
+        if not (agent.headings or agent.schema) and deeds.nothing_done(registry):  # a contract that is met is a deed
             return Ending("gave_up", f"{say('nothing_done')} {text}".strip())
-        came_to = judged(self.context.agent, text, deeds, registry, talks=self.state.talk is not None)
+        came_to = judged(agent, text, deeds, registry, talks=self.state.talk is not None)
         if came_to.told and not self.told:
             self.told = came_to.told
             self.context.publish(OutputRefused((Refusal("claim", self.told),)))
@@ -430,7 +429,7 @@ class AgentLoop:
         left = attempted(self.context.publish, (), "the page for you was written", partial(self._leave, why))
         page, saved = ("", ()) if isinstance(left, RequestResult) else left
         self.context.publish(Escalation("your turn", "human", why, files=saved))
-        return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=page)
+        return Ending("gave_up", f"{say('gave_up', 'en')} Reason: {why.rstrip('.')}.", file=page)
 
     def _leave(self, why: str) -> tuple[str, tuple[str, ...]]:
         """Write what the human needs who takes over; return the page's file, and all of them."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
+from textwrap import indent
 
 from msgspec import Struct
 
@@ -102,25 +103,30 @@ def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, st
     files += [f"- and {len(changed) - 100} more"] if len(changed) > 100 else []
     parts = [f"# From {sender.name} to {receiver}", f"Result of the agent {sender.name}:", body, *cut]
     parts += ["## Files changed in this session", "\n".join(files)] if files else []
-    parts += [_fenced(difference, "diff")] if difference else []
+    if difference:
+        shown, _ = head_and_tail(difference, limits.HANDOFF_CHARS)
+        fence = "~~~~"
+        while fence in shown:
+            fence += "~"
+        parts += [f"{fence}diff\n{shown}\n{fence}"]
     return "\n\n".join(parts) + "\n"
 
 
 def for_review(given: str, last_run: str) -> str:
-    """Return what a reviewer is handed besides: what the work was to be, and how it was tested."""
-    ran = "What ran last since the last change, tests or a command:"
-    tests = f"{ran}\n\n{_fenced(last_run)}" if last_run else "No tests were run since the last change."
-    parts = ("## The work was given as", _fenced(given)) if given else ()
+    """Return what a reviewer is handed besides: what the work was to be, and how it was tested.
+
+    Both are quoted, so that the last JSON of a hand-off is the result, which is held to its contract.
+    """
+    tests = "No tests were run since the last change."
+    if last_run:
+        tests = f"What ran last since the last change, tests or a command:\n\n{_quoted(last_run)}"
+    parts = ("## The work was given as", _quoted(given)) if given else ()
     return "\n" + "\n\n".join((*parts, "## Tests", tests)) + "\n"
 
 
-def _fenced(text: str, label: str = "") -> str:
-    """Return a text, shortened in the middle where it is long, in a fence that it does not close."""
+def _quoted(text: str) -> str:
     shown, _ = head_and_tail(text.strip("\n"), limits.HANDOFF_CHARS)
-    fence = "~~~~"
-    while fence in shown:
-        fence += "~"
-    return f"{fence}{label}\n{shown}\n{fence}"
+    return indent(shown, "> ")
 
 
 def sent_back(why: str, title: str, text: str, given: str) -> str:
@@ -139,7 +145,7 @@ def contract_of(agent: Agent) -> str:
 
 def wrong_with(sender: Agent, text: str) -> str:
     """Say why ``text``, which a human may have edited, is no result of ``sender``; "" when it is one."""
-    lacking = [*check_output(sender, text)]
+    lacking = check_output(sender, text)
     if not text.strip():
         return "The file is empty. Nothing was handed on."
-    return "\n".join(f"{refusal}" for refusal in lacking[: limits.FINDINGS_TOLD])
+    return "\n".join(map(str, lacking[: limits.FINDINGS_TOLD]))

@@ -84,14 +84,15 @@ def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: 
         return EndJudgement("answered")
     if plain.rstrip().endswith("?"):
         return EndJudgement("asked")
-    if not talks and any(_CODE.match(block[0]) for block in _FENCED.finditer(text)):
-        return EndJudgement("unchanged", _LOOSE_CODE)
+    loose = not plain.strip() or any(_CODE.match(block[0]) for block in _FENCED.finditer(text))
+    if loose and not talks:
+        return EndJudgement("gave_up", _LOOSE_CODE)
     return EndJudgement("answered" if talks else "unchanged")
 
 
 _LOOSE_CODE: Final = (
-    "Your answer holds code, and nothing of it was written: no file is named above it. Nothing was changed in this "
-    "session. Send the change, or say in one sentence why nothing has to change."
+    "Your answer holds code or data, and nothing of it was written: no file is named above it. Nothing was changed in "
+    "this session. Send the change, or say in one sentence why nothing has to change."
 )
 _NO_CHANGE: Final = (
     "You say that something was changed or done ({words}); nothing was written in this session. Send the change, or "

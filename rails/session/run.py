@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar, cast
@@ -76,9 +77,17 @@ class Session(OpenSession):
         watched = self.job.approve != "policy" or attended(self.approver)
         self.modes = CheckModes(self.job.project)
         monitor = Monitor(self.human, attended=watched, model=self.overseer, use=budget.use, modes=self.modes)
-        self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
-        self.state.asked_otherwise = self.asked_otherwise
-        self.state.standing = lambda: where(self.job.project, self.log)
+        self.state = SessionState(
+            self.job,
+            budget,
+            files,
+            monitor,
+            self.human,
+            self.stronger_for,
+            self.wait,
+            self.asked_otherwise,
+            partial(where, self.job.project, self.log),
+        )
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""

@@ -79,14 +79,10 @@ def test_what_has_a_result_is_skipped_and_errors_are_tried_again_when_asked(tmp_
     assert sorted(json.loads(line)["task"] for line in lines) == ["t0", "t1", "t2", "t3"]
 
 
-def test_a_set_stops_when_its_money_is_spent_or_too_much_fails(tmp_path):
+def test_a_set_stops_when_its_money_is_spent(tmp_path):
     spent = run_set(JobStore(str(tmp_path / "a")), HereEngine(result_of), specs_of(9), max_cost=3.0)
     assert len(spent.done) == 3
     assert "spent" in spent.stopped
-    fails = HereEngine(lambda spec: result_of(spec, passed=False), slots=2)
-    failed = run_set(JobStore(str(tmp_path / "b")), fails, specs_of(9), stop_after=3)
-    assert len(failed.done) == 4, "what was running is finished"
-    assert "3 jobs have failed" in failed.stopped
 
 
 def test_ctrl_c_ends_what_runs_and_leaves_no_claim(tmp_path):

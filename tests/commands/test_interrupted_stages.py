@@ -12,7 +12,6 @@ import pytest
 
 from rails.log.reader import verify
 from rails.testing import StubServer, says
-from rails.testing.server import Reply
 from tests.commands.terminal import Terminal, model_at
 
 MARK = str(random.randrange(10**6, 10**7))  # seconds that a program of ours sleeps, by which it is found
@@ -59,16 +58,9 @@ RUN = ("run", "write hello")
 STAGES = {
     "before the first byte": (RUN, [says("x", hang_s=120)], asked),
     "in the stream": (RUN, [says(LONG, **SLOW)], keys("I begin.")),
-    "waiting for another try": (RUN, [Reply(status=529, retry_after=50)], keys("Trying again.")),
     "a tool runs": (RUN, [says(WAIT)], keys("Enter: ", "approve\n", sleeps)),
     "a check runs": (("gate", "--trust", "ok.txt"), [], keys("let them run: ", "trust\n", sleeps)),
     "a question": (RUN, [says(WRITE)], keys("Enter: ")),
-    "the editor": (RUN, [says(WRITE)], keys("Enter: ", "e\n", sleeps)),
-    "a batch": (
-        ("batch", "run", "tasks.jsonl", "--store", "../store", "--policy", "edits", "--models", "openai:m@URL/v1"),
-        [says("x", hang_s=120)],
-        asked,
-    ),
     "the page": (("serve",), [], keys("Press Ctrl-C")),
 }
 
@@ -81,9 +73,6 @@ def place(tmp_path):
     for folder in (project / ".rails", project / "mcp_definitions", config, temporary):
         folder.mkdir(parents=True)
     (project / "ok.txt").write_text("fine\n")
-    editor = tmp_path / "editor"
-    editor.write_text(f"#!/bin/sh\nexec sleep {MARK}\n")
-    editor.chmod(0o755)
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     environment |= {
         "AI_RAILS_CONFIG_DIR": str(config),
@@ -91,7 +80,7 @@ def place(tmp_path):
         "ANTHROPIC_API_KEY": "k",
         "OPENAI_API_KEY": "k",
     }
-    environment |= {"TERM": "xterm-256color", "COLUMNS": "100", "EDITOR": str(editor), "TMPDIR": str(temporary)}
+    environment |= {"TERM": "xterm-256color", "COLUMNS": "100", "TMPDIR": str(temporary)}
     return project, environment
 
 
@@ -101,13 +90,6 @@ def prepare(project, stage):
         (project / "mcp_definitions" / "wait_long.json").write_text(json.dumps(TOOL))
     if stage == "a check runs":
         (project / ".rails.toml").write_text(CHECK)
-    if stage == "a batch":
-        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", project]
-        for words in (["init", "-q"], ["add", "ok.txt"], ["commit", "-qm", "x"]):
-            subprocess.run([*git, *words], check=True)
-        told = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        task = {"id": "a", "repo": str(project), "commit": told.stdout.strip(), "task": "say hi", "checks": []}
-        (project / "tasks.jsonl").write_text(json.dumps(task) + "\n")
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -140,8 +122,6 @@ def test_control_c_ends_a_stage_with_a_clean_line_and_nothing_half_done(place, s
         assert "undo it:" not in shown
         (log,) = (project / ".rails" / "sessions").glob("*/log.jsonl")
         assert verify(log).ok
-    elif words[0] == "batch":
-        assert "The same command goes on where it stopped." in terminal.seen
 
 
 @pytest.mark.parametrize("stage", ["in the stream", "/compact"])

@@ -13,7 +13,7 @@ from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
 from rails.core.events.session import ErrorEvent
-from rails.core.outcomes import is_good
+from rails.core.outcomes import MEANINGS, is_good
 from rails.gate.support import executed_config
 from rails.log.reader import verify
 
@@ -54,11 +54,8 @@ RUN = request("note", line="x")
 STAGES = [
     ("rails.session.answer_reader.AnswerParser.feed", EDIT),
     ("rails.session.answer_reader.AnswerParser.flush", EDIT),
-    ("rails.session.answer_reader.announce", EDIT),
     ("rails.session.turn.validate_all", EDIT),
     ("rails.session.tool_calls._judge", EDIT),
-    ("rails.session.tool_calls._block", EDIT),
-    ("rails.session.tool_calls._quote", EDIT),
     ("rails.tools.validate.validate", EDIT),
     ("rails.session.tool_runs.feedback.result", EDIT),
     ("rails.session.turn.compose", EDIT),
@@ -69,30 +66,21 @@ STAGES = [
     ("rails.tools.runners.http.run_http_tool", request("call", line="x")),
     ("rails.tools.runners.mcp.run_mcp_tool", request("ask", line="x")),
     ("rails.session.turn_context.TurnContext.echo", EDIT),
-    ("rails.session.turn_context.TurnContext.saw", EDIT),
-    ("rails.session.turn_context.TurnContext.based", EDIT),
     ("rails.session.ask_approval.plan", EDIT),
     ("rails.session.proposal.plan_with_choices", EDIT),
-    ("rails.session.proposal.request_for_changes", EDIT),
     ("rails.approval.decision.change_risks", EDIT),
     ("rails.session.proposal.ask_permit", EDIT),
-    ("rails.session.ask_approval._asked", EDIT),
     ("rails.session.ask_approval.still_valid", EDIT),
-    ("rails.session.ask_approval._edited", EDIT),
-    ("rails.session.proposal.sign_changes", EDIT),
     ("rails.session.tool_runs.approval_request_for", RUN),
     ("rails.approval.terminal.scripted.ScriptedApprover.decide", EDIT),
     ("rails.session.proposal.apply", EDIT),
     ("rails.edits.apply.journals.encode_journal", EDIT),
     ("rails.edits.apply._Transaction._prepare", EDIT),
     ("rails.edits.apply._Transaction._swap", CHANGE),
-    ("rails.edits.apply._finish", EDIT),
     ("rails.edits.checkpoint_store.CheckpointStore.record", EDIT),
     ("rails.session.proposal.feedback.applied", EDIT),
-    ("rails.session.proposal._publish_step", EDIT),
     ("rails.gate.gate.Gate.judge", PYTHON),
     ("rails.gate.gate.change_summaries", PYTHON),
-    ("rails.gate.gate.left_elsewhere", PYTHON),
     ("rails.session.monitor.Monitor.look", EDIT),
     ("rails.session.agent_loop._codes", EDIT),
     ("rails.session.budget.SessionBudget.use", EDIT),
@@ -138,7 +126,7 @@ def test_a_fault_at_any_stage_is_logged_told_neutrally_and_leaves_the_session_go
     assert calls, "the answer leads there"
     if done.ending.outcome == "internal_error":
         done = project.resume(answer, "Done.", "Done.", approvals=yes)
-    assert done.ending.outcome in ("changed", "answered", "unchanged", "claimed", "gave_up")
+    assert done.ending.outcome in MEANINGS
     (fault, *_) = faults_of(done)
     assert SECRET_WORD in fault.trace
     assert "Traceback" in fault.trace
@@ -149,7 +137,7 @@ def test_a_fault_at_any_stage_is_logged_told_neutrally_and_leaves_the_session_go
         assert (project.project / "b.txt").read_text("utf-8") == "new\n"
 
 
-@pytest.mark.parametrize(("target", "answer"), [STAGES[n] for n in (1, 4, 13, 14, 22, 32, 35, 37, 40)])
+@pytest.mark.parametrize(("target", "answer"), [STAGES[n] for n in (1, 3, 10, 23, 28)])
 def test_a_session_that_ends_right_after_a_fault_is_resumed(project, monkeypatch, target, answer):
     with monkeypatch.context() as patch:
         break_once(patch, target)
@@ -159,7 +147,7 @@ def test_a_session_that_ends_right_after_a_fault_is_resumed(project, monkeypatch
     (at, *_) = [n for n, line in enumerate(lines) if b'"trace":"Traceback' in line]
     log.write_bytes(b"".join(lines[: at + 1]))
     done = project.resume("Done.", "Done.", approvals=["approve"] * 9)
-    assert done.ending.outcome in ("changed", "answered", "unchanged", "claimed", "gave_up")
+    assert done.ending.outcome in MEANINGS
 
 
 @pytest.mark.parametrize(

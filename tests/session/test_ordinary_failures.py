@@ -52,16 +52,8 @@ def appeared(project, _):
     (project / "sub/b.txt").write_text("mine\n", "utf-8")
 
 
-def appeared_as_a_folder(project, _):
-    (project / "sub/b.txt").mkdir()
-
-
 def appeared_as_a_pipe(project, _):
     os.mkfifo(project / "sub/b.txt")
-
-
-def removed(project, _):
-    shutil.rmtree(project / "sub")
 
 
 def journal_is_a_link(project, outside):
@@ -69,21 +61,13 @@ def journal_is_a_link(project, outside):
     (project / ".rails/journal").symlink_to(outside)
 
 
-def journal_is_a_file(project, _):
-    shutil.rmtree(project / ".rails/journal", ignore_errors=True)
-    (project / ".rails/journal").write_text("x", "utf-8")
-
-
 HAPPENINGS = [
     (swapped_for_a_link, "sub/b.txt"),
     (swapped_for_a_link, "sub/a.txt"),
     (replaced_by_a_folder, "sub/a.txt"),
     (appeared, "sub/b.txt"),
-    (appeared_as_a_folder, "sub/b.txt"),
     (appeared_as_a_pipe, "sub/b.txt"),
-    (removed, "sub/a.txt"),
     (journal_is_a_link, "sub/b.txt"),
-    (journal_is_a_file, "sub/b.txt"),
 ]
 
 

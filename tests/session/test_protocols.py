@@ -168,6 +168,14 @@ def test_a_file_that_is_said_to_be_changed_was_written(leap, words, lost):
     assert not lost or f"You say that you changed {lost} (" in done.told[-1]
 
 
+def test_code_that_names_no_file_and_an_answer_without_a_word_are_told_once_and_never_green(leap):
+    for text in ("```python\nx = 1\n```\n", '```json\n{"a": \n```\n', "Like this:\n\n```\nx = 1\n```\n"):
+        done = leap(text, text)
+        assert (done.ending.outcome, len(done.told)) == ("gave_up", 1), text
+        assert "Send the change, or say in one sentence why nothing has to change." in done.told[0]
+    assert leap(text, "It is so already; see line 3.").ending.outcome == "unchanged"
+
+
 def test_what_code_does_is_no_claim(leap):
     for words in (
         "The year is changed in line 4.",

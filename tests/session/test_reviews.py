@@ -94,3 +94,11 @@ def test_a_verdict_is_read_from_json_too_and_code_is_no_verdict(chain):
     assert chain(WRONG, fails, RIGHT, REVIEW.format("PASS")).model.asked[3:]
     code = "## Summary\n\nFine.\n\n## Findings\n\n```python\nprint('FAIL')\n```\n"
     assert "no verdict" in chain(WRONG.replace("4", "5"), code, REVIEW.format("PASS")).told[0]
+
+
+def test_a_contract_that_is_met_counts_although_another_call_was_refused(work):
+    asked = '```json\n{"type": "tool_request", "tool_name": "write_file", "parameters": {}, "explanation": ""}\n```\n'
+    done = work(asked, PLAN, tasks=(("planning", "Plan it."),))
+    assert (done.ending.outcome, done.ending.message) == ("answered", PLAN)
+    again = work(asked, REVIEW.format("FAIL"), tasks=(("code-review", "Review it."),))
+    assert again.ending.outcome == "rejected"

@@ -48,22 +48,10 @@ def key_error():
 THROWN = [
     ("rails.session.turn_context.TurnContext.publish", MemoryError, EDIT),
     ("rails.session.answer_reader.AnswerParser.feed", RecursionError, EDIT),
-    ("rails.session.turn.validate_all", RecursionError, EDIT),
-    ("rails.session.turn._reply", MemoryError, EDIT),
     ("rails.session.turn.feedback.without_secrets", unicode_error, EDIT),
-    ("rails.session.proposal.plan_with_choices", RecursionError, EDIT),
-    ("rails.session.proposal.ask_permit", BROKEN, EDIT),
     ("rails.session.proposal.apply", FULL, EDIT),
-    ("rails.session.proposal.apply", MemoryError, EDIT),
-    ("rails.approval.decision.change_risks", RecursionError, EDIT),
-    ("rails.edits.checkpoint_store.CheckpointStore.record", FULL, EDIT),
-    ("rails.gate.gate.Gate.judge", MemoryError, PYTHON),
+    ("rails.session.proposal.ask_permit", BROKEN, EDIT),
     ("rails.gate.kinds.python.run_check", SystemExit, PYTHON),
-    ("rails.session.monitor.Monitor.look", RecursionError, EDIT),
-    ("rails.session.budget.SessionBudget.use", OverflowError, EDIT),
-    ("rails.session.agent_loop._codes", key_error, EDIT),
-    ("rails.tools.validate.validate", RecursionError, EDIT),
-    ("rails.tools.runners.files.run_builtin_tool", MemoryError, SEARCH),
     ("rails.tools.runners.files.run_builtin_tool", SystemExit, SEARCH),
     ("rails.session.opened.full", unicode_error, EDIT),
 ]
@@ -175,15 +163,7 @@ def test_what_an_approver_says_that_is_no_decision_is_no_yes(project, kind, said
     approver = {"plain": queue.here, "policy": PolicyApprover(Policy(), queue.here), "queue": queue}[kind]
     done = project(EDIT, "Done.", "Done.", approver=approver)
     assert not (project.project / "b.txt").exists()
-    assert done.ending.outcome in (
-        "changed",
-        "answered",
-        "unchanged",
-        "claimed",
-        "gave_up",
-        "internal_error",
-        "stopped",
-    ), done.ending
+    assert done.ending.outcome in {*MEANINGS, *PAUSED}, done.ending
     assert_whole(project)
 
 
@@ -213,26 +193,17 @@ def raising(error):
 
 STREAMS = {
     "none": None,
-    "number": 7,
     "no answer": [TextDelta("words")],
-    "nothing": [],
     "bytes": [b"words"],
-    "text": ["words"],
     "text delta of none": [TextDelta(None)],
-    "text delta of bytes": [TextDelta(b"x")],
     "lone surrogate": [TextDelta("\ud800"), answer_of(Message("assistant", (TextPart("\ud800"),)))],
     "answer without a message": [answer_of(None)],
-    "answer with a dict": [{"role": "assistant"}],
-    "parts of none": [answer_of(Message("assistant", None))],
     "a part of none": [answer_of(Message("assistant", (None,)))],
     "call without arguments": [answer_of(Message("assistant", (NativeCall("c", "read_file", None),)), "tool_use")],
-    "call without a name": [answer_of(Message("assistant", (NativeCall("c", None, "{}"),)), "tool_use")],
     "call with a dict": [answer_of(Message("assistant", (NativeCall("c", "read_file", {"a": 1}),)), "tool_use")],
     "two calls with one id": [answer_of(Message("assistant", (NativeCall("c", "read_file", "{}"),) * 2), "tool_use")],
     "unknown stop": [answer_of(Message("assistant", (TextPart("x"),)), "surprise")],
-    "stop of none": [answer_of(Message("assistant", (TextPart("x"),)), None)],
     "usage of none": [ModelAnswer(Message("assistant", (TextPart("x"),)), "end_turn", None, "m")],
-    "usage in text": [ModelAnswer(Message("assistant", (TextPart("x"),)), "end_turn", Usage("a", "b"), "m")],
     "usage below zero": [ModelAnswer(Message("assistant", (TextPart("x"),)), "end_turn", Usage(-5, -5), "m")],
     "usage without end": [
         ModelAnswer(Message("assistant", (TextPart("x"),)), "end_turn", Usage(float("nan"), float("inf")), "m")
@@ -240,14 +211,9 @@ STREAMS = {
     "another role": [answer_of(Message("user", (TextPart("x"),)))],
     "answer after the answer": [answer_of(Message("assistant", (TextPart("x"),))), TextDelta("more")],
     "KeyError": raising(KeyError("a")),
-    "StopIteration": raising(StopIteration()),
     "MemoryError": raising(MemoryError()),
-    "RecursionError": raising(RecursionError()),
     "ConnectionResetError": raising(ConnectionResetError()),
-    "BrokenPipeError": raising(BrokenPipeError()),
-    "UnicodeError": raising(UnicodeError()),
     "SystemExit": raising(SystemExit(3)),
-    "TimeoutError": raising(TimeoutError()),
 }
 
 
@@ -256,26 +222,12 @@ def test_a_model_whose_wrapper_breaks_the_protocol_pauses_or_goes_on(project, mo
     model = Strange(STREAMS[kind])
     monkeypatch.setattr("rails.testing.model.ScriptedModel.stream", lambda self, **given: model.stream(**given))
     done = project("x", "x", "x")
-    assert done.ending.outcome in (
-        "changed",
-        "answered",
-        "unchanged",
-        "claimed",
-        "gave_up",
-        "internal_error",
-        "model_failed",
-    ), done.ending
+    assert done.ending.outcome in {*MEANINGS, *PAUSED}, done.ending
     assert done.ending.message
     assert_whole(project)
     monkeypatch.undo()
     if done.ending.outcome in (*PAUSED, "internal_error"):
-        assert project.resume("Done.", "Done.").ending.outcome in (
-            "changed",
-            "answered",
-            "unchanged",
-            "claimed",
-            "gave_up",
-        )
+        assert project.resume("Done.", "Done.").ending.outcome in MEANINGS
 
 
 @pytest.mark.parametrize("clock", ["backwards", "still", "leaping"])

@@ -43,6 +43,7 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     protocol: str = ""
     file: tuple[str, ...] = ()
     tests: str = ""
+    approve: str = ""
     seal: str = ""
 
 
