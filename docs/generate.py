@@ -37,7 +37,7 @@ def commands() -> str:
         "# Commands",
         "",
         "Every verb with its options, as `ai-rails VERB --help` has them. Options of three or more verbs come once,"
-        " at the end. This page is written by `docs/generate.py`.",
+        " at the end; most verbs take `--project DIR`. This page is written by `docs/generate.py`.",
     ]
     for title, verbs in GROUPS.items():
         made += ["", f"## {title[0].upper()}{title[1:]}"]
@@ -60,10 +60,12 @@ def _options(verb: str, rows: Mapping[str, Sequence[str]], common: Sequence[str]
     left = [row for row in rows[verb] if row not in rows.get(wider, ())]
     if own := [row for row in left if row not in common]:
         yield from ("", *own)
-    if shared := [row.split("`")[1].split()[0].rstrip(",") for row in left if row in common]:
+    if shared := [row.split("`")[1].split()[0].rstrip(",") for row in left if row in common and PROJECT not in row]:
         yield from ("", f"Also: {', '.join(f'`{name}`' for name in shared)}.")
 
 
+#: What most verbs take is not listed with each of them.
+PROJECT = "--project DIR"
 #: So many shared options are listed again rather than by a link.
 _FEW = 8
 
@@ -129,6 +131,10 @@ def settings() -> str:
     return "\n".join([*made, ""])
 
 
+#: The table whose keys are those of a rule, each with one value.
+_EXAMPLE = ("policy.toml", "example")
+
+
 def _table(schema: Mapping[str, Any], path: tuple[str, ...], seen: dict[str, dict[str, str]]) -> Iterator[str]:
     """Yield an object's keys, and then those of the tables inside it; ``seen`` has those of the files before."""
     keys = {key: value for key, value in schema.get("properties", {}).items() if key != "$schema"}
@@ -136,11 +142,13 @@ def _table(schema: Mapping[str, Any], path: tuple[str, ...], seen: dict[str, dic
     rows = {key: _key(key, value, key in required) for key, value in keys.items() if not _inner(value)}
     seen[" ".join(path)] = rows
     theirs = seen.get(_twin(path), {})
-    same = [key for key in rows if rows[key] == theirs.get(key)]
-    if same:
+    same = [key for key in rows if rows[key] == theirs.get(key) or (path == _EXAMPLE and key in theirs)]
+    if same and path != _EXAMPLE:
         yield from ("", f"`{_title(schema, path)}`: as in {_place(_twin(path))}, {_names(same, theirs)}.")
     elif len(path) > 1:
         yield from ("", f"### `{_title(schema, path)}`", "", _said(schema))
+    if same and path == _EXAMPLE:
+        yield from ("", f"One value each of the keys of a rule: {', '.join(f'`{key}`' for key in same)}. And:")
     own = [row for key, row in rows.items() if key not in same]
     if own:
         yield from ("", *own)
@@ -169,6 +177,8 @@ def _place(path: str) -> str:
 
 def _twin(path: tuple[str, ...]) -> str:
     """Return the table of a file of your own that a project's table is like: ``.rails.toml [gate.mode]``."""
+    if path == _EXAMPLE:
+        return "policy.toml rule"
     if path[0] != ".rails.toml" or len(path) == 1:
         return ""
     own = {"gate": ("gate.toml",), "policy": ("policy.toml",), "run": ("config.toml", "run")}
