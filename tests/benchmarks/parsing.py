@@ -1,12 +1,12 @@
 """Benchmark of intake: accuracy on the generated corpus, speed, and the libraries a user would pick instead.
 
-    python tests/benchmarks/intake.py [--scale N] [--seed N] [--quick]
+    python tests/benchmarks/parsing.py [--scale N] [--seed N] [--quick]
 
 Peers are not dependencies of the project. To have them measured, in a throw-away environment:
 
     python -m venv /tmp/peers && /tmp/peers/bin/pip install . json_repair dirtyjson partial-json-parser \\
         fast-json-repair json5 langchain-core jiter baml-py && npm install --prefix /tmp/peers jsonrepair
-    /tmp/peers/bin/python tests/benchmarks/intake.py
+    /tmp/peers/bin/python tests/benchmarks/parsing.py
 
 ``jsonrepair`` (JavaScript) is found below the environment's ``node_modules``. A peer that is missing is
 named and left out. Peers get the block alone, without its message, and free validation by the tool's

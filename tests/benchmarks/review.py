@@ -1,11 +1,11 @@
-"""Figures of the review: folding a log, the HTML file, the page's first window, drawing and deciding, the terminal
-application and the reports.
+"""Figures of the review: folding a log, the HTML file, the page's first window, drawing and deciding,
+and the reports.
 
 python tests/benchmarks/review.py [RECORDS]     default 100000; Chromium is measured where Playwright is installed
 python tests/benchmarks/review.py page [RECORDS …]     the page alone; default 300, 10,000 and 1,000,000 records
 
 Beyond 200,000 records only the page is measured: the rest takes a session whole. The log is written without waiting for
-the disk; how long that takes is in log.py.
+the disk.
 """
 
 import http.client
